@@ -53,6 +53,34 @@ bool is_kind(const void* d, Counted kind) {
     return found != r.live.end() && found->second == kind;
 }
 
+// Fills in what FRACTAL_NZ says of a tensor; "" or what is wrong.
+std::string in_blocks(View& v, const int64_t* storage, int storage_rank) {
+    if (v.rank < 2) return text("FRACTAL_NZ has at least 2 dimensions, not ", v.rank);
+    int64_t down = v.strides[v.rank - 2], along = v.strides[v.rank - 1];
+    bool turned = down == 1 && along != 1;  // the matrices are transposed
+    v.rows = v.sizes[v.rank - (turned ? 1 : 2)];
+    v.columns = v.sizes[v.rank - (turned ? 2 : 1)];
+    v.block = 32 / static_cast<int64_t>(itemsize(v.dtype));
+    if ((v.rows > 1 && (turned ? along : down) != v.columns) || (v.columns > 1 && (turned ? down : along) != 1))
+        return "a FRACTAL_NZ tensor is a view of a part of its matrices";
+    int64_t matrices = 1;
+    for (int i = v.rank - 3; i >= 0; i--) {
+        if (v.sizes[i] > 1 && v.strides[i] != matrices * v.rows * v.columns)
+            return "a FRACTAL_NZ tensor is a view of a part of its matrices";
+        matrices *= v.sizes[i];
+    }
+    if (v.offset) return "a FRACTAL_NZ tensor with an offset";
+    const int64_t expected[4] = {(v.columns + v.block - 1) / v.block, (v.rows + 15) / 16, 16, v.block};
+    bool same = storage_rank >= 4;
+    for (int i = 0; same && i < 4; i++) same = storage[storage_rank - 4 + i] == expected[i];
+    int64_t before = 1;
+    for (int i = 0; i + 4 < storage_rank; i++) before *= storage[i];
+    if (!same || before != matrices)
+        return text("the storage dims of a FRACTAL_NZ tensor end in ", expected[0], ", ", expected[1], ", 16, ",
+                    v.block);
+    return "";
+}
+
 aclTensor* refuse(const std::string& why) {
     failed(kOpParamInvalid, "aclCreateTensor: " + why);
     return nullptr;
@@ -133,6 +161,7 @@ std::string memory_problem(const View& v, std::pair<const void*, size_t>* range)
     int64_t size = static_cast<int64_t>(itemsize(v.dtype));
     if (!size) return text("dtype ", int(v.dtype), " is not supported");
     if (!v.base) return "the address is null";
+    if (v.block) first = 0, last = v.storage - 1;  // a tensor in blocks is all of its storage
     if (first < 0 || last >= v.storage)
         return text("its view reaches element ", first < 0 ? first : last, " of a storage of ", v.storage);
     if (reinterpret_cast<uintptr_t>(v.base) % 32 != 0)
@@ -237,6 +266,13 @@ EMU_API aclTensor* aclCreateTensor(const int64_t* sizes, uint64_t rank, aclDataT
     t->storage_rank = static_cast<int>(storage_rank);
     v.base = static_cast<const char*>(data);
     t->format = format;
+    if (format == ACL_FORMAT_FRACTAL_NZ) {
+        std::string problem = in_blocks(v, t->storage_dims, t->storage_rank);
+        if (!problem.empty()) {
+            delete t;
+            return refuse(problem);
+        }
+    }
     return begin(t, kTensors);
 }
 EMU_API aclnnStatus aclDestroyTensor(const aclTensor* t) { return end(t, kTensors, "aclDestroyTensor"); }

@@ -15,6 +15,9 @@ struct View {
     int64_t offset = 0;
     int64_t storage = 0;  // elements that the storage is said to have
     const char* base = nullptr;
+    // Of FRACTAL_NZ, else 0: columns of a block, and the sizes of the matrices that lie in blocks of 16 such rows.
+    // Offset and strides are those that the elements would have in rows.
+    int64_t block = 0, rows = 0, columns = 0;
 
     int64_t numel() const {
         int64_t n = 1;
@@ -24,6 +27,14 @@ struct View {
 };
 EMU_SHARED size_t itemsize(aclDataType t);  // 0 for what is not supported
 EMU_SHARED const char* dtype_name(aclDataType t);
+
+// Where an element of a FRACTAL_NZ tensor lies that would be the `at`-th in rows: blocks one below the other, then
+// those of the next columns.
+inline int64_t place_in_blocks(const View& v, int64_t at) {
+    int64_t matrix = v.rows * v.columns, row = at % matrix / v.columns, column = at % v.columns;
+    int64_t high = (v.rows + 15) / 16, wide = (v.columns + v.block - 1) / v.block;
+    return ((at / matrix * wide + column / v.block) * high * 16 + row) * v.block + column % v.block;
+}
 
 // What is wrong with a tensor's memory, "" if nothing.
 EMU_SHARED std::string memory_problem(const View& v, std::pair<const void*, size_t>* range);

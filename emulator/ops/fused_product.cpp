@@ -98,6 +98,8 @@ Plan GroupedMatmulV4(TL xs, TL weights, TL biases, TL scales, TL offsets, TL ant
     }
     for (aclTensor* w : weights->values) allow_like(w->view, "weight", first, "x");
     Maybe ends(group_list);
+    if (type != 0 && weights->values[0]->format == ACL_FORMAT_FRACTAL_NZ)
+        reject("weight is in FRACTAL_NZ with groupType ", type, ", allowed: with 0");
     if (type == -1) {
         if (xs->values.size() != weights->values.size() || outs->values.size() != xs->values.size())
             reject("x, weight and out have ", xs->values.size(), ", ", weights->values.size(), " and ",
@@ -206,7 +208,34 @@ Plan GroupedMatmulV4(TL xs, TL weights, TL biases, TL scales, TL offsets, TL ant
     }};
 }
 
+void in_blocks(T weight, const char* what) {
+    if (weight && weight->format != ACL_FORMAT_FRACTAL_NZ)
+        reject(what, " is in the format ", int(weight->format), ", allowed: FRACTAL_NZ (29)");
+}
+Plan QuantMatmulWeightNz(T x1, T x2, T by_row, T scale, T y_scale, T x1_offset, T offset, T y_offset, T bias,
+                         bool transpose1, bool transpose2, i64 group_size, O out) {
+    in_blocks(x2, "x2");
+    refuse_given(given(y_scale), "yScale");
+    refuse_given(given(x1_offset), "x1Offset");
+    refuse_given(given(y_offset), "yOffset");
+    allow_number(group_size, "groupSize", 0, 0);
+    return QuantMatmulV4(x1, x2, scale, offset, by_row, bias, transpose1, transpose2, out);
+}
+Plan GroupedMatmulWeightNz(TL xs, TL weights, TL biases, TL scales, TL offsets, TL antiquant_scales,
+                           TL antiquant_offsets, TL by_rows, T group_list, TL act_input, TL act_scale, TL act_offset,
+                           i64 split, i64 type, i64 list_type, i64 act, IA tuning, i64 group_size, OL outs, OL features,
+                           OL dynamic_scales) {
+    if (weights)
+        for (aclTensor* weight : weights->values) in_blocks(weight, "weight");
+    allow_number(group_size, "quantGroupSize", 0, 0);
+    return GroupedMatmulV4(xs, weights, biases, scales, offsets, antiquant_scales, antiquant_offsets, by_rows,
+                           group_list, act_input, act_scale, act_offset, split, type, list_type, act, outs, features,
+                           dynamic_scales);
+}
+
 }  // namespace
 
+ACLNN(QuantMatmulWeightNz, T, T, T, T, T, T, T, T, T, bool, bool, i64, O)
+ACLNN(GroupedMatmulWeightNz, TL, TL, TL, TL, TL, TL, TL, TL, T, TL, TL, TL, i64, i64, i64, i64, IA, i64, OL, OL, OL)
 ACLNN(QuantMatmulV4, T, T, T, T, T, T, bool, bool, O)
 ACLNN(GroupedMatmulV4, TL, TL, TL, TL, TL, TL, TL, TL, T, TL, TL, TL, i64, i64, i64, i64, OL, OL, OL)

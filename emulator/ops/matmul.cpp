@@ -168,8 +168,31 @@ Plan Baddbmm(T self, T a, T b, S beta, S alpha, O out, i8 cube) {
     return added(self, a, b, beta, alpha, out, cube);
 }
 
+// The same with matrices in FRACTAL_NZ on the right.
+void in_blocks(T mat2) {
+    if (mat2 && mat2->format != ACL_FORMAT_FRACTAL_NZ)
+        reject("mat2 is in the format ", int(mat2->format), ", allowed: FRACTAL_NZ (29)");
+    if (mat2 && mat2->view.dtype != ACL_FLOAT16 && mat2->view.dtype != ACL_BF16)
+        reject("mat2 is of ", dtype_name(mat2->view.dtype), ", allowed: float16, bfloat16");
+}
+Plan MatmulWeightNz(T self, T other, O out, i8 cube) {
+    in_blocks(other);
+    return Matmul(self, other, out, cube);
+}
+Plan BatchMatMulWeightNz(T self, T other, O out, i8 cube) {
+    in_blocks(other);
+    return BatchMatMul(self, other, out, cube);
+}
+Plan AddmmWeightNz(T self, T a, T b, S beta, S alpha, O out, i8 cube) {
+    in_blocks(b);
+    return Addmm(self, a, b, beta, alpha, out, cube);
+}
+
 }  // namespace
 
+ACLNN(MatmulWeightNz, T, T, O, i8)
+ACLNN(BatchMatMulWeightNz, T, T, O, i8)
+ACLNN(AddmmWeightNz, T, T, T, S, S, O, i8)
 ACLNN(Matmul, T, T, O, i8)
 ACLNN(Mm, T, T, O, i8)
 ACLNN(BatchMatMul, T, T, O, i8)

@@ -115,7 +115,9 @@ std::vector<C> load(const View& v) {
         each_row(v, [&](int64_t at, int64_t stride, int64_t n, int64_t first) {
             C* to = r.data() + first;
             const E* row = from + at;
-            if (stride == 1)
+            if (v.block)
+                for (int64_t i = 0; i < n; i++) to[i] = decode<C>(from[place_in_blocks(v, at + i * stride)]);
+            else if (stride == 1)
                 for (int64_t i = 0; i < n; i++) to[i] = decode<C>(row[i]);
             else
                 for (int64_t i = 0; i < n; i++) to[i] = decode<C>(row[i * stride]);
@@ -228,6 +230,11 @@ Shape broadcast(std::initializer_list<const View*> views) {
 
 // ---- registration ----
 
+bool is_private(aclFormat f) {
+    return f == ACL_FORMAT_NC1HWC0 || f == ACL_FORMAT_FRACTAL_Z || f == ACL_FORMAT_FRACTAL_NZ ||
+           f == ACL_FORMAT_NDC1HWC0 || f == ACL_FRACTAL_Z_3D;
+}
+
 void Touched::add(T t) {
     if (!t) return;
     if (!is_live(t)) {
@@ -240,6 +247,11 @@ void Touched::add(T t) {
         misused(kOpParamInvalid, text(name, ": a tensor of shape ", shown(shape_of(t->view)), ": ", problem));
         reject("a tensor of shape ", shown(shape_of(t->view)), ": ", problem);
     }
+    // What is in a format of the hardware's own is read by those that are made for it, as their names say.
+    bool made_for_it = std::strstr(name, "Nz") || std::strstr(name, "NZ") || !std::strcmp(name, "aclnnNpuFormatCast");
+    if (is_private(t->format) && !made_for_it)
+        reject("a tensor of shape ", shown(shape_of(t->view)), " is in the format ", int(t->format),
+               ", allowed: ND (2), or NCHW and its kin by rank");
     if (range.second) executor->memory.push_back(range);
 }
 void Touched::add(const aclScalar* s) {

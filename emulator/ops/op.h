@@ -98,6 +98,7 @@ void with_float(Kind k, F f) {
 }
 
 Shape broadcast(std::initializer_list<const View*> views);
+bool is_private(aclFormat f);  // whether elements lie in blocks, not in rows
 
 // ---- registration ----
 

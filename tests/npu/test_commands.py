@@ -43,6 +43,7 @@ def _emulate(*command: str, options: tuple[str, ...] = (), timeout: int = 240) -
         "test_own_namespaces",
         "test_precision",
         "test_random",
+        "test_storage_formats",
         "test_verify",
     ],
 )
@@ -60,7 +61,9 @@ def test_on_two_emulated_devices() -> None:
 
 
 @needs_emulator
-@pytest.mark.parametrize("name", ["test_capture", "test_device", "test_operators", "test_other_rows", "test_random"])
+@pytest.mark.parametrize(
+    "name", ["test_capture", "test_device", "test_operators", "test_other_rows", "test_random", "test_storage_formats"]
+)
 def test_on_emulator_shaken(name: str) -> None:
     """Delays between tasks, and memory full of NaN: what does not wait, or reads what it did not write, shows."""
     options = ("--shuffle=7", "--delay=60", "--poison")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._backends.npu import groups, hccl
+from mindtorch_v2._backends.npu.casts import in_rows
 from mindtorch_v2.distributed._arguments import (
     check_exchanged,
     check_gathered,
@@ -315,7 +316,7 @@ def _type(tensor):
 
 def _plain(tensor):
     """A tensor without gaps, truth values as bytes: the memory itself where that is possible."""
-    held = tensor.detach().contiguous()
+    held = in_rows(tensor.detach().contiguous())
     return held.view(torch.uint8) if held.dtype is torch.bool else held
 
 
@@ -330,7 +331,7 @@ def _reducible(tensor, op):
     if op not in _OPS:
         raise RuntimeError(f"Cannot use ReduceOp.{op.name} with HCCL")
     held = tensor.detach()
-    return held.to(_WIDER[held.dtype]) if held.dtype in _WIDER else held.contiguous()
+    return held.to(_WIDER[held.dtype]) if held.dtype in _WIDER else in_rows(held.contiguous())
 
 
 def _settle(tensor, held, op, size) -> None:

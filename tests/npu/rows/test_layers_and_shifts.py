@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mindtorch_v2 as torch
-from mindtorch_v2.npu.torch_npu import _C, atb, get_npu_format, npu_format_cast
+from mindtorch_v2.npu.torch_npu import _C, atb
 
 npu = torch.ops.npu
 _RANDOM = np.random.default_rng(7)
@@ -241,11 +241,6 @@ def test_keys_alone_are_written_to_their_slots() -> None:
     torch.ops.atb._npu_reshape_and_cache_siso(_t(key), ours, torch.tensor([5, -1, 0]))
     cache[1, 1], cache[0, 0] = key[0], key[2]
     _close(ours, cache)
-
-
-def test_a_view_has_the_format_of_its_base() -> None:
-    x = npu_format_cast(torch.zeros(4, 8), 29)
-    assert (get_npu_format(x), get_npu_format(x.view(8, 4)), get_npu_format(x + 1)) == (29, 29, 2)
 
 
 def test_the_option_of_formats_is_told_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ from ... import _C
 from ..._core.autograd.grad_mode import no_grad
 from .. import npu as _npu
 from ..npu import libraries, state
+from ..npu.casts import in_rows
 from ..npu.errors import NPUError
 from ..npu.table import random_state
 from . import custom
@@ -148,7 +149,7 @@ class Executable:
 
         interface, runtime = self.interface, self.interface.runtime
         device = _C.device("npu", self.index)
-        given = [tensor.contiguous() for tensor in tensors]
+        given = [in_rows(tensor.contiguous()) for tensor in tensors]
         outputs = [empty(o.shape, dtype=o.dtype, device=device) for o in self.program.outputs]
         stream = runtime.stream_handle(self.index)
         if stream != self.last_stream:  # the memory inside the model is one: runs may not overlap

@@ -23,6 +23,7 @@ from .descriptors import Descriptors
 from .errors import NPUError
 from .faults import FILE
 from .quirks import applying
+from .storage_formats import READERS, Layout, described, is_read, moved, reach
 
 _DTYPES = {
     DTYPES[name]: code
@@ -57,7 +58,7 @@ _describe = _C._describe
 
 
 def signatures() -> dict[str, tuple[str, ...]]:
-    """The codes of the parameters of every operator that is bound: {"aclnnAbs": ("T", "T"), ...}."""
+    """The codes of the parameters of every operator that is bound: {"aclnnAbs": ("T", "T!"), ...}, ! for what it writes."""
     table = {}
     for line in (pathlib.Path(__file__).parent / "signatures.tsv").read_text().splitlines():
         if line and not line.startswith("#"):
@@ -69,13 +70,15 @@ def signatures() -> dict[str, tuple[str, ...]]:
 class Operator:
     """One ACLNN operator; call it with values in the order of its signature. `run` is the same, one step shorter."""
 
-    __slots__ = ("bound", "caller", "codes", "first", "name", "run", "second")
+    __slots__ = ("bound", "caller", "codes", "first", "name", "run", "second", "written")
     first: Any  # the two phases, functions of the library
     second: Any
     current: Caller  # set when the device is first asked for
 
     def __init__(self, name: str, codes: tuple[str, ...]) -> None:
-        self.name, self.codes = name, codes
+        self.name, self.codes = name, tuple(code.rstrip("!") for code in codes)
+        written = frozenset(place for place, code in enumerate(codes) if code.endswith("!"))
+        self.written = written or frozenset(range(len(codes)))  # where nothing is said of it, it may be any
         self.bound = False
         self.run: Callable[..., None] = self._first_run
 
@@ -254,6 +257,63 @@ def get_bindings() -> Any:
     return _Bindings()
 
 
+class Borrowed:
+    """The storages in blocks that one call was given: the memory in which their elements are in rows meanwhile."""
+
+    def __init__(self, caller: Caller, read: int | None) -> None:
+        self.caller = caller
+        self.read = read  # the argument that the operator takes as it lies
+        self.rows: dict[tuple[int, int], int] = {}  # device and address -> address of the rows
+        self.written: set[tuple[int, int]] = set()
+        self.handles: list[int] = []
+
+    def at(self, place: tuple[int, int], write: bool) -> int:
+        """The address of a storage's elements in rows; what is written there is put back by `settle`."""
+        found = self.rows.get(place)
+        if found is None:
+            device, address = place
+            layout = self.caller.descriptors.formats.in_blocks[place]
+            if layout.is_in_rows:
+                return address
+            found = self.rows[place] = self.caller.memory[device].allocate(layout.nbytes)
+            self.caller.cast(layout, device, address, found, into_rows=True)
+        if write:
+            self.written.add(place)
+        return found
+
+    def tensor(
+        self, key: bytes, position: int, written: frozenset[int], *, kept: bool = True
+    ) -> tuple[int, int] | None:
+        """A descriptor and its device for a tensor over such a storage, None for any other; the caller's own unless `kept`."""
+        place = described(key)
+        layout = self.caller.descriptors.formats.in_blocks.get(place)
+        if layout is not None and reach(key, layout.nbytes) > layout.in_rows:
+            self.caller.put_in_rows(place)
+            return self.caller.descriptors.tensor(key) if kept else None
+        if layout is None:
+            return None
+        if position == self.read:
+            made = self.caller.descriptors.new_tensor(key, layout)
+        else:
+            made = self.caller.descriptors.new_tensor(moved(key, self.at(place, position in written)))
+        if kept:
+            self.handles.append(made)
+        return made, place[0]
+
+    def settle(self) -> None:
+        """Put back what was written."""
+        for device, address in self.written:
+            layout = self.caller.descriptors.formats.in_blocks[device, address]
+            self.caller.cast(layout, device, address, self.rows[device, address], into_rows=False)
+
+    def release(self) -> None:
+        """Give the memory back, to work that is queued behind."""
+        for handle in self.handles:
+            self.caller.descriptors.aclDestroyTensor(handle)
+        for (device, _), rows in self.rows.items():
+            self.caller.memory[device].release(rows)
+
+
 class Caller:
     """Calls operators of one process; there is one."""
 
@@ -270,6 +330,10 @@ class Caller:
         if len(arguments) != len(op.codes):
             raise TypeError(f"{op.name} takes {len(op.codes)} arguments, {len(arguments)} were given")
         descriptors, runtime = self.descriptors, self.runtime
+        borrowed: Borrowed | None = None
+        if descriptors.formats.in_blocks:
+            op, arguments, place = self._reader(op, arguments)
+            borrowed = Borrowed(self, place)
         values: list[Any] = []
         lists: list[int] = []
         alive: list[Any] = []
@@ -280,11 +344,13 @@ class Caller:
         if before is None:
             t.epoch = descriptors.epoch
         try:
-            for code, value in zip(op.codes, arguments):
+            for position, (code, value) in enumerate(zip(op.codes, arguments)):
                 if value is None:
                     pass
                 elif code == "T":
                     found = descriptors.tensor(_describe(value))
+                    if found is None and borrowed is not None:
+                        found = borrowed.tensor(_describe(value), position, op.written)
                     if found is None:
                         value = self.host_number(value, arguments)
                         alive.append(value)
@@ -299,7 +365,7 @@ class Caller:
                 elif code in ("IA", "BA", "FA"):
                     value = descriptors.array(code, value)
                 elif code == "TL":
-                    value, index = descriptors.tensor_list(value)
+                    value, index = descriptors.tensor_list(value, self._each(borrowed, position, op.written))
                     lists.append(value)
                     device = max(device, index)
                 elif code == "dt":
@@ -310,17 +376,10 @@ class Caller:
             if device < 0:
                 device = t.device
             runtime.activate(device)
-            code = op.first(*values, t.size_reference, t.executor_reference)
-            if code:
-                raise self.failed(op, code, "GetWorkspaceSize")
+            self._enqueue(op, values, device, t)
+            if borrowed is not None:
+                borrowed.settle()
             stream = t.handles.get(device, 0)
-            if t.size.value:
-                self.with_workspace(op, t, device)
-            else:
-                code = op.second(None, 0, t.executor, stream)
-                if code:
-                    raise self.failed(op, code, "")
-                runtime.note(op.name, device, stream)
             if runtime.blocking:
                 self.wait(op, device, stream)
             if own is None:
@@ -333,6 +392,78 @@ class Caller:
                 descriptors.aclDestroyTensor(own)
             for handle in lists:
                 descriptors.aclDestroyTensorList(handle)
+            if borrowed is not None:
+                borrowed.release()
+
+    def _enqueue(self, op: Operator, values: list[Any], device: int, t: _runtime.ThreadState) -> None:
+        """Both phases of an operator, with descriptors, on the current stream of the device that is active."""
+        code = op.first(*values, t.size_reference, t.executor_reference)
+        if code:
+            raise self.failed(op, code, "GetWorkspaceSize")
+        if t.size.value:
+            self.with_workspace(op, t, device)
+            return
+        stream = t.handles.get(device, 0)
+        code = op.second(None, 0, t.executor, stream)
+        if code:
+            raise self.failed(op, code, "")
+        self.runtime.note(op.name, device, stream)
+
+    # ---- storages that are not in rows ----
+
+    def cast(self, layout: Layout, device: int, blocks: int, rows: int, *, into_rows: bool) -> None:
+        """Enqueue the move of a storage's elements: between the address where they lie in a layout, and where in rows."""
+        op, t = operator("aclnnNpuFormatCast"), self.runtime.thread
+        if not op.bound:
+            op.bind()
+        key = layout.key(device, blocks)
+        laid, plain = self.descriptors.new_tensor(key, layout), self.descriptors.new_tensor(moved(key, rows))
+        try:
+            self.runtime.activate(device)
+            self._enqueue(op, [laid, plain] if into_rows else [plain, laid], device, t)
+        finally:
+            self.descriptors.aclDestroyTensor(laid)
+            self.descriptors.aclDestroyTensor(plain)
+
+    def put_in_rows(self, place: tuple[int, int]) -> None:
+        """Lay out a storage in rows again: a tensor reaches beyond what its layout is for, as after `resize_`."""
+        device, address = place
+        layout = self.descriptors.formats.in_blocks[place]
+        rows = self.memory[device].allocate(layout.nbytes)
+        self.cast(layout, device, address, rows, into_rows=True)
+        self.descriptors.formats.forget(device, address)
+        self.runtime.copy(address, rows, layout.nbytes, _runtime.D2D, device, self.runtime.stream_handle(device))
+        self.memory[device].release(rows)
+
+    def _reader(self, op: Operator, arguments: tuple) -> tuple[Operator, tuple, int | None]:
+        """The operator that reads an argument as it lies, its arguments, and the position of that one; or what was asked for."""
+        reader = READERS.get(op.name)
+        value = None if reader is None else arguments[reader.place]
+        if reader is None or value is None:
+            return op, arguments, None
+        for each in value if isinstance(value, (list, tuple)) else [value]:
+            key = _describe(each)
+            layout = self.descriptors.formats.in_blocks.get(described(key))
+            if layout is None or not layout.is_read_by(key) or not is_read(reader.symbol, layout.dtype):
+                return op, arguments, None
+        arranged = arguments if reader.arrange is None else reader.arrange(*arguments)
+        other = operator(reader.symbol)
+        if arranged is None or not (other.bound or self.runtime.libraries.operator(f"{other.name}GetWorkspaceSize")):
+            return op, arguments, None
+        if not other.bound:
+            other.bind()
+        return other, arranged, reader.place
+
+    def _each(self, borrowed: Borrowed | None, position: int, written: frozenset[int]) -> Callable[[bytes], int]:
+        """The function that makes the descriptors of a list of tensors."""
+        if borrowed is None:
+            return self.descriptors.new_tensor
+
+        def made(key: bytes) -> int:
+            found = borrowed.tensor(key, position, written, kept=False)
+            return self.descriptors.new_tensor(key) if found is None else found[0]
+
+        return made
 
     def failed(self, op: Operator, code: int, phase: str) -> NPUError:
         """The error for what a phase returned."""

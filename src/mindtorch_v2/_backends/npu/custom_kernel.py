@@ -27,6 +27,7 @@ from ..._dispatch.schema import schema_of
 from ..._library.definition import CustomOpDef, custom_op
 from . import state
 from .aclnn import Operator, bind_functions, operator, signatures
+from .casts import require_rows
 from .libraries import custom_operator_libraries
 
 _MAX_BLOCKS = 65535
@@ -91,6 +92,7 @@ class DevicePointer(int):
     tensor: Any
 
     def __new__(cls, tensor: Any) -> DevicePointer:
+        require_rows("tensor_ptr", tensor)
         made = super().__new__(cls, tensor.data_ptr())
         made.tensor = tensor
         return made
@@ -272,6 +274,7 @@ class KernelLauncher:
                     f"{what} is a tensor of shape {list(value.shape)} with strides {list(value.stride())}; a kernel gets an "
                     "address only: pass it .contiguous(), or tensor_ptr() if the kernel knows of the strides"
                 )
+            require_rows(what, value)
             tensors.append(value)
             return ctypes.c_void_p(value.data_ptr())
         if isinstance(value, DevicePointer):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ... import _C
 from . import runtime as _runtime
 from .errors import NPUError
+from .storage_formats import Layout, StorageFormats, described
 
 # PyTorch's number of a dtype -> aclDataType
 ACL_DTYPES = {0: 4, 1: 2, 2: 6, 3: 3, 4: 9, 5: 1, 6: 0, 7: 11, 9: 16, 10: 17, 11: 12, 15: 27, 27: 7, 28: 8, 29: 10}
@@ -71,6 +72,7 @@ class Descriptors:
             function.restype, function.argtypes = result, arguments
             setattr(self, name, function)
         self.lock = threading.RLock()
+        self.formats = StorageFormats()
         self.tensors: dict[
             bytes, tuple[int, int]
         ] = {}  # key -> (descriptor, device), those used lately; always this dict
@@ -88,8 +90,8 @@ class Descriptors:
 
     # ---- tensors ----
 
-    def new_tensor(self, key: bytes) -> int:
-        """A descriptor that no one keeps."""
+    def new_tensor(self, key: bytes, layout: Layout | None = None) -> int:
+        """A descriptor that no one keeps, of a tensor in rows, or in a layout."""
         _, address, dtype, rank, offset, elements, *dims = struct.unpack(f"{len(key) // 8}q", key)
         code = ACL_DTYPES.get(dtype)
         if code is None:
@@ -100,19 +102,22 @@ class Descriptors:
                 "Join some of them: tensor.flatten(start, end) before the operator, and .view(...) after it"
             )
         sizes, strides = (c_int64 * rank)(*dims[:rank]), (c_int64 * rank)(*dims[rank:])
-        storage = (c_int64 * 1)(elements)
+        stored = (elements,) if layout is None else layout.stored
+        storage = (c_int64 * len(stored))(*stored)
+        format_number = _FORMATS.get(rank, _ND) if layout is None else int(layout.format)
         handle = self.aclCreateTensor(
-            sizes, rank, code, strides, offset, _FORMATS.get(rank, _ND), storage, 1, address or None
+            sizes, rank, code, strides, offset, format_number, storage, len(stored), address or None
         )
         return self._made("aclCreateTensor", handle)
 
     def tensor(self, key: bytes) -> tuple[int, int] | None:
-        """The kept descriptor for what `_C._describe` says of a tensor, and its device; None for a tensor of the host."""
+        """The kept descriptor for what `_C._describe` says of a tensor, and its device; None for a tensor of the host, and for one
+        whose storage is not in rows."""
         found = self.tensors.get(key)
         if found is not None:
             return found
         device = int.from_bytes(key[:8], "little", signed=True)
-        if device < 0:
+        if device < 0 or (self.formats.in_blocks and described(key) in self.formats.in_blocks):
             return None
         with self.lock:
             found = self.tensors.get(key) or self.tensors_before.pop(key, None)
@@ -125,8 +130,18 @@ class Descriptors:
             self.tensors[key] = found
         return found
 
-    def tensor_list(self, tensors: Iterable[Any]) -> tuple[int, int]:
-        """A list's descriptor, to be destroyed by the caller, and the device of its tensors (-1 if there is none)."""
+    def forget_storage(self, device: int, address: int) -> None:
+        """Destroy the kept descriptors of tensors over a storage, which is laid out anew."""
+        begin = struct.pack("2q", device, address)
+        with self.lock:
+            for kept in (self.tensors, self.tensors_before):
+                gone = [kept.pop(key)[0] for key in [key for key in kept if key.startswith(begin)]]
+                if gone:
+                    self._drop(self.aclDestroyTensor, gone)
+
+    def tensor_list(self, tensors: Iterable[Any], made: Callable[[bytes], int]) -> tuple[int, int]:
+        """A list's descriptor, to be destroyed by the caller, and the device of its tensors (-1 if there is none). `made` gives the
+        descriptor of a tensor that `_C._describe` tells of."""
         handles: list[int] = []
         device = -1
         try:
@@ -141,7 +156,7 @@ class Descriptors:
                         "Expected all tensors to be on the same device, but found at least two devices, npu and cpu!"
                     )
                 device = index
-                handles.append(self.new_tensor(key))
+                handles.append(made(key))
             cells = (c_void_p * len(handles))(*handles)
             return self._made("aclCreateTensorList", self.aclCreateTensorList(cells, len(handles))), device
         except BaseException:

@@ -9,7 +9,7 @@ from typing import Any
 from ... import _C
 from ..._core.deterministic import are_deterministic_algorithms_enabled, listeners
 from . import runtime as _runtime
-from .aclnn import Caller, operator
+from .aclnn import Borrowed, Caller, operator
 from .allocator import Allocator
 from .pinned import PinnedMemory
 from .runtime import D2D, D2H, H2D
@@ -26,6 +26,7 @@ class State:
         for allocator in self.memory:
             self.runtime.finalizers.append(allocator.close)
         self.caller = Caller(self.runtime, self.memory)
+        self.formats = self.caller.descriptors.formats
         # As after torch.manual_seed, which may have been called before the device was asked for.
         self.generators = [_C.Generator(f"npu:{index}") for index in range(len(self.memory))]
         for generator in self.generators:
@@ -58,9 +59,40 @@ class State:
 
     def release(self, address: int, index: int) -> None:
         if not self.runtime.closed:
+            if self.formats.in_blocks or self.formats.named:
+                self.formats.forget(index, address)
             self.memory[index].release(address)
 
     def transfer(self, to: int, source: int, nbytes: int, kind: int, index: int, non_blocking: bool, host: Any) -> None:
+        if self.formats.in_blocks:
+            self._transfer_in_rows(to, source, nbytes, kind, index, non_blocking, host)
+        else:
+            self._transfer(to, source, nbytes, kind, index, non_blocking, host)
+
+    def _transfer_in_rows(
+        self, to: int, source: int, nbytes: int, kind: int, index: int, non_blocking: bool, host: Any
+    ) -> None:
+        """A transfer that may be from and to storages in blocks, whose elements are put into rows for it."""
+        borrowed = Borrowed(self.caller, None)
+
+        def rows(address: int, write: bool) -> int:
+            found = self.formats.around(index, address)
+            if write and found is not None and address + nbytes > found[0] + found[1].in_rows:
+                self.caller.put_in_rows((index, found[0]))
+                return address
+            return address if found is None else borrowed.at((index, found[0]), write) + address - found[0]
+
+        try:
+            source = source if kind == H2D else rows(source, False)
+            to = to if kind == D2H else rows(to, True)
+            self._transfer(to, source, nbytes, kind, index, non_blocking, host)
+            borrowed.settle()
+        finally:
+            borrowed.release()
+
+    def _transfer(
+        self, to: int, source: int, nbytes: int, kind: int, index: int, non_blocking: bool, host: Any
+    ) -> None:
         runtime = self.runtime
         stream = runtime.stream_handle(index)
         runtime.copy(to, source, nbytes, kind, index, stream)

@@ -52,7 +52,8 @@ __all__ = [
 ]
 
 for _name, _space in _OPERATORS.items():
-    globals()[_name] = getattr(_space, _name)
+    if _name not in globals():  # those of .formats look first whether there is anything to do
+        globals()[_name] = getattr(_space, _name)
 globals().update(_DTYPES)
 
 HiFloat8Tensor = unavailable_class("torch_npu.HiFloat8Tensor")

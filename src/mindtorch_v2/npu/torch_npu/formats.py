@@ -1,15 +1,12 @@
-"""Storage formats by their numbers. Tensors lie in the plain order of rows here, and operators are told so.
-
-A cast to another format makes a copy that remembers the number: programs that ask for a format find it, and every operator
-gives the numbers that it gives for the plain tensor. What the hardware gains by the other order is not gained.
-"""
+"""Casts of storage formats, as programs call them: a tensor that is in the format already is itself the result."""
 
 from __future__ import annotations
 
-import enum
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._backends.npu import casts
+from mindtorch_v2._backends.npu.storage_formats import Format
 
 if TYPE_CHECKING:
     from mindtorch_v2.types import Device
@@ -18,64 +15,32 @@ if TYPE_CHECKING:
 __all__ = ["Format", "empty_with_format", "get_npu_format", "npu_format_cast", "npu_format_cast_"]
 
 
-class Format(enum.IntEnum):
-    """The formats and their numbers."""
-
-    UNDEFINED = -1
-    NCHW = 0
-    NHWC = 1
-    ND = 2
-    NC1HWC0 = 3
-    FRACTAL_Z = 4
-    NC1HWC0_C04 = 12
-    HWCN = 16
-    NDHWC = 27
-    FRACTAL_NZ = 29
-    NCDHW = 30
-    NDC1HWC0 = 32
-    FRACTAL_Z_3D = 33
-
-
-def _checked(acl_format):
-    try:
-        return Format(int(acl_format))
-    except ValueError:
-        known = ", ".join(f"{int(each)} ({each.name})" for each in Format)
-        raise RuntimeError(f"npu_format_cast(): {acl_format} is no format; known are {known}") from None
-
-
 def get_npu_format(self: torch.Tensor) -> int:
-    """The number of the format that a tensor, or what it is a view of, was cast to; ND (2) for any other tensor."""
-    if "_npu_format" in self.__dict__ or self._base is None:
-        return int(self.__dict__.get("_npu_format", Format.ND))
-    return int(self._base.__dict__.get("_npu_format", Format.ND))
+    """The number of the format that the storage of a tensor is in. In rows: NCHW (0), NCDHW (30) or ND (2), by its rank."""
+    return int(casts.format_of(self))
 
 
 def npu_format_cast(
     self: torch.Tensor, acl_format: Any, *, customize_dtype: Any = None, input_dtype: Any = None
 ) -> torch.Tensor:
-    """A copy of a tensor that remembers a format; the tensor itself if that is its format. The gradient is the identity.
+    """A copy of a tensor with the same numbers in another order in the NPU's memory, that of a number or of a tensor.
 
-    RuntimeError for a number that is no format, or for a dtype to change on the way.
+    The tensor itself if that is its format. The gradient is the identity. RuntimeError for a number that is no format, for what
+    the format does not take, for a tensor that is not on an NPU, and for a dtype to change on the way.
     """
-    if customize_dtype is not None or input_dtype is not None:
-        raise RuntimeError("npu_format_cast(): customize_dtype and input_dtype are not supported; leave them out")
-    wanted = get_npu_format(acl_format) if isinstance(acl_format, torch.Tensor) else _checked(acl_format)
-    if get_npu_format(self) == wanted:
+    wanted = get_npu_format(acl_format) if isinstance(acl_format, torch.Tensor) else acl_format
+    if customize_dtype is None and input_dtype is None and get_npu_format(self) == wanted:
         return self
-    made = self.clone()
-    made._npu_format = wanted  # type: ignore[attr-defined]  # (a mark on the tensor)
-    return made
+    return torch.ops.npu.npu_format_cast(self, int(wanted), customize_dtype=customize_dtype, input_dtype=input_dtype)
 
 
 def npu_format_cast_(
     self: torch.Tensor, acl_format: Any, *, customize_dtype: Any = None, input_dtype: Any = None
 ) -> torch.Tensor:
-    """`npu_format_cast` in place: the tensor remembers the format, or that of another tensor."""
-    if customize_dtype is not None or input_dtype is not None:
-        raise RuntimeError("npu_format_cast_(): customize_dtype and input_dtype are not supported; leave them out")
-    wanted = get_npu_format(acl_format) if isinstance(acl_format, torch.Tensor) else _checked(acl_format)
-    self._npu_format = wanted  # type: ignore[attr-defined]  # (a mark on the tensor)
+    """`npu_format_cast` in place: the storage is laid out anew, and all of its views with it."""
+    wanted = get_npu_format(acl_format) if isinstance(acl_format, torch.Tensor) else int(acl_format)
+    with torch.no_grad():
+        torch.ops.npu.npu_format_cast_(self, wanted, customize_dtype=customize_dtype, input_dtype=input_dtype)
     return self
 
 
@@ -88,7 +53,10 @@ def empty_with_format(
     pin_memory: bool | None = None,
     acl_format: Any = 2,
 ) -> torch.Tensor:
-    """An uninitialised tensor that remembers a format."""
-    made = torch.empty(size, dtype=dtype, layout=layout or torch.strided, device=device, pin_memory=bool(pin_memory))
-    made._npu_format = _checked(acl_format)  # type: ignore[attr-defined]  # (a mark on the tensor)
-    return made
+    """An uninitialised tensor in a format."""
+    if layout not in (None, torch.strided):
+        raise RuntimeError(f"empty_with_format(): layout must be torch.strided, but it is {layout}")
+    wanted = casts.checked("empty_with_format", acl_format)
+    return casts.empty(
+        list(size), wanted, dtype=dtype or torch.get_default_dtype(), device=device, pin_memory=pin_memory
+    )

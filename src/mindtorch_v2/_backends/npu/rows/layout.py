@@ -6,7 +6,8 @@ from typing import Any
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
-from .checks import require
+from .. import casts
+from .checks import require, require_absent
 
 npu = namespace("npu")
 
@@ -28,6 +29,65 @@ def npu_confusion_transpose(self: Any, perm: Any, shape: Any, transpose_first: b
 )
 def _npu_dtype_cast(self: Any, dtype: Any) -> Any:
     return self.to(dtype)
+
+
+def _no_other_dtype(operator, customize_dtype, input_dtype):
+    require_absent(operator, customize_dtype=customize_dtype, input_dtype=input_dtype)
+
+
+@composite(
+    "npu::get_npu_format(Tensor self) -> int",
+    "The number of the format that the storage of a tensor is in; of one in rows NCHW (0) or NCDHW (30) by its rank, or ND (2).",
+    explicit=True,
+    grad=None,
+)
+def get_npu_format(self: Any) -> int:
+    return int(casts.format_of(self))
+
+
+@composite(
+    "npu::npu_format_cast(Tensor self, int acl_format, *, int? customize_dtype=None, int? input_dtype=None) -> Tensor",
+    "A copy with the same numbers in another order in memory. Views of it see the numbers as before.",
+    explicit=True,
+    grad={"self": lambda grad: grad},
+)
+def npu_format_cast(self: Any, acl_format: int, *, customize_dtype: Any = None, input_dtype: Any = None) -> Any:
+    _no_other_dtype("npu_format_cast", customize_dtype, input_dtype)
+    return casts.cast(self, casts.checked("npu_format_cast", acl_format))
+
+
+@composite(
+    "npu::npu_format_cast.Tensor(Tensor self, Tensor dst, *, int? customize_dtype=None, int? input_dtype=None) -> Tensor",
+    "A copy with the same numbers in the format of another tensor.",
+    explicit=True,
+    grad={"self": lambda grad: grad},
+)
+def npu_format_cast_tensor(self: Any, dst: Any, *, customize_dtype: Any = None, input_dtype: Any = None) -> Any:
+    _no_other_dtype("npu_format_cast", customize_dtype, input_dtype)
+    return casts.cast(self, casts.format_of(dst))
+
+
+@composite(
+    "npu::npu_format_cast_(Tensor(a!) self, Tensor src, *, int? customize_dtype=None, int? input_dtype=None) -> Tensor(a!)",
+    "Lays out the storage of a tensor as that of another one is, under all of its views.",
+    explicit=True,
+)
+def npu_format_cast_(self: Any, src: Any, *, customize_dtype: Any = None, input_dtype: Any = None) -> Any:
+    _no_other_dtype("npu_format_cast_", customize_dtype, input_dtype)
+    return casts.cast_(self, casts.format_of(src))
+
+
+@composite(
+    "npu::npu_format_cast_.acl_format(Tensor(a!) self, int acl_format, *, int? customize_dtype=None, int? input_dtype=None) -> "
+    "Tensor(a!)",
+    "Lays out the storage of a tensor in a format, under all of its views.",
+    explicit=True,
+)
+def npu_format_cast_acl_format_(
+    self: Any, acl_format: int, *, customize_dtype: Any = None, input_dtype: Any = None,
+) -> Any:  # fmt: skip
+    _no_other_dtype("npu_format_cast_", customize_dtype, input_dtype)
+    return casts.cast_(self, casts.checked("npu_format_cast_", acl_format))
 
 
 @composite(

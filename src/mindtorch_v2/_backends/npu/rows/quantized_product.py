@@ -6,6 +6,7 @@ from typing import Any
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten, composite
+from .. import casts
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
 from .product import _ends, _permuted
 from .quantization import _stored, dtype_named, packed_int4, quantized_by_row, scale_of, unpacked_int4
@@ -108,7 +109,16 @@ def _swiglu_quant(
 
 
 def _by_rows(operator, weight) -> Any:
-    """A weight (groups, K, N) of one in blocks of (16, 32) bytes, or 4-bit ones; 4-bit numbers unpacked."""
+    """A weight (groups, K, N) of one in blocks of (16, 32) bytes, or 4-bit ones; 4-bit numbers unpacked.
+
+    The sizes of the blocks tell where elements lie in memory. Of a storage in FRACTAL_NZ that is what memory holds, while the numbers
+    of a tensor over it are those of the rows.
+    """
+    cast = casts.format_of(weight) == casts.Format.FRACTAL_NZ
+    if weight.dim() == 5 and cast:
+        require(
+            weight.is_contiguous(), operator, "a weight in blocks of FRACTAL_NZ must be a view of all of its storage"
+        )
     if weight.dim() == 5:
         wanted = (16, 8) if weight.dtype == DTYPES["int32"] else (16, 32)
         require(
@@ -121,6 +131,8 @@ def _by_rows(operator, weight) -> Any:
     if weight.dim() != 5:
         return weight
     blocks = (weight.shape[2] * 16, weight.shape[1] * weight.shape[4])
+    if cast:
+        return weight.reshape(weight.shape[0], *blocks)
     return weight.permute([0, 2, 3, 1, 4]).reshape(weight.shape[0], *blocks)
 
 
