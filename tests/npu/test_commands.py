@@ -42,6 +42,7 @@ def _emulate(*command: str, options: tuple[str, ...] = (), timeout: int = 240) -
         "test_other_rows",
         "test_own_namespaces",
         "test_precision",
+        "test_profiler",
         "test_random",
         "test_storage_formats",
         "test_verify",

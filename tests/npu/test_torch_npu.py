@@ -54,11 +54,15 @@ def test_the_profiler_writes_what_its_readers_look_for(tmp_path: pathlib.Path) -
     folders = sorted(tmp_path.iterdir())
     assert len(folders) == 2 and all(f.name.startswith("me_") and f.name.endswith("_ascend_pt") for f in folders)
     output = folders[0] / "ASCEND_PROFILER_OUTPUT"
-    assert json.loads((output / "trace_view.json").read_text("utf-8"))["traceEvents"]
+    assert json.loads((output / "trace_view.json").read_text("utf-8"))
     with (output / "operator_details.csv").open(newline="", encoding="utf-8") as file:
         assert {"aten::ones", "aten::sum"} <= {row["Name"] for row in csv.DictReader(file)}
     with pytest.raises(RuntimeError, match="databases are not written"):
         profiler._ExperimentalConfig(export_type=profiler.ExportType.Db)
+    with pytest.warns(UserWarning, match="aic_metrics, l2_cache have no effect here"):
+        profiler._ExperimentalConfig(aic_metrics=profiler.AiCMetrics.Memory, l2_cache=True, mstx=True)
+    with pytest.raises(TypeError, match="there is no option levels"):
+        profiler._ExperimentalConfig(levels=1)
 
 
 @pytest.mark.parametrize("name", ["Adam", "AdamW", "SGD"])

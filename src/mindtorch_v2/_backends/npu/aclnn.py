@@ -125,12 +125,17 @@ def bind_functions(op: Operator, first: Any, second: Any) -> None:
 _operators: dict[str, Operator] = {}
 
 
+def known() -> dict[str, Operator]:
+    """All operators with a signature, by name."""
+    if not _operators:
+        _operators.update({name: Operator(name, codes) for name, codes in signatures().items()})
+    return _operators
+
+
 def operator(name: str) -> Operator:
     """The operator `aclnn...`, which finds its functions when it is first called. NotImplementedError if its signature is
     not known."""
-    if not _operators:
-        _operators.update({known: Operator(known, codes) for known, codes in signatures().items()})
-    found = _operators.get(name)
+    found = known().get(name)
     if found is None:
         raise NotImplementedError(f"{name}: its signature is not in signatures.tsv")
     return found

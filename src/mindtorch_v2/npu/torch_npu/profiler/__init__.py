@@ -4,6 +4,7 @@ from . import dynamic_profile, profiler
 from ._profile import (
     AiCMetrics,
     ExportType,
+    HostSystem,
     ProfilerAction,
     ProfilerActivity,
     ProfilerLevel,
@@ -12,12 +13,16 @@ from ._profile import (
     record_function,
     schedule,
     supported_activities,
+    supported_ai_core_metrics,
+    supported_export_type,
+    supported_profiler_level,
     tensorboard_trace_handler,
 )
 
 __all__ = [
     "AiCMetrics",
     "ExportType",
+    "HostSystem",
     "ProfilerAction",
     "ProfilerActivity",
     "ProfilerLevel",
@@ -28,5 +33,8 @@ __all__ = [
     "record_function",
     "schedule",
     "supported_activities",
+    "supported_ai_core_metrics",
+    "supported_export_type",
+    "supported_profiler_level",
     "tensorboard_trace_handler",
 ]

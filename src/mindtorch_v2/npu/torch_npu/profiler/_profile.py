@@ -1,26 +1,33 @@
-"""torch_npu's profiler by its names, over `torch.profiler`: operators as the host sees them, under the names of the files
-that its readers look for. What only the device's own counters could tell (AiCMetrics and so on) is accepted and not written.
+"""torch_npu's profiler by its names: operators as the host sees them, over `torch.profiler`, and what each call of theirs took on the
+device, between two marks of its stream. The files have the names and columns that readers look for (`_tables`). What only the
+device's own counters could tell (AiCMetrics and so on) is named by a warning and not written.
 """
 
 from __future__ import annotations
 
-import csv
 import datetime
 import enum
 import json
 import os
 import socket
+import warnings
 from collections.abc import Callable
 from typing import Any
 
+from mindtorch_v2._backends.npu.timing import Timing
+from mindtorch_v2.npu import is_available
 from mindtorch_v2.profiler import ProfilerAction, record_function
 from mindtorch_v2.profiler import ProfilerActivity as _Activity
 from mindtorch_v2.profiler import profile as _profile
 from mindtorch_v2.profiler import schedule as _schedule
 
+from ._tables import Cycle, trace
+from ._tables import write as write_tables
+
 __all__ = [
     "AiCMetrics",
     "ExportType",
+    "HostSystem",
     "ProfilerAction",
     "ProfilerActivity",
     "ProfilerLevel",
@@ -29,6 +36,9 @@ __all__ = [
     "record_function",
     "schedule",
     "supported_activities",
+    "supported_ai_core_metrics",
+    "supported_export_type",
+    "supported_profiler_level",
     "tensorboard_trace_handler",
 ]
 
@@ -70,23 +80,73 @@ class ExportType(enum.Enum):
     Db = "db"
 
 
+class HostSystem(enum.Enum):
+    """Parts of the host that could be watched; none is."""
+
+    CPU = "cpu"
+    MEM = "mem"
+    DISK = "disk"
+    NETWORK = "network"
+    OSRT = "osrt"
+
+
+# Options of _ExperimentalConfig that ask for data of the device or the host which nothing here takes, with what leaves them out.
+_WITHOUT_EFFECT: dict[str, tuple] = {
+    "aic_metrics": (None, AiCMetrics.AiCoreNone, AiCMetrics.PipeUtilization),
+    "l2_cache": (False,),
+    "op_attr": (False,),
+    "record_op_args": (False,),
+    "gc_detect_threshold": (None,),
+    "host_sys": (None, []),
+    "sys_io": (False,),
+    "sys_interconnection": (False,),
+    "mstx_domain_include": (None, []),
+    "mstx_domain_exclude": (None, []),
+}
+_TAKEN = ("data_simplification", "msprof_tx", "mstx")  # ranges of mstx are always there
+
+
 class _ExperimentalConfig:
-    """The wishes for the device's own data. RuntimeError for databases, which are not written."""
+    """The wishes for the device's own data: with Level_none none are taken, with Level1 and Level2 statistics of calls too.
+
+    Options that have no effect here are named by a warning.
+
+    Raises:
+        RuntimeError: databases are asked for, which are not written.
+        TypeError: there is no option of a name.
+    """
 
     def __init__(
-        self,
-        profiler_level: Any = ProfilerLevel.Level0,
-        aic_metrics: Any = None,
-        export_type: Any = ExportType.Text,
-        **others: Any,
+        self, profiler_level: Any = ProfilerLevel.Level0, export_type: Any = ExportType.Text, **others: Any
     ) -> None:
         kinds = export_type if isinstance(export_type, (list, tuple)) else [export_type]
         if any(kind in (ExportType.Db, "db") for kind in kinds):
             raise RuntimeError("_ExperimentalConfig(): databases are not written; ask for export_type=ExportType.Text")
+        unknown = set(others) - {*_WITHOUT_EFFECT, *_TAKEN}
+        if unknown:
+            raise TypeError(f"_ExperimentalConfig(): there is no option {', '.join(sorted(unknown))}")
+        named = [name for name, value in others.items() if value not in _WITHOUT_EFFECT.get(name, (value,))]
+        if named:
+            warnings.warn(f"_ExperimentalConfig(): {', '.join(sorted(named))} have no effect here", stacklevel=2)
         self.profiler_level = profiler_level
-        self.aic_metrics = aic_metrics
+        self.aic_metrics = others.get("aic_metrics")
         self.export_type = export_type
         self.others = others
+
+
+def supported_profiler_level() -> set:
+    """The levels that can be asked for."""
+    return set(ProfilerLevel)
+
+
+def supported_ai_core_metrics() -> set:
+    """The counters that can be named; none are read."""
+    return set(AiCMetrics)
+
+
+def supported_export_type() -> set:
+    """The kinds of files that are written."""
+    return {ExportType.Text}
 
 
 def supported_activities() -> set:
@@ -104,7 +164,11 @@ def schedule(
 
 
 class profile(_profile):
-    """`torch.profiler.profile`; work on the device is seen by the operators that enqueue it."""
+    """`torch.profiler.profile`, which times work on the device too, unless `activities` leave NPU out.
+
+    While a cycle is recorded each call of an ACLNN operator and each collective, of any thread, lies between two marks of its stream,
+    and the host waits for the device when the cycle ends. What an NPUGraph records is not timed.
+    """
 
     def __init__(
         self,
@@ -138,13 +202,56 @@ class profile(_profile):
             with_modules=with_modules,
             **others,
         )
-        self.experimental_config = experimental_config
+        self.experimental_config = experimental_config or _ExperimentalConfig()
+        self.wanted = set(activities or ProfilerActivity)
+        self._timing: Timing | None = None
+
+    def _move(self, before: ProfilerAction, after: ProfilerAction, last: bool = False) -> None:
+        recording = ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE
+        ends = before is ProfilerAction.RECORD_AND_SAVE or after not in recording
+        if before in recording and ends and self._timing is not None and self._timing.running:
+            self._timing.stop()
+        super()._move(before, after, last)
+        if after in recording and (ends or before not in recording):
+            self._timing = self._new_timing()
+
+    def _new_timing(self) -> Timing | None:
+        wanted = ProfilerActivity.NPU in self.wanted
+        if not wanted or self.experimental_config.profiler_level is ProfilerLevel.Level_none or not is_available():
+            return None
+        timing = Timing(self.record_shapes, self.profile_memory)
+        timing.start(self._recorder().began)
+        return timing
+
+    def _recorder(self) -> Any:
+        return self._of("reading its times")._recorder
+
+    def cycle(self) -> Cycle:
+        """What the last cycle recorded, for the tables."""
+        timing, recorder = self._timing, self._recorder()
+        level = self.experimental_config.profiler_level
+        return Cycle(
+            self.events() if ProfilerActivity.CPU in self.wanted else [],
+            timing.work if timing else [],
+            timing.allocations if timing else [],
+            recorder.wall_began / 1000,
+            self.record_shapes,
+            self.with_stack,
+            self.profile_memory,
+            timing is not None and level in (ProfilerLevel.Level1, ProfilerLevel.Level2),
+            {name: json.loads(text) for name, text in self._metadata.items()},
+        )
+
+    def export_chrome_trace(self, output_path: str) -> None:  # type: ignore[override]  # (torch_npu's name of it)
+        """Write the last cycle's operators, and what the device did, as a trace for Perfetto or chrome://tracing."""
+        with open(output_path, "w", encoding="utf-8") as file:
+            json.dump(trace(self.cycle()), file)
 
 
 def tensorboard_trace_handler(
     dir_name: str | None = None, worker_name: str | None = None, analyse_flag: bool = True, async_mode: bool = False
 ) -> Callable[..., Any]:
-    """A function for `on_trace_ready` that writes a folder for each cycle: a trace, and tables of operators and steps."""
+    """A function for `on_trace_ready` that writes a folder for each cycle: a trace, and tables (docs/profiling.md)."""
 
     def write(profiler: Any) -> None:
         worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
@@ -153,9 +260,9 @@ def tensorboard_trace_handler(
         os.makedirs(output)
         with open(os.path.join(folder, "profiler_info.json"), "w", encoding="utf-8") as file:
             json.dump({"worker": worker}, file)
-        profiler.export_chrome_trace(os.path.join(output, "trace_view.json"))
-        _write_operators(profiler, os.path.join(output, "operator_details.csv"))
-        _write_steps(profiler, os.path.join(output, "step_trace_time.csv"))
+        with open(os.path.join(folder, "profiler_metadata.json"), "w", encoding="utf-8") as file:
+            json.dump(profiler.cycle().metadata, file)
+        write_tables(profiler.cycle(), output)
 
     return write
 
@@ -170,20 +277,3 @@ def _new_folder(parent, worker):
             return folder
         except FileExistsError:
             time += datetime.timedelta(milliseconds=1)
-
-
-def _write_operators(profiler, path) -> None:
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file)
-        rows.writerow(["Name", "Input Shapes", "Host Self Duration(us)", "Host Total Duration(us)"])
-        for event in profiler.events():
-            rows.writerow([event.name, event.input_shapes, event.self_cpu_time_total, event.cpu_time_total])
-
-
-def _write_steps(profiler, path) -> None:
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file)
-        rows.writerow(["Step", "Stage"])
-        for event in profiler.events():
-            if event.name.startswith("ProfilerStep"):
-                rows.writerow([event.name.partition("#")[2], event.cpu_time_total])
