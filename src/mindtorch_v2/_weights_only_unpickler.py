@@ -85,6 +85,13 @@ def _encode(obj, encoding):
     return obj.encode(encoding)
 
 
+def _bytearray(*content):
+    """A bytearray of what the file holds; a number would ask for as many bytes that it does not hold."""
+    if any(isinstance(part, int) for part in content):
+        raise UnpicklingError("bytearray is allowed with the bytes that it holds only")
+    return bytearray(*content)
+
+
 def _own_globals():
     """The names that every file may use: PyTorch's dotted names, and what they stand for here."""
     table = {
@@ -97,7 +104,7 @@ def _own_globals():
         "torch.Tensor": torch.Tensor,
         "torch.device": torch.device,
         "_codecs.encode": _encode,
-        "builtins.bytearray": bytearray,
+        "builtins.bytearray": _bytearray,
         "builtins.set": set,
         "builtins.complex": complex,
         "torch._tensor._rebuild_from_type_v2": torch._utils._rebuild_from_type_v2,
@@ -153,11 +160,52 @@ def _shown(path):
     return path.removeprefix("builtins.")
 
 
+# The longest name of a global, and what a file may ask to be read at once before it is known to hold so much.
+_LINE_BYTES = 1 << 16
+_READ_BYTES = 1 << 20
+
+
+class TruncatedError(UnpicklingError, EOFError):
+    """The file ends before its object does; an EOFError too, as PyTorch raises."""
+
+
 def _readline(file):
-    line = file.readline()
+    line = file.readline(_LINE_BYTES)
     if not line.endswith(b"\n"):
-        raise EOFError
+        raise TruncatedError("Ran out of input")
     return line[:-1].decode("utf-8")
+
+
+class _Tuples:
+    """How large and how deep the file's tuples are if each is counted wherever it stands.
+
+    Hashing and comparing walk a tuple that way, without memory of what they have seen and without a limit of depth: 60
+    tuples of which each holds the one before twice would take for ever, a million inside each other the whole stack.
+    """
+
+    MOST, DEEPEST = 10_000_000, 500
+
+    def __init__(self) -> None:
+        # With the tuple itself, so that its id stays its own. Only those that hold tuples are kept.
+        self._measured: dict[int, tuple[tuple, int, int]] = {}
+
+    def made(self, value: tuple) -> tuple:
+        """`value`, measured; UnpicklingError if it is beyond the limits."""
+        count, depth, nested = 1 + len(value), 1, False
+        for item in value:
+            if type(item) is not tuple:
+                continue
+            nested = True
+            _, more, below = self._measured.get(id(item)) or (item, 1 + len(item), 1)
+            count += more
+            depth = max(depth, below + 1)
+        if count > self.MOST or depth > self.DEEPEST:
+            raise UnpicklingError(
+                f"a tuple of {count} parts, {depth} deep if written out: at most {self.MOST} and {self.DEEPEST} are read"
+            )
+        if nested:
+            self._measured[id(value)] = value, count, depth
+        return value
 
 
 class Unpickler:
@@ -167,6 +215,7 @@ class Unpickler:
         self.encoding = encoding
         self._file = file
         self.memo: dict[Any, Any] = {}
+        self.tuples = _Tuples()
         self.proto = -1
 
     def persistent_load(self, pid: Any) -> Any:
@@ -192,25 +241,39 @@ class Unpickler:
         )
 
     def load(self) -> Any:
-        """The object; EOFError if the file ends first, UnpicklingError for anything that is not allowed."""
+        """The object; UnpicklingError for anything that is not allowed, and (an EOFError too) if the file ends first."""
         self.stack: list[Any] = []
         self.metastack: list[Any] = []
         read = self._file.read
         while True:
             key = read(1)
             if not key:
-                raise EOFError
+                raise TruncatedError("Ran out of input")
             if key == b".":
                 return self._pop()
+            if key == _PERSISTENT:
+                self.stack.append(self.persistent_load(_persistent_id(self)))
+                continue
             handler = _HANDLERS.get(key)
             if handler is None:
                 raise UnpicklingError(f"Unsupported operand {key[0]}")
-            handler(self)
+            try:
+                handler(self)
+            except (UnpicklingError, RuntimeError, Warning):
+                raise
+            except Exception as error:  # noqa: BLE001  (what a file makes fail is the file's fault, whatever it is)
+                raise UnpicklingError(f"{type(error).__name__}: {error}") from error
 
     def _read(self, count):
-        data = self._file.read(count)
+        if count <= _READ_BYTES:
+            data = self._file.read(count)
+        else:
+            data = bytearray()
+            while len(data) < count and (more := self._file.read(min(_READ_BYTES, count - len(data)))):
+                data += more
+            data = bytes(data)
         if len(data) != count:
-            raise EOFError
+            raise TruncatedError("Ran out of input")
         return data
 
     def _pop(self):
@@ -324,7 +387,7 @@ def _newobj(u):
     if cls is torch.nn.Parameter:
         u.stack.append(torch.nn.Parameter(*args))
     elif isinstance(cls, type) and (
-        u._is_allowed_class(cls) or cls in (collections.OrderedDict, collections.Counter, set, bytearray, torch.Size)
+        u._is_allowed_class(cls) or cls in (collections.OrderedDict, collections.Counter, set, torch.Size)
     ):
         if not isinstance(args, tuple):
             raise UnpicklingError("NEWOBJ requires a tuple of arguments")
@@ -386,8 +449,12 @@ def _setitems(u) -> None:
 
 
 def _tuple(u) -> None:
-    items = u._pop_mark()
-    u.stack.append(tuple(items))
+    made = u.tuples.made(tuple(u._pop_mark()))  # before u.stack is looked at: popping a mark puts another there
+    u.stack.append(made)
+
+
+def _short_tuple(count):
+    return lambda u: u.stack.append(u.tuples.made(tuple(u._take(count))))
 
 
 def _mark(u) -> None:
@@ -395,17 +462,17 @@ def _mark(u) -> None:
     u.stack = []
 
 
-def _binpersid(u) -> None:
+def _persistent_id(u):
     pid = u._pop()
     if type(pid) is not tuple and type(pid) is not int:
         raise UnpicklingError(f"persistent_load id must be tuple or int, but got {type(pid)}")
     if type(pid) is tuple and pid and _text(pid[0]) != "storage":
         raise UnpicklingError(f"Only persistent_load of storage is allowed, but got {type(pid[0])}")
-    u.stack.append(u.persistent_load(pid))
+    return pid
 
 
 def _text(value):
-    return value.decode("ascii") if isinstance(value, bytes) else value
+    return value.decode("ascii", "replace") if isinstance(value, bytes) else value
 
 
 def _long1(u) -> None:
@@ -437,6 +504,9 @@ def _decode(u, size):
     return u._read(size).decode("utf-8", "surrogatepass")
 
 
+# Apart from the others: what it calls (`map_location`) is the caller's, whose exceptions are handed on.
+_PERSISTENT = b"Q"
+
 _HANDLERS = {
     b"\x80": _proto,
     b"c": _global,
@@ -449,16 +519,15 @@ _HANDLERS = {
     b"s": _setitem,
     b"u": _setitems,
     b"(": _mark,
-    b"Q": _binpersid,
     b"]": lambda u: u.stack.append([]),
     b"}": lambda u: u.stack.append({}),
     b")": lambda u: u.stack.append(()),
     b"\x8f": lambda u: u.stack.append(set()),
     b"\x90": _additems,
     b"t": _tuple,
-    b"\x85": lambda u: u.stack.append(tuple(u._take(1))),
-    b"\x86": lambda u: u.stack.append(tuple(u._take(2))),
-    b"\x87": lambda u: u.stack.append(tuple(u._take(3))),
+    b"\x85": _short_tuple(1),
+    b"\x86": _short_tuple(2),
+    b"\x87": _short_tuple(3),
     b"N": lambda u: u.stack.append(None),
     b"\x89": lambda u: u.stack.append(False),
     b"\x88": lambda u: u.stack.append(True),

@@ -647,32 +647,6 @@ def _of_theirs(theirs, dtype):
     return stream.getvalue()
 
 
-def test_writing_in_place_of_a_file(tmp_path):
-    path = tmp_path / "a"
-    with archive.replacing(path) as file:
-        file.write(b"one")
-        assert not path.exists()
-        assert [name[:3] + name[-5:] for name in os.listdir(tmp_path)] == [".a..part"]
-    assert path.read_bytes() == b"one"
-    os.chmod(path, 0o640)
-    with pytest.raises(KeyboardInterrupt), archive.replacing(str(path)) as file:
-        file.write(b"two")
-        raise KeyboardInterrupt
-    assert path.read_bytes() == b"one"
-    with archive.replacing(path) as file:
-        file.write(b"three")
-    assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"three", 0o640)
-    assert os.listdir(tmp_path) == ["a"]
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    with archive.replacing(pipe) as file:
-        file.write(b"through")
-    assert os.read(end, 10) == b"through"
-    os.close(end)
-    assert not pipe.is_file() and sorted(os.listdir(tmp_path)) == ["a", "pipe"]
-
-
 def test_mapped_files(tmp_path):
     path = tmp_path / "a"
     path.write_bytes(b"abc")

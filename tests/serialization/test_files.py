@@ -3,6 +3,7 @@
 import collections
 import io
 import os
+import stat
 import pickle
 import zipfile
 
@@ -374,12 +375,13 @@ def test_a_map_of_devices_is_asked_for_its_own_tags_only(monkeypatch):
 
 
 def test_all_is_on_the_disk_before_the_name_is(tmp_path, monkeypatch):
-    """The whole file is synced: nothing waits in a buffer of the program."""
+    """The whole file is synced, then the directory: nothing waits in a buffer of the program."""
     path, synced = tmp_path / "saved.pt", []
 
     def sync(descriptor):
-        assert not path.exists()
-        synced.append(os.fstat(descriptor).st_size)
+        status = os.fstat(descriptor)
+        assert path.exists() == stat.S_ISDIR(status.st_mode)
+        synced.append(status.st_size)
 
     monkeypatch.setattr(os, "fsync", sync)
     ours.save({"x": ours.arange(1000)}, path)

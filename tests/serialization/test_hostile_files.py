@@ -1,13 +1,16 @@
 """Damaged, truncated and malicious files: a clear error, nothing run, and saving never harms what is there."""
 
+import contextlib
 import errno
 import io
 import os
 import pickle
+import random
 import signal
 import subprocess
 import sys
 import time
+import warnings
 import zipfile
 
 import pytest
@@ -112,9 +115,112 @@ PICKLES = {
 @pytest.mark.parametrize("case", PICKLES)
 def test_hostile_pickles(case):
     data = saved({"a": torch.ones(2)})
-    with pytest.raises((pickle.UnpicklingError, EOFError)):
+    with pytest.raises(pickle.UnpicklingError):
         torch.load(with_records(data, data_pkl=PICKLES[case]))
     assert callable(torch.Tensor.sum)
+
+
+def doubled(times):
+    """A pickle of a tuple that holds the one before it twice, `times` times over."""
+    return b"\x80\x02)q\x00" + b"h\x00\x86q\x00" * times
+
+
+def nested(times):
+    """A pickle of tuples inside each other."""
+    return b"\x80\x02)" + b"\x85" * times
+
+
+@pytest.mark.parametrize("tuples", [doubled(60), nested(1_000_000), nested(501)])
+@pytest.mark.parametrize("use", ["key", "keys", "member", "set", "alone"])
+def test_tuples_that_take_for_ever_to_hash(tuples, use):
+    """As keys they would be hashed, part by part: for longer than there is time, or deeper than there is stack."""
+    body = tuples[2:]
+    data = {
+        "key": b"\x80\x02}" + body + b"Ns.",
+        "keys": b"\x80\x02}(" + body + b"Nu.",
+        "member": b"\x80\x02\x8f(" + body + b"\x90.",
+        "set": b"\x80\x02c__builtin__\nset\n](" + body + b"e\x85R.",
+        "alone": b"\x80\x02" + body + b".",
+    }[use]
+    with pytest.raises(pickle.UnpicklingError, match="if written out: at most"):
+        torch.load(with_records(saved(1), data_pkl=data))
+
+
+def test_tuples_in_tuples_as_programs_have_them():
+    value = ((1, (2, (3,))), ((1, 2), (1, 2)))
+    for _ in range(400):
+        value = (value,)
+    assert torch.load(io.BytesIO(saved({value: [value]}))) == {value: [value]}
+
+
+def test_memory_that_the_file_does_not_hold():
+    with pytest.raises(pickle.UnpicklingError, match="bytearray is allowed with the bytes that it holds only"):
+        torch.load(with_records(saved(1), data_pkl=b"\x80\x02cbuiltins\nbytearray\nJ\xff\xff\xff\x7f\x85R."))
+    with pytest.raises(pickle.UnpicklingError, match="Ran out of input"):
+        torch.load(with_records(saved(1), data_pkl=b"\x80\x02B\xff\xff\xff\xffab."))
+    assert torch.load(io.BytesIO(saved(bytearray(b"ab")))) == bytearray(b"ab")
+
+
+def test_exceptions_of_the_caller_are_handed_on():
+    def where(storage, location):
+        raise KeyError("mine")
+
+    for zipped in (True, False):
+        with pytest.raises(KeyError, match="mine"):
+            torch.load(io.BytesIO(saved(torch.ones(2), _use_new_zipfile_serialization=zipped)), map_location=where)
+
+
+def legacy(data, **changes):
+    """A file of the old format with its pickles changed: the list of keys, or the object's."""
+    stream = io.BytesIO(data)
+    for _ in range(3):
+        pickle.load(stream)
+    head = data[: stream.tell()]
+    body = data[stream.tell() :]
+    end = body.index(b".\x80\x02]") + 1
+    keys_end = body.index(b".", end + 3) + 1
+    parts = {"object": body[:end], "keys": body[end:keys_end], "rest": body[keys_end:]} | changes
+    return io.BytesIO(head + parts["object"] + parts["keys"] + parts["rest"])
+
+
+def test_old_files_without_the_data_of_a_storage():
+    data = saved(torch.ones(1000), _use_new_zipfile_serialization=False)
+    assert torch.load(legacy(data)).sum() == 1000
+    with pytest.raises(RuntimeError, match="names 1 storages whose data it does not hold"):
+        torch.load(legacy(data, keys=pickle.dumps([], protocol=2)))
+    for keys in (5, [None], [("a",)], "text"):
+        with pytest.raises((RuntimeError, pickle.UnpicklingError)):
+            torch.load(legacy(data, keys=pickle.dumps(keys, protocol=2)))
+
+
+def test_old_files_that_claim_more_than_they_hold():
+    data = saved(torch.ones(1000), _use_new_zipfile_serialization=False)
+    body = data.replace(b"M\xe8\x03N", b"J\xff\xff\xff\x7fN")
+    assert body != data
+    with pytest.raises(RuntimeError, match="is larger than the whole file"):
+        torch.load(io.BytesIO(body))
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_random_damage_raises_one_of_two(zipped):
+    """RuntimeError or UnpicklingError, as promised, whatever a byte more, less or other makes of a file."""
+    data = saved({"a": torch.arange(6.0), ("b", 1): [2, {"c"}, b"d"]}, _use_new_zipfile_serialization=zipped)
+    if zipped:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            pickled = archive.read("archive/data.pkl")
+    generator = random.Random(7)
+    loaded = 0
+    for _ in range(2000):
+        damaged = bytearray(pickled if zipped else data)
+        for _ in range(generator.randint(1, 3)):
+            at = generator.randrange(len(damaged))
+            damaged[at : at + generator.randint(0, 2)] = generator.randbytes(generator.randint(0, 2))
+        file = with_records(data, data_pkl=bytes(damaged)) if zipped else io.BytesIO(bytes(damaged))
+        with contextlib.suppress(RuntimeError, pickle.UnpicklingError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.load(file)
+            loaded += 1
+    assert loaded < 1000
 
 
 def storage_pickle(offset, size, stride, kind=b"FloatStorage", count=b"K\x02"):
@@ -140,7 +246,7 @@ def storage_pickle(offset, size, stride, kind=b"FloatStorage", count=b"K\x02"):
 )
 def test_tensors_cannot_reach_outside_their_storage(offset, size, stride):
     data = saved({"a": torch.ones(2)})
-    with pytest.raises((RuntimeError, TypeError, ValueError, OverflowError, pickle.UnpicklingError)):
+    with pytest.raises((RuntimeError, pickle.UnpicklingError)):
         torch.load(with_records(data, data_pkl=storage_pickle(offset, size, stride)))
 
 
@@ -155,17 +261,17 @@ def test_every_truncation_is_an_error(tmp_path):
     data = saved({"a": torch.arange(50.0), "b": [1, "x"]})
     path = tmp_path / "cut.pt"
     for length in [*range(0, 200, 7), *range(200, len(data), 41), len(data) - 1]:
-        with pytest.raises((RuntimeError, pickle.UnpicklingError, EOFError)):
+        with pytest.raises((RuntimeError, pickle.UnpicklingError)):
             torch.load(io.BytesIO(data[:length]))
         path.write_bytes(data[:length])
-        with pytest.raises((RuntimeError, pickle.UnpicklingError, EOFError)):
+        with pytest.raises((RuntimeError, pickle.UnpicklingError)):
             torch.load(path, mmap=True)
 
 
 def test_truncated_old_format():
     data = saved({"a": torch.arange(50.0)}, _use_new_zipfile_serialization=False)
     for length in [*range(0, len(data), 13), len(data) - 1]:
-        with pytest.raises((RuntimeError, pickle.UnpicklingError, EOFError)):
+        with pytest.raises((RuntimeError, pickle.UnpicklingError)):
             torch.load(io.BytesIO(data[:length]))
 
 

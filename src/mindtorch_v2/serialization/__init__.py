@@ -23,6 +23,7 @@ import mindtorch_v2 as torch
 from mindtorch_v2 import _weights_only_unpickler
 from mindtorch_v2.serialization import _archive as _archive
 from mindtorch_v2.serialization import _legacy_format as legacy_format
+from mindtorch_v2.serialization import _replacing
 from mindtorch_v2.serialization import _zip_format as zip_format
 from mindtorch_v2.serialization._legacy_format import MAGIC_NUMBER, PROTOCOL_VERSION
 from mindtorch_v2.serialization._locations import default_restore_location, location_tag, register_package
@@ -240,7 +241,7 @@ def save(
     """
     _check_save_filelike(f)
     target: Any = f
-    with _archive.replacing(target) if _is_path(f) else contextlib.nullcontext(target) as file:
+    with _replacing.replacing(target) if _is_path(f) else contextlib.nullcontext(target) as file:
         if _use_new_zipfile_serialization:
             writer = _archive.ArchiveWriter(file, _folder_of(f), get_crc32_options())
             zip_format.write(obj, writer, pickle_module, pickle_protocol, not _disable_byteorder_record)

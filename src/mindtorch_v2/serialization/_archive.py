@@ -5,17 +5,13 @@ PyTorch's own layout: no compression, all names under one folder, ZIP64 end reco
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import io
 import mmap
-import os
-import secrets
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 ALIGNMENT = 64
 
@@ -47,8 +43,7 @@ class ArchiveWriter:
         self._fingerprint = 0
 
     def _write(self, data) -> None:
-        self._file.write(data)
-        self._position += len(data) if isinstance(data, bytes) else data.nbytes
+        self._position += write_all(self._file, data)
 
     def write(self, name: str, data: bytes | memoryview) -> None:
         """Adds one record; `data` is bytes or a memory of bytes."""
@@ -115,35 +110,6 @@ class ArchiveWriter:
         self._write(_LOCATOR.pack(b"PK\x06\x07", 0, end, 1))
         short = min(count, 0xFFFF)
         self._write(_END.pack(b"PK\x05\x06", 0, 0, short, short, min(length, _LIMIT), min(directory, _LIMIT), 0))
-
-
-@contextlib.contextmanager
-def replacing(path: str | Path) -> Iterator[IO[bytes]]:
-    """A new binary file that takes the place of `path` when the block ends well; else `path` stays as it was."""
-    path = os.path.realpath(os.fspath(path))
-    parent = os.path.dirname(path)
-    if not os.path.isdir(parent):
-        raise RuntimeError(f"Parent directory {parent} does not exist.")
-    if os.path.isdir(path):
-        raise RuntimeError(f"open file failed with strerror: Is a directory ({path})")
-    if os.path.exists(path) and not os.path.isfile(path):
-        # A device or a pipe cannot be replaced, only written to.
-        with open(path, "wb") as file:
-            yield file
-        return
-    aside = os.path.join(parent, f".{os.path.basename(path)}.{secrets.token_hex(8)}.part")
-    try:
-        with open(aside, "xb", buffering=1 << 20) as file:  # with the permissions of any new file
-            with contextlib.suppress(FileNotFoundError):
-                os.chmod(aside, os.stat(path).st_mode & 0o777)
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(aside, path)
-    except BaseException:  # an interrupt too leaves nothing behind
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(aside)
-        raise
 
 
 class ArchiveReader:
@@ -240,6 +206,21 @@ class ArchiveReader:
         if start + self.size(name) > self._length():
             raise RuntimeError(f"PytorchStreamReader failed reading file {name}: file read failed. {_CORRUPT}")
         return start
+
+
+def write_all(file: Any, data: bytes | memoryview) -> int:
+    """Writes all of `data` and returns its bytes; a raw file object may take less at a time than it is given.
+
+    An object whose `write` returns None says nothing of how much it took: that is all.
+    """
+    view = memoryview(data).cast("B")
+    done = file.write(data)
+    while done is not None and done < view.nbytes:
+        more = file.write(view[done:])
+        if not more:
+            raise OSError(errno.EIO, f"the file object took {done} of {view.nbytes} bytes and no more")
+        done += more
+    return view.nbytes
 
 
 def _read_some(file, view) -> int:

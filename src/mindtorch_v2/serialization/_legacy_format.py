@@ -14,8 +14,9 @@ from typing import IO, TYPE_CHECKING, Any
 import mindtorch_v2 as torch
 from mindtorch_v2 import _weights_only_unpickler
 from mindtorch_v2.serialization import _locations as locations
+from mindtorch_v2.serialization._archive import write_all
 from mindtorch_v2.serialization._pickler import Pickler, stored
-from mindtorch_v2.serialization._unpickler import StorageType, TrustingUnpickler, text
+from mindtorch_v2.serialization._unpickler import StorageType, TrustingUnpickler, length, word
 
 if TYPE_CHECKING:
     from mindtorch_v2.storage import TypedStorage
@@ -41,52 +42,65 @@ def write(obj: object, file: Any, pickle_module: ModuleType, protocol: int) -> N
             raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
         return "storage", kind, key, locations.location_tag(untyped), count, None
 
-    for item in (MAGIC_NUMBER, PROTOCOL_VERSION, {**_SYSTEM, "type_sizes": _TYPE_SIZES}):
-        pickle_module.dump(item, file, protocol=protocol)
     stream = io.BytesIO()
+    for item in (MAGIC_NUMBER, PROTOCOL_VERSION, {**_SYSTEM, "type_sizes": _TYPE_SIZES}):
+        pickle_module.dump(item, stream, protocol=protocol)
     Pickler(stream, protocol, persistent_id).dump(obj)
-    file.write(stream.getvalue())
     keys = sorted(storages)
-    pickle_module.dump(keys, file, protocol=protocol)
+    pickle_module.dump(keys, stream, protocol=protocol)
+    write_all(file, stream.getvalue())
     for key in keys:
         untyped, dtype = storages[key]
         untyped = untyped.cpu()
-        file.write(struct.pack("<q", untyped.nbytes() // dtype.itemsize))
+        write_all(file, struct.pack("<q", untyped.nbytes() // dtype.itemsize))
         if untyped.nbytes():
-            file.write(memoryview(untyped))
+            write_all(file, memoryview(untyped))
 
 
 class _Storages:
     """The storages that the pickle names, made at once and filled afterwards."""
 
-    def __init__(self, map_location: dict[str, str] | str | torch.device | Callable[..., Any] | None) -> None:
+    def __init__(
+        self, map_location: dict[str, str] | str | torch.device | Callable[..., Any] | None, limit: int
+    ) -> None:
         self.restore = locations.restorer(map_location)
+        self.limit = limit
         self.waiting: dict[Any, Any] = {}
         self.restored: dict[Any, Any] = {}
         self.views: dict[Any, Any] = {}
 
     def load(self, pid: Sequence[Any]) -> TypedStorage:
-        tag = text(pid[0])
+        if not isinstance(pid, tuple) or len(pid) < 2:
+            raise pickle.UnpicklingError(f"a persistent id is a tuple, got {pid!r}")
+        tag = word(pid[0], "the kind of a persistent id")
         if tag == "module":
             # Old files kept the source of module classes, to warn if it changed.
             return pid[1]
         if tag != "storage" or len(pid) != 6:
             raise RuntimeError(f"Unknown saved id type: {tag}")
         _, kind, key, location, count, view = pid
-        key, location = text(key), text(location)
+        key, location = word(key, "a storage's key"), word(location, "a storage's place")
         if not isinstance(kind, StorageType):
             raise pickle.UnpicklingError(f"expected a storage class, got {kind!r}")
-        if not isinstance(count, int) or count < 0:
-            raise pickle.UnpicklingError(f"a storage's length must be a number, got {count!r}")
+        count = length(count)
         dtype = kind.dtype
         if key not in self.waiting:
+            # Before any memory is asked for: a damaged file may claim any size.
+            if count * dtype.itemsize > self.limit:
+                raise RuntimeError(
+                    f"a storage of {count} elements of {dtype} is larger than the whole file; corrupt file?"
+                )
             self.waiting[key] = (count, dtype)
             self.restored[key] = self.restore(torch.UntypedStorage(count * dtype.itemsize), location)
         memory = self.restored[key]
         if view is not None:
-            view_key, offset, size = view
+            if not isinstance(view, tuple) or len(view) != 3:
+                raise pickle.UnpicklingError(f"a view of a storage is (key, offset, size), got {view!r}")
+            view_key, offset, size = word(view[0], "a view's key"), length(view[1]), length(view[2])
             if view_key not in self.views:
                 start = offset * dtype.itemsize
+                if start + size * dtype.itemsize > memory.nbytes():
+                    raise RuntimeError("a view of a storage reaches beyond it; corrupt file?")
                 self.views[view_key] = memory[start : start + size * dtype.itemsize]
             memory = self.views[view_key]
         return memory if kind.untyped else torch.storage.TypedStorage(wrap_storage=memory, dtype=dtype, _internal=True)
@@ -109,7 +123,9 @@ def read(file: Any, map_location: Any, pickle_module: Any, weights_only: bool, *
         raise RuntimeError(f"Invalid protocol version: {version}")
     plain(file)  # what machine wrote it
 
-    storages = _Storages(map_location)
+    position = file.tell()
+    storages = _Storages(map_location, file.seek(0, io.SEEK_END) or file.tell())
+    file.seek(position)
 
     def unpickle() -> Any:
         if weights_only:
@@ -121,16 +137,25 @@ def read(file: Any, map_location: Any, pickle_module: Any, weights_only: bool, *
     waiting = torch._utils.collect_waiting()
     try:
         result = unpickle()
-        for key in plain(file):
+        unread = set(storages.waiting)
+        for key in _keys(plain(file)):
             _fill(file, storages, key)
+            unread.discard(key)
+        if unread:
+            raise RuntimeError(f"the file names {len(unread)} storages whose data it does not hold; corrupt file?")
         torch._utils.apply_waiting(waiting)
     finally:
         torch._utils.stop_waiting()
     return result
 
 
+def _keys(found: Any) -> list[str]:
+    if not isinstance(found, (list, tuple)):
+        raise RuntimeError(f"expected the list of storages, got {type(found).__name__}; corrupt file?")
+    return [word(key, "a storage's key") for key in found]
+
+
 def _fill(file, storages, key) -> None:
-    key = text(key)
     if key not in storages.waiting:
         raise RuntimeError("storage of an unknown key; corrupt file?")
     count, dtype = storages.waiting[key]

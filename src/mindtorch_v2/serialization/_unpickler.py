@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import pickle
 from collections.abc import Callable, Sequence
@@ -31,6 +32,21 @@ class StorageType:
 def text(value: str) -> str:
     """A word of a file, which Python 2 wrote as bytes."""
     return value.decode("ascii") if isinstance(value, bytes) else value
+
+
+def word(value: Any, meaning: str) -> str:
+    """A name in a file; UnpicklingError for anything that is none."""
+    if isinstance(value, (str, bytes)):
+        with contextlib.suppress(UnicodeDecodeError):
+            return text(value)  # type: ignore[arg-type]  # (bytes come from Python 2)
+    raise pickle.UnpicklingError(f"{meaning} must be a word, got {value!r}")
+
+
+def length(value: Any) -> int:
+    """A count of elements in a file; UnpicklingError for anything that is none."""
+    if isinstance(value, int) and 0 <= value < 1 << 62:
+        return value
+    raise pickle.UnpicklingError(f"a storage's length must be a number, got {value!r}")
 
 
 def is_storage_name(module: str, name: str) -> bool:

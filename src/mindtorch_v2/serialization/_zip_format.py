@@ -13,7 +13,7 @@ import mindtorch_v2 as torch
 from mindtorch_v2 import _weights_only_unpickler
 from mindtorch_v2.serialization import _locations as locations
 from mindtorch_v2.serialization._pickler import Pickler, stored
-from mindtorch_v2.serialization._unpickler import StorageType, TrustingUnpickler, text
+from mindtorch_v2.serialization._unpickler import StorageType, TrustingUnpickler, length, word
 
 if TYPE_CHECKING:
     from mindtorch_v2.serialization._archive import ArchiveReader, ArchiveWriter
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 # Of the format; PyTorch reads up to 10.
 _VERSION = b"3\n"
 _MAX_VERSION = 10
+
+
+class DamagedFileError(RuntimeError, ValueError):
+    """A file that says what cannot be; a ValueError too, as PyTorch raises."""
 
 
 def write(
@@ -92,7 +96,7 @@ def byte_order(archive: ArchiveReader) -> str:
     if archive.has("byteorder"):
         order = archive.read("byteorder")
         if order not in (b"little", b"big"):
-            raise ValueError(f"Unknown endianness type: {order.decode(errors='replace')}")
+            raise DamagedFileError(f"Unknown endianness type: {order.decode(errors='replace')}")
         return order.decode()
     default = torch.serialization.get_default_load_endianness()
     if default in (None, torch.serialization.LoadEndianness.LITTLE):
@@ -120,9 +124,7 @@ class _Storages:
         dtype = torch.uint8 if kind is torch.UntypedStorage else kind.dtype
         untyped = kind is torch.UntypedStorage or getattr(kind, "untyped", False)
         if key not in self.loaded:
-            if not isinstance(count, int) or count < 0:
-                raise pickle.UnpicklingError(f"a storage's length must be a number, got {count!r}")
-            self.loaded[key] = self.restore(self._read(f"data/{key}", dtype, count), location)
+            self.loaded[key] = self.restore(self._read(f"data/{key}", dtype, length(count)), location)
         storage = self.loaded[key]
         if untyped:
             return storage
@@ -167,13 +169,13 @@ def read(
     def persistent_load(pid: Sequence[Any]) -> TypedStorage:
         if not isinstance(pid, tuple):
             raise pickle.UnpicklingError(f"persistent_load id must be a tuple, got {type(pid)}")
-        tag = text(pid[0]) if pid else None
+        tag = word(pid[0], "the kind of a persistent id") if pid else None
         if tag != "storage" or len(pid) != 5:
             raise RuntimeError(f"Unknown typename for persistent_load, expected 'storage' but got '{tag}'")
         _, kind, key, location, count = pid
         if not isinstance(kind, StorageType) and kind is not torch.UntypedStorage:
             raise pickle.UnpicklingError(f"expected a storage class, got {kind!r}")
-        return storages.load(kind, text(key), text(location), count)
+        return storages.load(kind, word(key, "a storage's key"), word(location, "a storage's place"), count)
 
     stream = io.BytesIO(archive.read("data.pkl"))
     if weights_only:
