@@ -263,7 +263,7 @@ def test_timeout():
 def test_leaving_early_ends_the_workers():
     iterator = iter(DataLoader(Large(50), num_workers=2, batch_size=2))
     next(iterator)
-    workers, directory = iterator._workers, iterator._group.directory
+    workers, directory = iterator._workers, iterator._group.directory.path
     assert os.path.isdir(directory)
     del iterator
     assert not any(w.is_alive() for w in workers)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import multiprocessing.connection
 import queue
-import shutil
 import signal
 import threading
 import time
@@ -138,7 +137,7 @@ class _Workers:
     def __init__(self, context: Any, count: int, target: Callable[..., Any], arguments: Callable[..., Any]) -> None:
         self.lock = threading.Lock()
         self.stopped = False
-        self.directory = transport.make_directory()
+        self.directory = transport.Directory()
         self.done = context.Event()
         self.results = context.Queue()
         self.requests = []
@@ -148,7 +147,7 @@ class _Workers:
             # Nobody waits for unsent requests when the program ends.
             requests.cancel_join_thread()
             process = context.Process(
-                target=target, args=arguments(worker_id, requests, self.results, self.done, self.directory)
+                target=target, args=arguments(worker_id, requests, self.results, self.done, self.directory.path)
             )
             process.daemon = True
             self.requests.append(requests)
@@ -176,7 +175,7 @@ class _Workers:
         self.results.cancel_join_thread()
         for channel in (self.results, *self.requests):
             channel.close()
-        shutil.rmtree(self.directory, ignore_errors=True)
+        self.directory.remove()
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):

@@ -7,12 +7,16 @@ none in the reader. Smaller ones travel inside the message. When shared memory i
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import fcntl
 import io
 import mmap
 import os
 import pickle
+import shutil
 import tempfile
+import time
 from collections.abc import Callable
 from io import BytesIO
 from multiprocessing.reduction import ForkingPickler
@@ -32,12 +36,55 @@ SHARED_BYTES = 1 << 17
 
 _ALIGNMENT = 64
 _SHARED_ROOT = "/dev/shm"
+_PREFIX = "mindtorch_loader_"
+# A directory that was changed so lately may have an owner who has not locked it yet.
+_NEW_SECONDS = 10.0
 
 
-def make_directory() -> str:
-    """A new directory for the files of one loader, in shared memory where the system has it."""
-    root = _SHARED_ROOT if os.access(_SHARED_ROOT, os.W_OK) else None
-    return tempfile.mkdtemp(prefix="mindtorch_loader_", dir=root)
+class Directory:
+    """A new directory for the files of one loader, in shared memory where the system has it.
+
+    Its lock is held by this process and those forked from it. Directories whose lock nobody holds, left by programs
+    that were killed together with their workers, are removed when the next one is made.
+    """
+
+    def __init__(self) -> None:
+        root = _SHARED_ROOT if os.access(_SHARED_ROOT, os.W_OK) else tempfile.gettempdir()
+        _remove_abandoned(root)
+        self.path = tempfile.mkdtemp(prefix=_PREFIX, dir=root)
+        self._lock = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        with contextlib.suppress(OSError):
+            fcntl.flock(self._lock, fcntl.LOCK_SH)
+
+    def remove(self) -> None:
+        """Removes it with all files in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        os.close(self._lock)
+
+
+def remove_directory(path: str) -> None:
+    """Removes a loader's directory even while another worker is writing into it."""
+    for _ in range(1000):
+        shutil.rmtree(path, ignore_errors=True)
+        if not os.path.exists(path):
+            return
+
+
+def _remove_abandoned(root: str) -> None:
+    for name in os.listdir(root):
+        if not name.startswith(_PREFIX):
+            continue
+        path = os.path.join(root, name)
+        # Another program may remove it, or have made it a moment ago and not locked it yet.
+        with contextlib.suppress(OSError):
+            if os.stat(path).st_uid != os.getuid() or time.time() - os.stat(path).st_mtime < _NEW_SECONDS:
+                continue
+            handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                remove_directory(path)
+            finally:
+                os.close(handle)
 
 
 def _rebuild_tensor(buffer, dtype, shape, requires_grad) -> torch.Tensor:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import multiprocessing
+import multiprocessing.connection
 import os
-import queue
 import random
 import sys
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,18 +18,47 @@ from mindtorch_v2._utils import ExceptionWrapper
 from mindtorch_v2.utils.data._utils import transport
 
 
+# How often a worker looks for its parent, beside waiting for its end.
+_ORPHAN_SECONDS = 0.5
+
+
 class ManagerWatchdog:
     """Tells a worker whether the process that started it is still there."""
 
     def __init__(self) -> None:
+        parent = multiprocessing.parent_process()
+        # Ready when the parent is gone, but only once its other children, who inherited the same pipe, are gone too.
+        self._sentinel = None if parent is None else parent.sentinel
         self.manager_pid = os.getppid()
-        self.manager_dead = False
+        # Forked or spawned by it, and orphaned before this line: a fork server has another number to begin with.
+        self.manager_dead = parent is not None and self.manager_pid == 1 != parent.pid
 
     def is_alive(self) -> bool:
+        return not self.wait(0)
+
+    def wait(self, timeout: float) -> bool:
+        """Whether the process is gone; waits for its end at most `timeout` seconds."""
         if not self.manager_dead:
+            ended = self._sentinel is not None and multiprocessing.connection.wait([self._sentinel], timeout)
             # An orphan gets another parent.
-            self.manager_dead = os.getppid() != self.manager_pid
-        return not self.manager_dead
+            self.manager_dead = bool(ended) or os.getppid() != self.manager_pid
+        return self.manager_dead
+
+
+def _end_with_parent(directory: str) -> None:
+    """Ends this process soon after its parent, from a thread: the main one may wait in a pipe that nobody empties.
+
+    A parent that was killed could not free the shared memory: the last of its workers does.
+    """
+    watchdog = ManagerWatchdog()
+
+    def watch() -> None:
+        while not watchdog.wait(_ORPHAN_SECONDS):
+            pass
+        transport.remove_directory(directory)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="DataLoader watchdog", daemon=True).start()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +164,7 @@ def _worker_loop(
     global _worker_info
     # First of all: a child forked after an OpenMP region hangs in its first parallel region of several threads.
     torch.set_num_threads(1)
+    _end_with_parent(directory)
     try:
         seed, numpy = _seed_everything(base_seed, worker_id)
         rng = _make_rng(seed, base_seed, worker_id, numpy)
@@ -149,12 +181,8 @@ def _worker_loop(
             init_exception = ExceptionWrapper(where=where)
 
         stream_ended = False
-        watchdog = ManagerWatchdog()
-        while watchdog.is_alive():
-            try:
-                request = index_queue.get(timeout=transport.MP_STATUS_CHECK_INTERVAL)
-            except queue.Empty:
-                continue
+        while True:
+            request = index_queue.get()
             if isinstance(request, _ResumeIteration):
                 data_queue.put((request, None))
                 stream_ended = False
