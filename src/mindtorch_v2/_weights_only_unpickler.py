@@ -261,7 +261,7 @@ class Unpickler:
                 handler(self)
             except (UnpicklingError, RuntimeError, Warning):
                 raise
-            except Exception as error:  # noqa: BLE001  (what a file makes fail is the file's fault, whatever it is)
+            except Exception as error:
                 raise UnpicklingError(f"{type(error).__name__}: {error}") from error
 
     def _read(self, count):

@@ -3,7 +3,6 @@
 import collections
 import io
 import mmap
-import os
 import pickle
 import struct
 import sys

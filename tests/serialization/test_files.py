@@ -3,8 +3,8 @@
 import collections
 import io
 import os
-import stat
 import pickle
+import stat
 import zipfile
 
 import pytest

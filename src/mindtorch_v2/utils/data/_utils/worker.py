@@ -17,7 +17,6 @@ import mindtorch_v2 as torch
 from mindtorch_v2._utils import ExceptionWrapper
 from mindtorch_v2.utils.data._utils import transport
 
-
 # How often a worker looks for its parent, beside waiting for its end.
 _ORPHAN_SECONDS = 0.5
 
