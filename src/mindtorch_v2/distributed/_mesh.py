@@ -7,6 +7,7 @@ waits for it; ranks that do not do the same fail all that waits.
 from __future__ import annotations
 
 import contextlib
+import hmac
 import secrets
 import selectors
 import socket
@@ -19,13 +20,14 @@ from concurrent.futures import Future
 from typing import Any
 
 from mindtorch_v2.distributed._errors import DistNetworkError
-from mindtorch_v2.distributed._tcp_store import TCPStore, receive_exactly
+from mindtorch_v2.distributed._tcp_store import TCPStore
 
 # A message begins with: its key (what it belongs to, which of its rounds, a number), bytes of the label, bytes of the contents.
 _HEADER = struct.Struct("<BBQHQ")
 _PIECE = 1 << 20
 _TURNS = 8  # pieces that one connection moves before the others have their turn
 _PATIENCE = 5  # seconds that one who connects has to say who it is
+_MOST_STRANGERS = 128  # who have not said it yet
 
 COLLECTIVE, DIRECT = 0, 1
 """What a message belongs to: the collective of a number, or point-to-point traffic under a tag."""
@@ -101,26 +103,60 @@ class Mesh:
                         f"rank {self.rank} cannot reach rank {other} at [{host}]:{port}: {error}"
                     ) from None
                 self._add(other, connection)
-            while len(self._peers) < self.size - 1:
-                self._accept(listener, word, deadline)
+            self._accept(listener, word, deadline)
 
     def _accept(self, listener, word, deadline) -> None:
-        listener.settimeout(max(0.01, deadline - time.monotonic()))
+        """Let the higher ranks in. Who says nothing holds up nobody, and goes after a while."""
+        listener.setblocking(False)
+        silent: dict[socket.socket, tuple[float, bytearray]] = {}  # until when each has to say what is left to be said
+        with selectors.DefaultSelector() as selector, contextlib.ExitStack() as ends:
+            ends.callback(_close_all, silent)
+            selector.register(listener, selectors.EVENT_READ)
+            while len(self._peers) < self.size - 1:
+                now = time.monotonic()
+                if now > deadline:
+                    missing = [rank for rank in range(self.size) if rank != self.rank and rank not in self._peers]
+                    raise DistNetworkError(f"rank {self.rank} of {self.size} waited in vain for ranks {missing}")
+                for connection in [each for each, (until, _) in silent.items() if until < now]:
+                    _turn_away(connection, selector, silent)
+                ready = selector.select(max(0.01, min([deadline, *(until for until, _ in silent.values())]) - now))
+                for key, _ in ready:
+                    if key.fileobj is listener:
+                        self._begin_talk(listener, selector, silent)
+                    else:
+                        self._hear(key.fileobj, word, selector, silent)
+
+    def _begin_talk(self, listener, selector, silent) -> None:
         try:
             connection, _ = listener.accept()
-        except TimeoutError:
-            missing = [rank for rank in range(self.size) if rank != self.rank and rank not in self._peers]
-            raise DistNetworkError(f"rank {self.rank} of {self.size} waited in vain for ranks {missing}") from None
-        connection.settimeout(max(0.01, min(_PATIENCE, deadline - time.monotonic())))
+        except OSError:
+            return  # gone again, or no file is left for it
+        if len(silent) >= max(_MOST_STRANGERS, self.size):
+            _turn_away(next(iter(silent)), selector, silent)
+        connection.setblocking(False)
+        silent[connection] = time.monotonic() + _PATIENCE, bytearray()
+        selector.register(connection, selectors.EVENT_READ)
+
+    def _hear(self, connection, word, selector, silent) -> None:
+        said = silent[connection][1]
+        length = len(word) + 4
         try:
-            said = receive_exactly(connection, len(word) + 4)
-        except (OSError, DistNetworkError):
-            said = b""
+            piece = connection.recv(length - len(said))
+        except BlockingIOError:
+            return
+        except OSError:
+            piece = b""
+        said += piece
+        if piece and len(said) < length:
+            return
         rank = int.from_bytes(said[len(word) :], "little")
-        if said[: len(word)] == word and self.rank < rank < self.size and rank not in self._peers:
-            self._add(rank, connection)
-        else:
-            connection.close()  # not one of us
+        if hmac.compare_digest(bytes(said[: len(word)]), word) and self.rank < rank < self.size:
+            if rank not in self._peers:
+                selector.unregister(connection)
+                del silent[connection]
+                self._add(rank, connection)
+                return
+        _turn_away(connection, selector, silent)  # not one of us
 
     def _add(self, rank, connection) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -247,6 +283,9 @@ class Mesh:
         except FarewellError as error:
             with self._lock:
                 self._fail(peer, RuntimeError(str(error)))
+        except (ArithmeticError, BufferError, LookupError, MemoryError, TypeError, ValueError) as error:
+            # A message that none of ours sends, or one larger than memory: the thread goes on, the group cannot.
+            self.abort(RuntimeError(f"what rank {peer.rank} sent cannot be received: {type(error).__name__}: {error}"))
         except OSError as error:
             what = "Connection closed by peer" if isinstance(error, ConnectionError) else str(error)
             with self._lock:
@@ -394,6 +433,17 @@ class _Peer:
             yield message.buffer
             self.incoming = None
             mesh._end(self.rank, message)
+
+
+def _close_all(connections) -> None:
+    for connection in connections:
+        connection.close()
+
+
+def _turn_away(connection, selector, silent) -> None:
+    selector.unregister(connection)
+    del silent[connection]
+    connection.close()
 
 
 def _take(table, key):

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import os
 import socket
-import struct
 import threading
 import time
 from typing import Any
 
+from mindtorch_v2.distributed import _store_messages as messages
 from mindtorch_v2.distributed._errors import DistNetworkError, DistStoreError
+from mindtorch_v2.distributed._store_server import ERROR, FALSE, NOTHING, TRUE, Server
 from mindtorch_v2.distributed._stores import DEFAULT_TIMEOUT, Store, seconds_of
-from mindtorch_v2.distributed._tables import Table
 
 __all__ = ["TCPStore"]
 
-_LARGEST = 1 << 30
 _GRACE = 10  # seconds by which an answer of the server may be late
-_OPERATIONS = (*sorted(Table.CHANGES), "check", "count", "get", "length", "wait")
-_NOTHING, _VALUE, _FALSE, _TRUE, _NUMBER, _ERROR = range(6)  # what an answer is
+_GREETING_SECONDS = 10.0  # that whatever is connected to may take to show that it is a store
 
 
 def receive_exactly(connection: socket.socket, count: int) -> bytes:
@@ -35,93 +33,11 @@ def receive_exactly(connection: socket.socket, count: int) -> bytes:
     return bytes(parts)
 
 
-def _send(connection, fields) -> None:
-    connection.sendall(
-        struct.pack("<I", len(fields)) + b"".join(struct.pack("<I", len(field)) + field for field in fields)
-    )
-
-
-def _receive(connection) -> list:
-    def number() -> int:
-        (value,) = struct.unpack("<I", receive_exactly(connection, 4))
-        if value > _LARGEST:
-            raise DistNetworkError("what came is no message of a TCPStore")
-        return value
-
-    return [receive_exactly(connection, number()) for _ in range(number())]
-
-
-class _Server:
-    """Holds the keys; a thread for each client, all of which end with the process."""
-
-    def __init__(self, port: int, listen_fd: int | None) -> None:
-        if listen_fd is not None:
-            self.socket = socket.socket(fileno=listen_fd)
-        else:
-            family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
-            self.socket = socket.create_server(("", port), family=family, dualstack_ipv6=family == socket.AF_INET6)
-        self.port = self.socket.getsockname()[1]
-        self.table = Table()
-        self.clients: set[socket.socket] = set()
-        self.closed = False
-        self.lock = threading.Lock()  # of clients and closed
-        threading.Thread(target=self._accept, name="TCPStore", daemon=True).start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self.socket.accept()
-            except OSError:
-                return  # closed
-            with self.lock:
-                if self.closed:  # after this client was let in, and before it was noted down
-                    client.close()
-                    return
-                self.clients.add(client)
-            threading.Thread(target=self._serve, args=(client,), name="TCPStore client", daemon=True).start()
-
-    def _serve(self, client) -> None:
-        with client:
-            try:
-                client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                while True:
-                    _send(client, self._answer(*_receive(client)))
-            except (DistNetworkError, OSError, UnicodeDecodeError):
-                pass  # the client is gone, or is none
-            finally:
-                with self.lock:
-                    self.clients.discard(client)
-
-    def _answer(self, operation, *arguments) -> list:
-        name = operation.decode()
-        if name not in _OPERATIONS:
-            return [bytes([_ERROR]), f"no operation {name!r}".encode()]
-        try:
-            if name == "wait":
-                seconds, *keys = arguments
-                result = self.table.wait([key.decode() for key in keys], float(seconds))
-            elif name == "check":
-                result = self.table.check(*(key.decode() for key in arguments))
-            else:
-                result = getattr(self.table, name)(*(key.decode() for key in arguments[:1]), *arguments[1:])
-        except (TypeError, ValueError) as error:  # add to what is no number; arguments that no client sends
-            return [bytes([_ERROR]), str(error).encode()]
-        if isinstance(result, bool):
-            return [bytes([_TRUE if result else _FALSE])]
-        if isinstance(result, int):
-            return [bytes([_NUMBER]), str(result).encode()]
-        return [bytes([_NOTHING])] if result is None else [bytes([_VALUE]), result]
-
-    def close(self) -> None:
-        with self.lock:
-            self.closed = True
-            open_sockets = (self.socket, *self.clients)
-        for each in open_sockets:
-            try:
-                each.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass  # not connected any more
-            each.close()
+def _receive(connection: socket.socket) -> list[bytes]:
+    (size,) = messages.LENGTH.unpack(receive_exactly(connection, messages.LENGTH.size))
+    if size > messages.LARGEST_MESSAGE:
+        raise DistNetworkError("what came is no message of a TCPStore")
+    return messages.unpack(receive_exactly(connection, size))
 
 
 class TCPStore(Store):
@@ -137,7 +53,11 @@ class TCPStore(Store):
         multi_tenant: whether a second server of this process on the same port uses the first one.
         master_listen_fd: a socket that listens already, for the server.
 
-    Raises `DistNetworkError` if the server cannot be reached in time, or is gone.
+    The server listens at `host_name` only, where that is an address of this machine, and serves those who know the
+    secret in the environment variable MINDTORCH_JOB_TOKEN, which `torchrun` makes for its processes; several machines
+    need the same. Values are at most 8 MiB.
+
+    Raises `DistNetworkError` if the server cannot be reached in time, is gone, or is another job's.
 
     ```python
     import mindtorch_v2 as torch
@@ -186,7 +106,7 @@ class TCPStore(Store):
         self._server = self._servers.get(self._port) if multi_tenant else None
         if self._server is None:
             try:
-                self._server = _Server(self._port, listen_fd)
+                self._server = Server(self._host, self._port, listen_fd, messages.job_token())
             except OSError as error:
                 raise DistNetworkError(
                     "The server socket has failed to listen on any local network address. "
@@ -200,8 +120,9 @@ class TCPStore(Store):
         seconds = self._timeout.total_seconds()
         deadline = time.monotonic() + seconds
         while True:
+            left = max(0.01, deadline - time.monotonic())
             try:
-                made = socket.create_connection((self._host, self._port), max(0.01, deadline - time.monotonic()))
+                made = socket.create_connection((self._host, self._port), left)
                 break
             except OSError:
                 if time.monotonic() > deadline:
@@ -211,7 +132,28 @@ class TCPStore(Store):
                     ) from None
                 time.sleep(0.05)
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            made.settimeout(max(_GREETING_SECONDS, deadline - time.monotonic()))
+            self._greet(made)
+        except BaseException:
+            made.close()
+            raise
         return made
+
+    def _greet(self, connection) -> None:
+        """Prove to the server that this process is of the job, and let it prove the same."""
+        token, place = messages.job_token(), f"({self._host}, {self._port})"
+        try:
+            proven = messages.proof(token, receive_exactly(connection, messages.CHALLENGE_SIZE))
+            connection.sendall(proven)
+            judged = receive_exactly(connection, messages.VERDICT_SIZE)
+        except (OSError, DistNetworkError) as error:
+            raise DistNetworkError(f"no store answers at {place}: {error}") from None
+        if not messages.is_accepted(token, proven, judged):
+            raise DistNetworkError(
+                f"the store at {place} belongs to another job: the environment variable {messages.TOKEN_VARIABLE}, which "
+                f"is {'set' if token else 'not set'} here, must be the same in all processes of a job"
+            )
 
     def _wait_for_workers(self, joined) -> None:
         deadline = time.monotonic() + self._timeout.total_seconds()
@@ -275,10 +217,12 @@ class TCPStore(Store):
         return self._ask(self._timeout.total_seconds(), operation, *arguments)
 
     def _ask(self, seconds, *fields):
+        # Before the connection is touched: what is too large is refused, and the store goes on.
+        asked = messages.pack(field.encode() if isinstance(field, str) else field for field in fields)
         with self._lock:
             try:
                 self._connection.settimeout(min(seconds + _GRACE, threading.TIMEOUT_MAX))
-                _send(self._connection, [field.encode() if isinstance(field, str) else field for field in fields])
+                self._connection.sendall(asked)
                 kind, *value = _receive(self._connection)
             except BaseException as error:
                 # The answer may come yet: it must not be taken for that to the next question.
@@ -287,6 +231,6 @@ class TCPStore(Store):
                     place = f"the store at {self._host}:{self._port}"
                     raise DistNetworkError(f"{error.strerror or error} ({place})") from None
                 raise
-        if kind[0] == _ERROR:
+        if kind[0] == ERROR:
             raise DistStoreError(value[0].decode())
-        return {_NOTHING: None, _FALSE: False, _TRUE: True}.get(kind[0], value[0] if value else None)
+        return {NOTHING: None, FALSE: False, TRUE: True}.get(kind[0], value[0] if value else None)

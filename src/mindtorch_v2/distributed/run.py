@@ -14,6 +14,7 @@ import argparse
 import contextlib
 import multiprocessing.connection
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ import urllib.parse
 import uuid
 from typing import Any
 
+from mindtorch_v2.distributed._store_messages import TOKEN_VARIABLE
 from mindtorch_v2.distributed._tcp_store import TCPStore
 from mindtorch_v2.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
 
@@ -116,6 +118,9 @@ def run(args: Any) -> None:
         raise ValueError(f"--node_rank={node} is not one of the {nodes} machines of --nnodes")
     if args.node_rank is None and nodes > 1 and args.rdzv_backend != "static":
         raise ValueError(f"--rdzv_backend={args.rdzv_backend} does not number machines here: give each its --node_rank")
+    if nodes == 1:
+        # Nobody else on this machine is to join the job, or to read what its processes tell each other.
+        os.environ.setdefault(TOKEN_VARIABLE, secrets.token_hex(16))
     for attempt in range(args.max_restarts + 1):
         # A new store each time: the keys of processes that failed are of no use to those that follow.
         store = TCPStore(address, port, is_master=True, wait_for_workers=False) if node == 0 else None
