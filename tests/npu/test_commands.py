@@ -41,6 +41,7 @@ def _emulate(*command: str, options: tuple[str, ...] = (), timeout: int = 240) -
         "test_operators",
         "test_other_rows",
         "test_own_namespaces",
+        "test_plugins",
         "test_precision",
         "test_profiler",
         "test_random",

@@ -86,6 +86,17 @@ _FORWARDS = {
     "mindtorch/api.h": "c10/util/Exception.h c10/macros/Macros.h c10/macros/Export.h c10/util/StringUtil.h "
     "c10/util/Deprecated.h",
     "mindtorch/logging.h": "c10/util/Logging.h",
+    # Of torch_npu and CANN, for plug-ins that call Ascend's operators.
+    "mindtorch/npu/acl.h": "acl/acl.h acl/acl_base.h acl/acl_rt.h acl/acl_op.h aclnn/acl_meta.h aclnn/aclnn_base.h "
+    "third_party/acl/inc/acl/acl.h third_party/acl/inc/acl/acl_base.h third_party/acl/inc/acl/acl_rt.h",
+    "mindtorch/npu/stream.h": "torch_npu/csrc/core/npu/NPUStream.h torch_npu/csrc/core/npu/NPUGuard.h "
+    "torch_npu/csrc/core/npu/NPUFunctions.h torch_npu/csrc/core/npu/DeviceUtils.h torch_npu/csrc/npu/Module.h",
+    "mindtorch/npu/command.h": "torch_npu/csrc/framework/OpCommand.h torch_npu/csrc/framework/utils/OpAdapter.h "
+    "torch_npu/csrc/framework/utils/OpPreparation.h torch_npu/csrc/framework/utils/CalcuOpUtil.h "
+    "torch_npu/csrc/framework/interface/EnvVariables.h torch_npu/csrc/aten/NPUNativeFunctions.h "
+    "torch_npu/csrc/include/ops.h",
+    "mindtorch/npu/op_api.h": "op_plugin/utils/op_api_common.h op_plugin/utils/op_api_common.hpp "
+    "torch_npu/csrc/framework/utils/op_api_common.h",
     # What needs no library of ours when it runs: the stable ABI.
     "mindtorch/stable/c.h": "torch/csrc/inductor/aoti_torch/c/shim.h torch/csrc/stable/c/shim.h torch/csrc/stable/version.h "
     "torch/csrc/inductor/aoti_torch/generated/c_shim_aten.h torch/headeronly/version.h",

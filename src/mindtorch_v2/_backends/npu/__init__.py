@@ -20,6 +20,7 @@ def load() -> None:
     _C._register_device("npu", made.allocate, made.release, made.transfer, made.copy, made.fill)
     _loaded = True
     register_kernels()
+    importlib.import_module(f"{__name__}.plugins")
     fallback.read_environment()
     environment.tell(made.runtime.libraries.emulated)
 

@@ -1,0 +1,76 @@
+"""What C++ plug-ins ask of this back end, as operators, so that their libraries need no symbol of it: `csrc/include/mindtorch/npu`."""
+
+from __future__ import annotations
+
+import ctypes
+
+from ...library import Library
+from . import state
+
+_SCHEMAS = (
+    "current_device() -> int",
+    "device_count() -> int",
+    "enqueued(str name, int device, int code) -> int",
+    "set_device(int device) -> int",
+    "stream(int device) -> int",
+    "symbol(str name) -> int",
+    "synchronize(int device, int stream) -> int",
+)
+
+
+def current_device() -> int:
+    """The index of this thread's current device."""
+    return state.get().runtime.thread.device
+
+
+def device_count() -> int:
+    """The number of devices."""
+    return state.get().runtime.device_count
+
+
+def enqueued(name: str, device: int, code: int) -> int:
+    """Note work for the errors that may come of it, and wait for it where every operator is waited for; NPUError for a code."""
+    runtime = state.get().runtime
+    if code:
+        raise runtime.error(name, code, "" if name.endswith("GetWorkspaceSize") else runtime.hint())
+    stream = runtime.stream_handle(device)
+    runtime.note(name, device, stream)
+    if runtime.blocking:
+        runtime.synchronize_stream(device, stream)
+    return 0
+
+
+def set_device(device: int) -> int:
+    """Make a device this thread's current one."""
+    state.get().runtime.set_device(device)
+    return device
+
+
+def stream(device: int) -> int:
+    """The handle of the stream that this thread's work on a device goes to; the device is made ready for calls."""
+    runtime = state.get().runtime
+    index = runtime.thread.device if device < 0 else device
+    runtime.activate(index)
+    return runtime.stream_handle(index)
+
+
+def symbol(name: str) -> int:
+    """The address of a function of operator packages, of ACLNN, of descriptors or of the runtime; 0 if none has it."""
+    libraries = state.get().runtime.libraries
+    function = libraries.operator(name)
+    for library in (libraries.base, libraries.acl):
+        function = function or getattr(library, name, None)
+    return ctypes.cast(function, ctypes.c_void_p).value or 0 if function is not None else 0
+
+
+def synchronize(device: int, stream: int) -> int:
+    """Wait for a stream."""
+    state.get().runtime.synchronize_stream(device, stream)
+    return 0
+
+
+_LIBRARY = Library("mindtorch_npu", "DEF")
+for _schema in _SCHEMAS:
+    _LIBRARY.define(_schema)
+    _name = _schema.partition("(")[0]
+    _LIBRARY.impl(_name, globals()[_name], "CompositeExplicitAutograd")
