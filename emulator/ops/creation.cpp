@@ -21,7 +21,32 @@ Plan Cast(T self, dt dtype, O out) {
     same_shape(b, shape_of(a), "the output");
     return converted(a, b);
 }
-Plan InplaceCopy(O self, T src) { return converted(need(src, "src"), need(self, "selfRef")); }
+// Complex numbers as pairs of real ones.
+bool in_pairs(View& v) {
+    if (v.dtype != ACL_COMPLEX64 && v.dtype != ACL_COMPLEX128) return false;
+    if (v.rank == kMaxRank) reject("complex numbers with ", v.rank, " dimensions, allowed: ", kMaxRank - 1);
+    for (int d = 0; d < v.rank; d++) v.strides[d] *= 2;
+    v.sizes[v.rank] = 2;
+    v.strides[v.rank++] = 1;
+    v.offset *= 2;
+    v.storage *= 2;
+    v.dtype = v.dtype == ACL_COMPLEX64 ? ACL_FLOAT : ACL_DOUBLE;
+    return true;
+}
+Plan InplaceCopy(O self, T src) {
+    View from = need(src, "src"), to = need(self, "selfRef");
+    bool into = in_pairs(to), out_of = in_pairs(from);
+    if (into == out_of) return converted(from, to);
+    if (out_of) reject("a copy of ", dtype_name(src->view.dtype), " to ", dtype_name(self->view.dtype));
+    View real = to, imaginary = to;  // of a real number's
+    real.rank = --imaginary.rank;
+    imaginary.offset++;
+    Plan copy = converted(from, real);
+    return {[=] {
+        copy.run();
+        store(imaginary, std::vector<double>(static_cast<size_t>(imaginary.numel())));
+    }};
+}
 
 struct Number {
     double real;
@@ -37,7 +62,11 @@ Plan filled(const View& to, Number n, bool integer) {
                                           integer ? static_cast<double>(n.whole) : n.real));
     }};
 }
-Plan InplaceZero(O self) { return filled(need(self, "selfRef"), {0, 0}, true); }
+Plan InplaceZero(O self) {
+    View to = need(self, "selfRef");
+    in_pairs(to);
+    return filled(to, {0, 0}, true);
+}
 Plan InplaceOne(O self) { return filled(need(self, "selfRef"), {1, 1}, true); }
 Plan InplaceFillScalar(O self, S value) {
     need_real(value, "value");
@@ -291,9 +320,12 @@ Plan ConstantPadNd(T self, IA pad, S value, O out) {
     }
     same_shape(to, expected, "the output");
     for (int d = 0; d < a.rank; d++) target.sizes[d] = source.sizes[d];
+    if (in_pairs(source) && v != 0) reject("value is ", v, ", allowed: 0 for complex numbers");
+    in_pairs(target);
+    in_pairs(to);
     return {[=] {
         store(to, std::vector<double>(static_cast<size_t>(to.numel()), v));
-        if (target.numel()) with_kind(kind_of(a.dtype), [&](auto c) { store(target, load<decltype(c)>(source)); });
+        if (target.numel()) with_kind(kind_of(source.dtype), [&](auto c) { store(target, load<decltype(c)>(source)); });
     }};
 }
 }  // namespace

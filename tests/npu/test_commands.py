@@ -36,6 +36,7 @@ def _emulate(*command: str, options: tuple[str, ...] = (), timeout: int = 240) -
         "test_capture",
         "test_device",
         "test_faults",
+        "test_fft",
         "test_interface",
         "test_mixed_devices",
         "test_operators",
