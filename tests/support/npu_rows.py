@@ -18,6 +18,10 @@ def _x(*sizes: int, seed: int = 0) -> Any:
     return torch.randn(*sizes, generator=torch.Generator().manual_seed(seed))
 
 
+def _c(*sizes: int) -> Any:
+    return torch.complex(_x(*sizes), _x(*sizes, seed=1))
+
+
 def _whole(*sizes: int, high: int = 4) -> Any:
     return torch.randint(high, sizes, generator=torch.Generator().manual_seed(1))
 
@@ -78,6 +82,7 @@ CASES: dict[str, Callable[[str], Any]] = {
     "_ctc_loss.Tensor": lambda d: _ctc(d, [torch.tensor(n) for n in _LENGTHS], "Tensor"),
     "_ctc_loss_backward": lambda d: _ctc(d, _LENGTHS, "default"),
     "_ctc_loss_backward.Tensor": lambda d: _ctc(d, [torch.tensor(n) for n in _LENGTHS], "Tensor"),
+    "_fft_c2r": lambda d: aten._fft_c2r(_c(3, 4).to(d), [1], 2, 7),
     "_fused_rms_norm": _rms_norm,
     "_fused_rms_norm_backward": _rms_norm,
     "_index_put_impl_": lambda d: _put(d, aten._index_put_impl_),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 npu = namespace("npu")
 _LAYOUTS = ("BSH", "SBH", "BSND", "BNSD", "TND")
-_ROWS = 256  # of scores at once, so that no more than these times the keys are ever held
+_ROWS = 128  # of scores at once, so that no more than these times the keys are ever held
 _EIGHT = 8  # how often the statistics of a row are written
 
 
@@ -143,18 +143,22 @@ def _sequences(
     return made
 
 
-def _scores(call: Call, part: Sequence, first: int, last: int) -> Any:
-    """Scores of queries `first` to `last` in the wide type; those left out are minus infinity."""
-    q, k = wide(part.query[:, :, first:last]), _spread(wide(part.key), part.query.shape[1])
-    s = aten.matmul(q, k.transpose(-1, -2))
+def _scores(call: Call, part: Sequence, key: Any, first: int, last: int, of: tuple[int, int]) -> Any:
+    """Scores of queries `first` to `last` for the keys of a range, in the wide type; those left out are minus infinity.
+
+    `key` are all keys in the wide type, one head a query head.
+    """
+    q, k = wide(part.query[:, :, first:last]), key[:, :, slice(*of)].transpose(-1, -2)
     if part.pse is None:
-        s = s * call.scale
+        s = aten.matmul(q * call.scale, k)
     else:
         shift = wide(part.pse)
-        shift = shift[..., first:last, :] if shift.shape[-2] > 1 else shift
-        s = (s + shift) * call.scale if call.pse_first else s * call.scale + shift
-    hidden = call.masking.hidden(part.number, first, last, part.query.shape[-2], k.shape[-2], s.device)
-    return s if hidden is None else aten.masked_fill(s, hidden, float("-inf"))
+        shift = (shift[..., first:last, :] if shift.shape[-2] > 1 else shift)[..., slice(*of)]
+        s = (aten.matmul(q, k) + shift) * call.scale if call.pse_first else aten.matmul(q * call.scale, k) + shift
+    hidden = call.masking.hidden(part.number, first, last, part.query.shape[-2], key.shape[-2], s.device, of)
+    if hidden is None:
+        return s
+    return (aten.masked_fill if s.requires_grad else aten.masked_fill_)(s, hidden, float("-inf"))
 
 
 def _kept(call: Call, query: Any, key: Any, dropout_mask: Any) -> Any:
@@ -183,12 +187,15 @@ def uniform(device: Any, shape: Any, seed: Any, offset: Any) -> Any:
 
 
 def _softmax(scores: Any, sinks: Any) -> tuple[Any, Any, Any]:
-    """Numerators, the largest score and the sum of each row; a row of which nothing is attended to gives zeros."""
+    """Numerators, mostly in the place of the scores, the largest score and the sum of each row; one that sees nothing gives zeros."""
     largest = scores.amax([-1], True)
     if sinks is not None:
         largest = aten.maximum(largest, sinks)
     finite = aten.where(largest == float("-inf"), 0, largest)
-    numerators = aten.exp(scores - finite)
+    if scores.requires_grad:  # of a composition that autograd looks into
+        numerators = aten.exp(scores - finite)
+    else:
+        numerators = aten.exp_(aten.sub_(scores, finite))
     total = numerators.sum([-1], True)
     if sinks is not None:
         total = total + aten.exp(sinks - finite)
@@ -201,20 +208,22 @@ def _of_heads(sink: Any) -> Any:
 
 def attend(call: Call, part: Sequence, sink: Any = None) -> tuple[Any, Any, Any]:
     """One sequence's attention in the wide type, and the largest score and the sum of each row."""
-    v = _spread(wide(part.value), part.query.shape[1])
+    k, v = (_spread(wide(x), part.query.shape[1]) for x in (part.key, part.value))
     tokens, found = part.query.shape[-2], []
     for first in range(0, max(tokens, 1), _ROWS):
         last = min(first + _ROWS, tokens)
-        scores = _scores(call, part, first, last)
+        of = call.masking.seen(first, last, tokens, k.shape[-2])
+        scores = _scores(call, part, k, first, last, of)
         if scores.shape[-1] == 0:
             zeros = aten.zeros([*scores.shape[:3], 1], dtype=scores.dtype, device=scores.device)
             found.append((aten.matmul(scores, v), zeros, zeros))
             continue
         numerators, top, total = _softmax(scores, _of_heads(sink))
-        p = numerators / aten.where(total == 0, 1, total)
+        below = aten.where(total == 0, 1, total)
         if part.kept is not None:
-            p = aten.where(part.kept[:, :, first:last], p / call.keep, 0)
-        found.append((aten.matmul(p, v), top, total))
+            numerators = aten.where(part.kept[:, :, first:last, slice(*of)], numerators, 0)
+            below = below * call.keep
+        found.append((aten.matmul(numerators, v[:, :, slice(*of)]) / below, top, total))
     return tuple(aten.cat(list(each), 2) if len(each) > 1 else each[0] for each in zip(*found, strict=True))
 
 
@@ -269,28 +278,29 @@ def backward(
         dk, dv, dqs = aten.zeros_like(k), aten.zeros_like(v), []
         for first in range(0, tokens, _ROWS):
             rows = slice(first, min(first + _ROWS, tokens))
-            scores = _scores(call, part, rows.start, rows.stop)
+            of = slice(*call.masking.seen(rows.start, rows.stop, tokens, k.shape[-2]))
+            scores = _scores(call, part, k, rows.start, rows.stop, (of.start, of.stop))
             below = aten.where(whole[:, :, rows] == 0, 1, whole[:, :, rows])
             p = aten.exp(scores - high[:, :, rows]) / below
             gr = g[:, :, rows]
-            dp = aten.matmul(gr, v.transpose(-1, -2))
+            dp = aten.matmul(gr, v[:, :, of].transpose(-1, -2))
             dropped = p
             if part.kept is not None:
-                alive = part.kept[:, :, rows]
+                alive = part.kept[:, :, rows, of]
                 dropped = aten.where(alive, p / call.keep, 0)
                 dp = aten.where(alive, dp / call.keep, 0)
-            dv = dv + aten.matmul(dropped.transpose(-1, -2), gr)
+            aten.add_(dv[:, :, of], aten.matmul(dropped.transpose(-1, -2), gr))
             inner = (gr * o[:, :, rows]).sum([-1], True)
             ds = p * (dp - inner)
             if of_sink is not None:
                 at_sink = aten.exp(_of_heads(sink) - high[:, :, rows]) / below
                 of_sink = of_sink - (at_sink * inner).sum([0, 2, 3]).reshape(sink.shape)
             if shift is not None:
-                wanted = shift[..., rows, :] if shift.shape[-2] > 1 else shift
+                wanted = (shift[..., rows, :] if shift.shape[-2] > 1 else shift)[..., of]
                 by_shift = (ds * call.scale if call.pse_first else ds).sum_to_size(wanted.shape)
                 wanted.add_(by_shift)
-            dqs.append(aten.matmul(ds, k) * call.scale)
-            dk = dk + aten.matmul(ds.transpose(-1, -2), wide(part.query[:, :, rows])) * call.scale
+            dqs.append(aten.matmul(ds, k[:, :, of]) * call.scale)
+            aten.add_(dk[:, :, of], aten.matmul(ds.transpose(-1, -2), wide(part.query[:, :, rows]) * call.scale))
         dq = aten.cat(dqs, 2) if dqs else aten.zeros_like(wide(part.query))
         made.append((dq, _gathered(dk, key_heads), _gathered(dv, key_heads)))
     like = (query, key, value)

@@ -142,6 +142,9 @@ class _Request:
             longest = 0
         kv_lengths = _numbers(self.kv_lengths, count, longest, self.operator, "actual_seq_lengths_kv")
         found = []
+        if self.table is None and len({*q_lengths}) == len({*kv_lengths}) == 1:  # the batch is one
+            k, v = (x[:, :, : kv_lengths[0]] for x in (key, value))
+            return [(query[:, :, : q_lengths[0]], k, v)]
         for i in range(count):
             if self.table is None:
                 k, v = (x[i : i + 1, :, : kv_lengths[i]] for x in (key, value))
@@ -173,11 +176,13 @@ def _infer(request, pse, mask, scale, before, after, mode, sink, with_logs) -> t
     outs, logs = [], []
     parts = request.sequences()
     for i, (q, k, v) in enumerate(parts):
-        own = mask if mask is None or mask.dim() < 3 or mode > 1 else _of_sequence(mask, i, len(parts))
+        count = len(parts) * q.shape[0]
+        rows = slice(i, i + q.shape[0])
+        own = mask if mask is None or mask.dim() < 3 or mode > 1 else _of_sequences(mask, rows, count)
         masking = Masking.of(operator, own, mode, before, after, None, None, None, "BNSD")
         masking = masking._replace(mask=_cut(own, mode, q, k))
         call = Call(operator, request.heads, "BNSD", scale, 1.0, masking, False, 0, 0)
-        shift = None if pse is None else (pse[i : i + 1] if pse.shape[0] > 1 else pse)[..., : q.shape[2], : k.shape[2]]
+        shift = None if pse is None else (pse[rows] if pse.shape[0] > 1 else pse)[..., : q.shape[2], : k.shape[2]]
         out, top, total = attend(call, Sequence(q, k, v, shift, -1, None), sink)
         outs.append(out.to(request.query.dtype))
         # A row of which nothing is attended to has no sum.
@@ -188,10 +193,10 @@ def _infer(request, pse, mask, scale, before, after, mode, sink, with_logs) -> t
     return aten.contiguous(out), lse if lse.dtype == DTYPES["float64"] else lse.to(DTYPES["float32"])
 
 
-def _of_sequence(mask: Any, i: int, count: int) -> Any:
-    """The mask of one sequence of a batch as (queries, keys) or (1, 1, queries, keys)."""
+def _of_sequences(mask: Any, rows: slice, count: int) -> Any:
+    """The masks of some sequences of a batch as (1 or these, 1 or heads, queries, keys)."""
     whole = mask.unsqueeze(1) if mask.dim() == 3 else mask
-    return whole[i : i + 1] if whole.shape[0] == count else whole[:1]
+    return whole[rows] if whole.shape[0] == count else whole[:1]
 
 
 def _cut(mask: Any, mode: int, q: Any, k: Any) -> Any:

@@ -88,27 +88,41 @@ class Masking(NamedTuple):
         )
         return found
 
-    def hidden(self, number: int, first: int, last: int, queries: int, keys: int, device: Any) -> Any:
-        """True where queries `first` to `last` of a sequence do not see a key; None where they see all."""
+    def hidden(
+        self, number: int, first: int, last: int, queries: int, keys: int, device: Any, of: tuple[int, int]
+    ) -> Any:
+        """True where queries `first` to `last` of a sequence do not see a key of the range `of`; None where they see all."""
         if self.mask is None:  # then modes and counts have no effect
             return None
         if self.mode == _WHOLE or self.mode == _PREFIX:
-            return self._given(number, first, last, queries, keys)
+            return self._given(number, first, last, queries, keys)[..., slice(*of)]
         if self.mode == _GIVEN:
-            given = self._given(number, first, last, queries, keys)
+            given = self._given(number, first, last, queries, keys)[..., slice(*of)]
             if self.before >= queries and self.after >= keys:
                 return given
-            return given | self._band(first, last, keys, 0, self.before, self.after, device)
+            return given | self._band(first, last, of, 0, self.before, self.after, device)
         shift = keys - queries
         if self.mode == _CAUSAL_TOP:
-            return self._band(first, last, keys, 0, WITHOUT_END, 0, device)
+            return self._band(first, last, of, 0, WITHOUT_END, 0, device)
         if self.mode == _BAND:
-            return self._band(first, last, keys, shift, self.before, self.after, device)
-        causal = self._band(first, last, keys, shift, WITHOUT_END, 0, device)
+            return self._band(first, last, of, shift, self.before, self.after, device)
+        causal = self._band(first, last, of, shift, WITHOUT_END, 0, device)
         if self.mode == _CAUSAL_BOTTOM:
             return causal
         numbers = self.prefix if number < 0 else [self.prefix[number]]
-        return causal & (aten.arange(keys, device=device) >= _column(numbers, device))
+        return causal & (aten.arange(*of, device=device) >= _column(numbers, device))
+
+    def seen(self, first: int, last: int, queries: int, keys: int) -> tuple[int, int]:
+        """The first key, and the one behind the last, that queries `first` to `last` may see by their mode alone."""
+        if self.mask is None or self.mode not in (_GIVEN, _CAUSAL_TOP, _CAUSAL_BOTTOM, _BAND):
+            return 0, keys
+        if self.mode == _GIVEN and self.before >= queries and self.after >= keys:
+            return 0, keys
+        shift = 0 if self.mode in (_GIVEN, _CAUSAL_TOP) else keys - queries
+        before, after = (self.before, self.after) if self.mode in (_GIVEN, _BAND) else (WITHOUT_END, 0)
+        begin = 0 if before >= WITHOUT_END else max(first + shift - before, 0)
+        end = keys if after >= WITHOUT_END else min(last + shift + after, keys)
+        return (begin, end) if begin < end else (0, min(keys, 1))  # one, that is hidden
 
     def _given(self, number: int, first: int, last: int, queries: int, keys: int) -> Any:
         mask = self.mask
@@ -126,14 +140,16 @@ class Masking(NamedTuple):
         return mask[..., first:last, :keys].to(DTYPES["bool"])
 
     @staticmethod
-    def _band(first: int, last: int, keys: int, shift: int, before: int, after: int, device: Any) -> Any:
+    def _band(first: int, last: int, of: tuple[int, int], shift: int, before: int, after: int, device: Any) -> Any:
         own = aten.arange(first, last, device=device).unsqueeze(-1) + shift
-        key = aten.arange(keys, device=device)
+        key = aten.arange(*of, device=device)
         hidden = key > own + after if after < WITHOUT_END else None
         if before < WITHOUT_END:
             behind = key < own - before
             hidden = behind if hidden is None else hidden | behind
-        return aten.zeros([last - first, keys], dtype=DTYPES["bool"], device=device) if hidden is None else hidden
+        return (
+            aten.zeros([last - first, of[1] - of[0]], dtype=DTYPES["bool"], device=device) if hidden is None else hidden
+        )
 
 
 def _column(numbers: Any, device: Any) -> Any:

@@ -76,7 +76,6 @@ def _npu_flash_attention_v3(
     *, mask_type: Any = 3, out: Any,
 ) -> None:  # fmt: skip
     operator = "_npu_flash_attention_v3"
-    operator = "_npu_flash_attention_v3"
     require_choice(operator, "mask_type", mask_type, (1, 3))
     table = _of_rows(mask)
     longest = max((int(n) for n in seq_len.tolist()), default=0)
@@ -124,7 +123,6 @@ def _npu_paged_attention_splitfuse(
     num_kv_heads: int, num_heads: int, scale_value: float, out: Any,
 ) -> None:  # fmt: skip
     operator = "_npu_paged_attention_splitfuse"
-    operator = "_npu_paged_attention_splitfuse"
     _mixed(
         operator, query, (key_cache, value_cache), block_table, context_lens, mask, seq_len, num_heads, scale_value, out
     )
@@ -143,7 +141,6 @@ def _npu_paged_attention_splitfuse_v2(
     num_kv_heads: int, num_heads: int, scale_value: float, *, mask_type: Any = 5, out: Any,
 ) -> None:  # fmt: skip
     operator = "_npu_paged_attention_splitfuse_v2"
-    operator = "_npu_paged_attention_splitfuse_v2"
     require_choice(operator, "mask_type", mask_type, (1, 3, 5))
     _mixed(
         operator, query, (key_cache, value_cache), block_table, context_lens, mask, seq_len, num_heads, scale_value, out
@@ -156,7 +153,6 @@ def _npu_paged_attention_splitfuse_v2(
     explicit=True,
 )
 def _npu_matmul_add_fp32(x: Any, weight: Any, C: Any) -> None:
-    operator = "_npu_matmul_add_fp32"
     operator = "_npu_matmul_add_fp32"
     require(C.dtype == DTYPES["float32"], operator, f"C must be float32, but it is {C.dtype}")
     require(

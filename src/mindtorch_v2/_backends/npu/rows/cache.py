@@ -20,8 +20,9 @@ def _put(operator, rows, cache, slots) -> None:
         f"there must be a slot for each of the {rows.shape[0]} rows, but there are {slots.numel()}",
     )
     places = slots.flatten().to(_INT64)
-    taken = aten.nonzero(places >= 0).flatten()
-    places = aten.index_select(places, 0, taken)
+    if places.numel() and int(places.min()) < 0:
+        taken = aten.nonzero(places >= 0).flatten()
+        places, rows = aten.index_select(places, 0, taken), aten.index_select(rows, 0, taken)
     block = cache.shape[1]
     if cache.dim() == 4 and rows.dim() == 3 and cache.shape[2:] != rows.shape[1:]:
         width = cache.shape[-1]  # NZ: (blocks, heads * width / 16, block, 16)
@@ -31,7 +32,7 @@ def _put(operator, rows, cache, slots) -> None:
             f"rows of sizes {list(rows.shape[1:])} do not fit a cache of sizes {list(cache.shape)}",
         )
         block = cache.shape[2]
-        chosen = aten.index_select(rows, 0, taken).reshape(taken.numel(), cache.shape[1], width)
+        chosen = rows.reshape(rows.shape[0], cache.shape[1], width)
         aten.index_put_(cache, [places // block, None, places % block], chosen.to(cache.dtype))
         return
     require(
@@ -39,8 +40,11 @@ def _put(operator, rows, cache, slots) -> None:
         operator,
         f"rows of sizes {list(rows.shape[1:])} do not fit a cache of sizes {list(cache.shape)}",
     )
-    chosen = aten.index_select(rows, 0, taken)
-    aten.index_put_(cache, [places // block, places % block], chosen.to(cache.dtype))
+    chosen = rows.to(cache.dtype)
+    if cache.is_contiguous():
+        aten.index_copy_(cache.view([-1, *cache.shape[2:]]), 0, places, chosen)
+    else:
+        aten.index_put_(cache, [places // block, places % block], chosen)
 
 
 @composite(

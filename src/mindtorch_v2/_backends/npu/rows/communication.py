@@ -150,7 +150,6 @@ def npu_mm_reduce_scatter_base(
     x2_scale: Any = None, comm_turn: int = 0, output_dtype: Any = None, comm_mode: Any = None,
 ) -> Any:  # fmt: skip
     operator = "npu_mm_reduce_scatter_base"
-    operator = "npu_mm_reduce_scatter_base"
     _sum_of(operator, reduce_op)
     require_choice(operator, "world_size", world_size, _SIZES)
     _matrices(operator, self, x2)
@@ -179,7 +178,6 @@ def npu_all_gather_base_mm(
     gather_index: int = 0, gather_output: bool = True, comm_turn: int = 0, output_dtype: Any = None,
     comm_mode: Any = None,
 ) -> tuple:  # fmt: skip
-    operator = "npu_all_gather_base_mm"
     operator = "npu_all_gather_base_mm"
     require_choice(operator, "world_size", world_size, _SIZES)
     require_choice(operator, "gather_index", gather_index, (0,))

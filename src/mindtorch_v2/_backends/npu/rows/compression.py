@@ -37,7 +37,6 @@ def npu_hans_encode(
     input: Any, statistic: bool = False, reshuff: bool = False, *, pdf: Any, mantissa: Any, fixed: Any, var: Any,
 ) -> tuple:  # fmt: skip
     operator = "npu_hans_encode"
-    operator = "npu_hans_encode"
     require_dtype(operator, "input", input, HALF_AND_FLOAT[:3])
     high, low = _apart(aten.contiguous(input))
     count = high.numel()
@@ -71,7 +70,6 @@ def npu_hans_encode(
     explicit=True,
 )
 def npu_hans_decode(mantissa: Any, fixed: Any, var: Any, pdf: Any, reshuff: bool = False, *, out: Any) -> Any:
-    operator = "npu_hans_decode"
     operator = "npu_hans_decode"
     places = [_bytes(each) for each in (fixed, var, mantissa)]
     count = sum(int(n) << (8 * i) for i, n in enumerate(places[0][:_HEAD].tolist()))

@@ -56,7 +56,6 @@ def npu_chunk_gated_delta_rule(
     scale: Any = None, g: Any = None,
 ) -> tuple:  # fmt: skip
     operator = "npu_chunk_gated_delta_rule"
-    operator = "npu_chunk_gated_delta_rule"
     for name, x in (("query", query), ("key", key), ("value", value)):
         require_dtype(operator, name, x, HALF_AND_FLOAT)
         require(x.dim() == 3, operator, f"{name} must be (tokens, heads, width), but it has {x.dim()} dimensions")

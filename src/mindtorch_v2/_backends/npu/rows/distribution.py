@@ -208,7 +208,6 @@ def npu_moe_distribute_dispatch(
     shared_expert_rank_num: int = 0, quant_mode: int = 0, global_bs: int = 0, expert_token_nums_type: int = 1,
 ) -> tuple:  # fmt: skip
     operator = "npu_moe_distribute_dispatch"
-    operator = "npu_moe_distribute_dispatch"
     layout = _Layout.of(
         operator, group_ep, ep_world_size, ep_rank_id, moe_expert_num, tp_world_size, shared_expert_rank_num
     )

@@ -72,6 +72,8 @@ def _rows_or_zero(rows, where):
     places = where.to(_INT64)
     if count == 0:
         return aten.zeros([places.numel(), *rows.shape[1:]], dtype=rows.dtype, device=rows.device)
+    if count >= places.numel():  # there is a row for each
+        return aten.index_select(rows, 0, places)
     kept = aten.index_select(rows, 0, places.clamp(max=count - 1))
     return aten.where((places < count).reshape(-1, *[1] * (rows.dim() - 1)), kept, 0)
 

@@ -92,7 +92,6 @@ def npu_kv_rmsnorm_rope_cache(
     cache_mode: str = "Norm", is_output_kv: bool = False,
 ) -> tuple:  # fmt: skip
     operator = "npu_kv_rmsnorm_rope_cache"
-    operator = "npu_kv_rmsnorm_rope_cache"
     require_choice(operator, "cache_mode", cache_mode, _MODES)
     require_dtype(operator, "kv", kv, HALF_AND_FLOAT)
     require_absent(operator, v=v)

@@ -132,7 +132,6 @@ def npu_dynamic_mx_quant(
     scale_alg: Any = 0, dst_type_max: float = 0.0, max_low_bound: float = 0.0,
 ) -> tuple:  # fmt: skip
     operator = "npu_dynamic_mx_quant"
-    operator = "npu_dynamic_mx_quant"
     element = _element(operator, dst_type, round_mode, scale_alg, dst_type_max)
     require(max_low_bound == 0.0, operator, f"max_low_bound must be 0, but it is {max_low_bound}")
     _input(operator, input, element, 1)
@@ -161,7 +160,6 @@ def npu_dynamic_mx_quant_with_dual_axis(
     input: Any, *, round_mode: str = "rint", dst_type: int = 296, scale_alg: int = 0, dst_type_max: Any = 0.0,
 ) -> tuple:  # fmt: skip
     operator = "npu_dynamic_mx_quant_with_dual_axis"
-    operator = "npu_dynamic_mx_quant_with_dual_axis"
     element = _element(operator, dst_type, round_mode, scale_alg, dst_type_max)
     _input(operator, input, element, 2)
     return (*_quantized(input, -1, _BLOCK, element), *_quantized(input, -2, _BLOCK, element))
@@ -179,7 +177,6 @@ def npu_dynamic_mx_quant_with_dual_axis(
 def npu_dynamic_block_mx_quant(
     input: Any, *, round_mode: str = "rint", dst_type: int = 296, scale_alg: int = 0, dst_type_max: float = 0.0,
 ) -> tuple:  # fmt: skip
-    operator = "npu_dynamic_block_mx_quant"
     operator = "npu_dynamic_block_mx_quant"
     element = _element(operator, dst_type, round_mode, scale_alg, dst_type_max)
     _input(operator, input, element, 2)
@@ -208,7 +205,6 @@ def npu_grouped_dynamic_mx_quant(
     x: Any, group_index: Any, *, round_mode: str = "rint", dst_type: int = 23, blocksize: int = 32,
     scale_alg: Any = 0, dst_type_max: Any = 0.0,
 ) -> tuple:  # fmt: skip
-    operator = "npu_grouped_dynamic_mx_quant"
     operator = "npu_grouped_dynamic_mx_quant"
     element = _element(operator, dst_type, round_mode, scale_alg, dst_type_max)
     require(x.dim() == 2, operator, f"x must have 2 dimensions, but it has {x.dim()}")
@@ -246,7 +242,6 @@ def npu_rms_norm_dynamic_mx_quant(
     dst_type: int = 296,
 ) -> tuple:  # fmt: skip
     operator = "npu_rms_norm_dynamic_mx_quant"
-    operator = "npu_rms_norm_dynamic_mx_quant"
     element = _element(operator, dst_type, round_mode, scale_alg, 0.0)
     _input(operator, x, element, 1)
     y, rstd = _normalized(operator, wide(x), gamma, epsilon)
@@ -266,7 +261,6 @@ def npu_add_rms_norm_dynamic_mx_quant(
     x1: Any, x2: Any, gamma: Any, *, beta: Any = None, epsilon: float = 1e-06, scale_alg: int = 0,
     round_mode: str = "rint", dst_type: int = 296,
 ) -> tuple:  # fmt: skip
-    operator = "npu_add_rms_norm_dynamic_mx_quant"
     operator = "npu_add_rms_norm_dynamic_mx_quant"
     element = _element(operator, dst_type, round_mode, scale_alg, 0.0)
     _input(operator, x1, element, 1)

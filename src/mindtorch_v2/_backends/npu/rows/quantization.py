@@ -196,7 +196,10 @@ def npu_quantize(self: Any, scales: Any, zero_points: Any, dtype: int, axis: int
     y = wide(self) / scale if div_mode else wide(self) * scale
     if zero_points is not None:
         y = y + wide(zero_points).reshape(shape if zero_points.numel() > 1 else [1] * self.dim())
-    whole = aten.clamp(aten.round(y).to(DTYPES["float64"]), low, high).to(DTYPES[name])
+    rounded = aten.round(y)
+    if name == "int32":  # whose ends are no numbers of float32
+        rounded = rounded.to(DTYPES["float64"])
+    whole = aten.clamp(rounded, low, high).to(DTYPES[name])
     return packed_int4(whole) if dtype == _INT4 else whole
 
 

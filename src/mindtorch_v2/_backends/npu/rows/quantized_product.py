@@ -210,7 +210,6 @@ def npu_dequant_swiglu_quant(
     clamp_limit: float = 7.0, glu_alpha: float = 1.702, glu_bias: float = 1.0,
 ) -> tuple:  # fmt: skip
     operator = "npu_dequant_swiglu_quant"
-    operator = "npu_dequant_swiglu_quant"
     require_choice(operator, "quant_mode", quant_mode, (0, 1))
     require_choice(operator, "dst_type", dst_type, (None, 1))
     require_choice(operator, "round_mode", round_mode, (None, 0))
@@ -392,7 +391,6 @@ def npu_kronecker_quant(
     x: Any, kronecker_p1: Any, kronecker_p2: Any, clip_ratio: Any = None, dst_dtype: Any = None,
     dst_type_max: Any = None,
 ) -> tuple:  # fmt: skip
-    operator = "npu_kronecker_quant"
     operator = "npu_kronecker_quant"
     require(x.dim() == 3, operator, f"x must have 3 dimensions, but it has {x.dim()}")
     require_choice(operator, "dst_dtype", dst_dtype, (None, 3))

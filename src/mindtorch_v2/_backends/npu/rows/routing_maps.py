@@ -32,7 +32,6 @@ def npu_moe_token_permute_with_routing_map(
     tokens: Any, routing_map: Any, *, probs: Any = None, num_out_tokens: Any = None, drop_and_pad: bool = False,
 ) -> tuple:  # fmt: skip
     operator = "npu_moe_token_permute_with_routing_map"
-    operator = "npu_moe_token_permute_with_routing_map"
     require(
         routing_map.dim() == 2 and routing_map.shape[0] == tokens.shape[0],
         operator,
@@ -175,7 +174,6 @@ def npu_moe_token_unpermute_with_routing_map_grad(
     unpermuted_tokens_grad: Any, out_index: Any, permuted_token_id: Any, routing_map: Any, permuted_tokens: Any,
     probs: Any, drop_and_pad: bool, restore_shape: Any,
 ) -> tuple:  # fmt: skip
-    operator = "npu_moe_token_unpermute_with_routing_map_grad"
     operator = "npu_moe_token_unpermute_with_routing_map_grad"
     g = wide(unpermuted_tokens_grad)
     if drop_and_pad:  # out_index: rows by token; permuted_token_id: these tokens

@@ -124,7 +124,6 @@ def npu_lightning_indexer(
     return_value: bool = False,
 ) -> tuple:  # fmt: skip
     operator = "npu_lightning_indexer"
-    operator = "npu_lightning_indexer"
     require_dtype(operator, "query", query, HALF_AND_FLOAT)
     _unbounded(operator, pre_tokens, next_tokens)
     runs = _runs(
@@ -212,7 +211,6 @@ def npu_sparse_flash_attention(
     sparse_mode: int = 3, pre_tokens: int = 9223372036854775807, next_tokens: int = 9223372036854775807,
     attention_mode: int = 0, return_softmax_lse: bool = False, sinks: Any = None,
 ) -> tuple:  # fmt: skip
-    operator = "npu_sparse_flash_attention"
     operator = "npu_sparse_flash_attention"
     require_dtype(operator, "query", query, HALF_AND_FLOAT)
     _unbounded(operator, pre_tokens, next_tokens)
@@ -377,7 +375,6 @@ def npu_block_sparse_attention(
     kv_input_layout: str = "TND", num_key_value_heads: int = 1, scale_value: float = 0.0, inner_precise: int = 1,
     actual_seq_lengths: Any = None, actual_seq_lengths_kv: Any = None, softmax_lse_flag: Any = 0,
 ) -> tuple:  # fmt: skip
-    operator = "npu_block_sparse_attention"
     operator = "npu_block_sparse_attention"
     require_choice(operator, "q_input_layout", q_input_layout, ("TND", "BNSD"))
     require_choice(operator, "kv_input_layout", kv_input_layout, (q_input_layout,))

@@ -158,7 +158,6 @@ def npu_deformable_conv2d(
     dilation: Any = (1,1,1,1), groups: int = 1, deformable_groups: int = 1, modulated: bool = True,
 ) -> tuple:  # fmt: skip
     operator = "npu_deformable_conv2d"
-    operator = "npu_deformable_conv2d"
     window = _Window.of(operator, kernel_size, stride, padding, dilation, deformable_groups, modulated)
     rows, columns, factors = _places(operator, window, input, offset)
     values = 0.0
@@ -181,7 +180,6 @@ def npu_deformable_conv2dbk(
     input: Any, grad_output: Any, offset_out: Any, weight: Any, offset: Any, kernel_size: Any, stride: Any,
     padding: Any, dilation: Any = (1,1,1,1), groups: int = 1, deformable_groups: int = 1, modulated: bool = True,
 ) -> tuple:  # fmt: skip
-    operator = "npu_deformable_conv2dbk"
     operator = "npu_deformable_conv2dbk"
     window = _Window.of(operator, kernel_size, stride, padding, dilation, deformable_groups, modulated)
     by_read, by_weight, by_bias = aten.convolution_backward(
