@@ -11,21 +11,67 @@ import pytest
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import torchair
+from mindtorch_v2.fx.experimental.proxy_tensor import make_fx
 
 
 @pytest.mark.parametrize(
     ("change", "error", "said"),
     [
-        (lambda c: setattr(c, "mode", "reduce-overhead"), ValueError, "CompilerConfig.mode can be 'max-autotune', got"),
+        (lambda c: setattr(c, "mode", "fast"), ValueError, "CompilerConfig.mode can be 'max-autotune', .*, got 'fast'"),
         (lambda c: setattr(c, "moed", 1), AttributeError, "has no setting 'moed' here"),
         (lambda c: setattr(c.debug.graph_dump, "type", "txt"), ValueError, "None, 'air', 'pbtxt', got 'txt'"),
-        (lambda c: setattr(c.debug, "deadlock_check", True), AttributeError, "CompilerConfig.debug has no setting"),
-        (lambda c: c.experimental_config.frozen_parameter, AttributeError, "experimental_config"),
+        (lambda c: setattr(c.debug, "deadlocks", True), AttributeError, "CompilerConfig.debug has no setting"),
+        (
+            lambda c: setattr(c.ge_config, "oo_level", "O2"),
+            ValueError,
+            "ge_config.oo_level can be 'O3', 'O1', got 'O2'",
+        ),
     ],
 )
 def test_settings_that_are_not_there(change: Callable, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         change(torchair.CompilerConfig())
+
+
+def test_settings_without_effect_are_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mindtorch_v2._backends.ge.config._told", set())
+    config = torchair.CompilerConfig()
+    config.experimental_config.enable_view_optimize = True  # as it is
+    with pytest.warns(UserWarning, match=r"CompilerConfig\.experimental_config\.frozen_parameter has no effect here"):
+        config.experimental_config.frozen_parameter = True
+    torchair.CompilerConfig().experimental_config.frozen_parameter = True
+    assert (
+        config.experimental_config.frozen_parameter
+        and not torchair.CompilerConfig().experimental_config.frozen_parameter
+    )
+    with pytest.warns(UserWarning, match="debug.aclgraph.clone_input"):
+        config.debug.aclgraph.clone_input = False
+
+
+def test_modes_that_torchair_captures_run_operator_by_operator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mindtorch_v2._backends.ge.config._told", set())
+    config = torchair.CompilerConfig()
+    config.mode = "reduce-overhead"
+    seen = []
+    config.post_grad_custom_pre_pass = lambda graph: seen.append([node.target for node in graph.graph.nodes])
+    traced = make_fx(lambda x: x.exp() + 1)(torch.ones(2))
+    with pytest.warns(UserWarning, match="mode 'reduce-overhead': the graph's operators are run one by one"):
+        run = torchair.ge_compile(traced, config=config)
+    torch.testing.assert_close(run(torch.zeros(2)), torch.full((2,), 2.0))
+    assert len(seen) == 1 and torch.ops.aten.exp.default in seen[0]
+
+
+def test_passes_change_the_graph_before_it_runs() -> None:
+    def double(graph: Any) -> None:
+        for node in graph.graph.nodes:
+            if node.target is torch.ops.aten.exp.default:
+                node.target = torch.ops.aten.log.default
+
+    config = torchair.CompilerConfig()
+    config.debug.run_eagerly = True
+    config.post_grad_custom_post_pass = double
+    run = torchair.ge_compile(make_fx(lambda x: x.exp())(torch.ones(2)), config=config)
+    torch.testing.assert_close(run(torch.full((2,), 5.0)), torch.full((2,), 5.0).log())
 
 
 def test_a_config_of_another_kind() -> None:

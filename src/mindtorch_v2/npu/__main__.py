@@ -14,7 +14,7 @@ import re
 import sys
 from typing import Any
 
-from mindtorch_v2._backends.npu import aclnn, libraries, quirks, runtime
+from mindtorch_v2._backends.npu import aclnn, libraries, quirks, runtime, versions
 from mindtorch_v2.npu import import_yaml, precision, verify
 
 
@@ -105,6 +105,8 @@ def doctor() -> int:
     for library in ("libascendcl.so", "libnnopbase.so", "libopapi.so", "libhccl.so"):
         path, tried = libraries.find(library)
         print(f"{library}: {path or 'not found; tried ' + (', '.join(tried) or 'no place: none is named')}")
+    for line in versions.of_this_host():
+        print(line)
     devices = [name for name in ("/dev/davinci_manager", "/dev/davinci0") if os.path.exists(name)]
     print(f"driver: {', '.join(devices) or 'no /dev/davinci*: no driver, or no NPU in this host or container'}")
     try:

@@ -42,7 +42,7 @@ def ge_compile(
     Args:
         graph_module: of operators, functional, as `make_fx(functionalize(program))` gives it.
         example_inputs: not looked at: the graph's own meta says what its inputs are.
-        config: settings; `debug.graph_dump` and `debug.run_eagerly` count here.
+        config: settings; `mode`, `debug.graph_dump`, `debug.run_eagerly` and the passes count here.
         name: of the graph and of what is dumped.
 
     Returns:
@@ -54,6 +54,12 @@ def ge_compile(
     """
     config = config or CompilerConfig()
     name = name or f"ge_graph_{next(_numbers)}"
+    for change in (config.post_grad_custom_pre_pass, config.post_grad_custom_post_pass):
+        if change is not None:
+            change(graph_module)
+            graph_module.recompile()
+    if config.is_captured():
+        return graph_module.forward
     program = lower(graph_module, name)
     _dumped(program, name, config)
     if config.debug.run_eagerly:
