@@ -27,7 +27,7 @@ def test_quantised_types_are_names_and_numbers() -> None:
     "name",
     [
         "npu.stop_device", "npu.MemPool", "npu.memory._record_memory_history", "contrib.module.PSROIPool",
-        "contrib.function.npu_fused_attention", "utils.npu_combine_tensors", "profiler.dynamic_profile.step",
+        "contrib.function.npu_fused_attention", "profiler.dynamic_profile.step",
         "multiprocessing.reductions.rebuild_npu_tensor", "HiFloat8Tensor.to_hifloat8",
     ],
 )  # fmt: skip
@@ -208,3 +208,51 @@ def test_cases_are_made_for_dtypes_and_formats() -> None:
     with torch_npu.testing.common_utils.freeze_rng_state():
         torch.rand(3)
     assert torch.equal(state, torch.get_rng_state())
+
+
+def test_cases_compare_tensors_numbers_and_collections() -> None:
+    case = torch_npu.testing.testcase.TestCase()
+    x = torch.tensor([1.0, float("nan")])
+    case.assertEqual([x, {"a": x}], [x.clone(), {"a": x.double()}])
+    case.assertEqual(torch.tensor(2.0), 2)
+    case.assertEqual(x, x + 0.01, prec=0.02)
+    case.assertTensorsSlowEqual(x, x + 0.01, 0.02)
+    case.assertNotEqual(x, x + 0.01, message="text")
+    case.assertNotEqual(x, x[:1])
+    for wrong in (
+        lambda: case.assertEqual(x, x + 0.01),
+        lambda: case.assertEqual(torch.tensor(2.0), 2.1),
+        lambda: case.assertEqual([x], [x, x]),
+        lambda: case.assertEqual({"a": 1}, {"b": 1}),
+        lambda: case.assertTensorsSlowEqual(x, x.double(), 1.0),
+        lambda: case.assertNotEqual(x, x.clone()),
+        lambda: case.assertNotEqual(3, 3),
+    ):
+        with pytest.raises(AssertionError):
+            wrong()
+    with pytest.raises(AssertionError, match="said"):
+        case.assertEqual(1, 2, "said")
+
+
+def test_switches_of_attention_and_of_kernels() -> None:
+    npu = torch.npu
+    npu.enable_flash_sdp(False)
+    assert not npu.flash_sdp_enabled() and not torch.backends.cuda.flash_sdp_enabled()
+    npu.enable_flash_sdp(True)
+    assert npu.flash_sdp_enabled() and npu.math_sdp_enabled() and npu.mem_efficient_sdp_enabled()
+    with pytest.warns(UserWarning, match="kernels are not fused"):
+        npu.super_kernel_scope_begin("scope")
+    npu.super_kernel_scope_end("scope")
+    with pytest.raises(RuntimeError, match="scope_name must not be empty"):
+        npu.super_kernel_scope_begin("  ")
+    for wrong, text in ((3, "expected one of 0,1,2"), ("loud", "expected one of `default`, `warn`, `error`")):
+        with pytest.raises(RuntimeError, match=text):
+            npu.set_sync_debug_mode(wrong)
+
+
+def test_a_capability_that_is_no_pair_of_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCH_NPU_DEVICE_CAPABILITY", "8.a")
+    with pytest.warns(UserWarning, match="must be two numbers, 8.0 say, but it is '8.a'"):
+        assert torch.npu.get_device_capability() is None
+    monkeypatch.setenv("TORCH_NPU_DEVICE_CAPABILITY", "9.1")
+    assert torch.npu.get_device_capability() == (9, 1)

@@ -66,7 +66,7 @@ def test_flash_attention_of_transformers_is_as_exact_as_eager_attention() -> Non
     done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False, env=switched)
     assert done.returncode == 0 and "[emulator]" not in done.stderr, done.stderr[-4000:]
     found = json.loads(done.stdout.splitlines()[-1])
-    assert len(found) == 6
+    assert len(found) == 9
     for name, distances in found.items():
         for npu, cpu in zip(distances["npu"], distances["cpu"], strict=True):
             assert 0 < npu < 1.5 * cpu, name

@@ -11,6 +11,7 @@ from typing import Any, Self, TYPE_CHECKING
 import contextlib
 import ctypes
 import os
+import warnings
 from collections import namedtuple
 
 from mindtorch_v2._backends import npu as _backend
@@ -55,7 +56,10 @@ from ._typed import (
     ShortTensor,
 )
 from .memory import (
+    caching_allocator_alloc,
+    caching_allocator_delete,
     empty_cache,
+    get_per_process_memory_fraction,
     max_memory_allocated,
     max_memory_cached,
     max_memory_reserved,
@@ -63,12 +67,14 @@ from .memory import (
     memory_allocated,
     memory_cached,
     memory_reserved,
+    memory_snapshot,
     memory_stats,
     memory_stats_as_nested_dict,
     memory_summary,
     reset_max_memory_allocated,
     reset_max_memory_cached,
     reset_peak_memory_stats,
+    set_per_process_memory_fraction,
 )
 from .npu_config import aclnn, config, conv, is_jit_compile_false, matmul, set_compile_mode, set_option
 from .random import (
@@ -115,6 +121,8 @@ __all__ = [
     "amp",
     "ascendc_load",
     "ascendc_op",
+    "caching_allocator_alloc",
+    "caching_allocator_delete",
     "can_device_access_peer",
     "config",
     "conv",
@@ -129,6 +137,7 @@ __all__ = [
     "get_device_capability",
     "get_device_name",
     "get_device_properties",
+    "get_per_process_memory_fraction",
     "get_rng_state",
     "get_rng_state_all",
     "get_soc_version",
@@ -158,6 +167,7 @@ __all__ = [
     "memory_allocated",
     "memory_cached",
     "memory_reserved",
+    "memory_snapshot",
     "memory_stats",
     "memory_stats_as_nested_dict",
     "memory_summary",
@@ -173,6 +183,7 @@ __all__ = [
     "set_cpu_fallback",
     "set_device",
     "set_option",
+    "set_per_process_memory_fraction",
     "set_rng_state",
     "set_rng_state_all",
     "set_stream",
@@ -187,7 +198,16 @@ __all__ = [
 globals().update(_ABSENT)
 
 OutOfMemoryError = NPUOutOfMemoryError
-NPUDeviceProperties = namedtuple("NPUDeviceProperties", "name total_memory cube_core_num vector_core_num L2_cache_size")
+# The last are of other devices, and None here, as in torch_npu.
+_OF_OTHERS = (
+    "major minor is_multi_gpu_board is_integrated multi_processor_count max_threads_per_multi_processor warp_size "
+    "regs_per_multiprocessor gcnArchName uuid"
+).split()
+NPUDeviceProperties = namedtuple(
+    "NPUDeviceProperties",
+    ["name", "total_memory", "cube_core_num", "vector_core_num", "L2_cache_size", *_OF_OTHERS],
+    defaults=[None] * len(_OF_OTHERS),
+)
 
 
 def init() -> None:
@@ -267,18 +287,21 @@ class device_of(device):
 def can_device_access_peer(device_id: int, peer_device_id: int) -> bool:
     """Whether one device can read another's memory: all but itself, as the runtime copies between any two."""
     count = device_count()
-    for index in (device_id, peer_device_id):
+    for what, index in (("device", device_id), ("peer device", peer_device_id)):
         if not 0 <= index < count:
-            raise AssertionError(f"Invalid device id: there are {count} devices, but {index} was asked for")
+            raise AssertionError(f"Invalid {what} id: there are {count} devices, but {index} was asked for")
     return device_id != peer_device_id
 
 
 def get_device_capability(device: Device | None = None) -> tuple | None:
-    """None, unless the environment variable TORCH_NPU_DEVICE_CAPABILITY gives a pair "major.minor"."""
+    """None, unless the environment variable TORCH_NPU_DEVICE_CAPABILITY gives a pair "major.minor"; a warning for what is none."""
     given = os.environ.get("TORCH_NPU_DEVICE_CAPABILITY")
     if given is None:
         return None
     major, _, minor = given.partition(".")
+    if not (major.isdecimal() and (minor or "0").isdecimal()):
+        warnings.warn(f"TORCH_NPU_DEVICE_CAPABILITY must be two numbers, 8.0 say, but it is {given!r}", stacklevel=2)
+        return None
     return int(major), int(minor or 0)
 
 

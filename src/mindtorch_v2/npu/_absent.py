@@ -4,16 +4,16 @@ from mindtorch_v2._core.unavailable import unavailable_names
 
 NAMES = unavailable_names(
     "torch.npu",
-    functions="caching_allocator_alloc caching_allocator_delete change_current_allocator check_uce_in_memory "
+    functions="change_current_allocator check_uce_in_memory "
     "empty_virt_addr_cache finalize_dump get_device_limit get_stream_limit host_memory_stats "
-    "host_memory_stats_as_nested_dict init_dump make_graphed_callables memory_snapshot obfuscation_calculate obfuscation_finalize "
+    "host_memory_stats_as_nested_dict init_dump make_graphed_callables obfuscation_calculate obfuscation_finalize "
     "obfuscation_initialize profile register_npu_graph_handler reset_accumulated_host_memory_stats "
     "reset_peak_host_memory_stats reset_stream_limit restart_device set_aoe set_device_limit set_dump set_op_timeout_ms "
-    "set_per_process_memory_fraction set_stream_limit stop_device stress_detect super_kernel_scope_begin "
-    "super_kernel_scope_end use_mem_pool utilization _launch_host_func _subscribe_report _unsubscribe_report",
+    "set_stream_limit stop_device stress_detect "
+    "use_mem_pool utilization _launch_host_func _subscribe_report _unsubscribe_report",
     classes="ExternalStream MemPool NPUPluggableAllocator NpuGraphOpHandler",
 )
 OF_MEMORY = unavailable_names(
     "torch.npu.memory",
-    functions="_dump_snapshot _record_memory_history _set_allocator_settings _snapshot memory_snapshot",
+    functions="_dump_snapshot _record_memory_history _set_allocator_settings _snapshot",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from mindtorch_v2._backends import npu as _backend
@@ -12,13 +13,17 @@ from mindtorch_v2._backends.npu.stream import device_index
 
 from ._absent import NAMES as _ABSENT
 from ._absent import OF_MEMORY as _OF_MEMORY
+from .utils import StreamContext
 
 if TYPE_CHECKING:
     from mindtorch_v2.types import Device
 
 
 __all__ = [
+    "caching_allocator_alloc",
+    "caching_allocator_delete",
     "empty_cache",
+    "get_per_process_memory_fraction",
     "max_memory_allocated",
     "max_memory_cached",
     "max_memory_reserved",
@@ -26,12 +31,14 @@ __all__ = [
     "memory_allocated",
     "memory_cached",
     "memory_reserved",
+    "memory_snapshot",
     "memory_stats",
     "memory_stats_as_nested_dict",
     "memory_summary",
     "reset_max_memory_allocated",
     "reset_max_memory_cached",
     "reset_peak_memory_stats",
+    "set_per_process_memory_fraction",
 ]
 globals().update(_OF_MEMORY)
 globals().update(
@@ -63,9 +70,9 @@ def max_memory_reserved(device: Device | None = None) -> int:
     return _allocator(device).peak_reserved
 
 
-def memory_stats(device: Device | None = None) -> dict[str, Any]:
+def memory_stats(device: Device | None = None) -> OrderedDict[str, Any]:
     """Counts of the allocator, under PyTorch's names."""
-    return _allocator(device).statistics()
+    return OrderedDict(_allocator(device).statistics())
 
 
 def reset_peak_memory_stats(device: Device | None = None) -> None:
@@ -83,6 +90,53 @@ def empty_cache() -> None:
 def mem_get_info(device: Device | None = None) -> tuple[int, int]:
     """(free, total) bytes of a device."""
     return _runtime.get().memory_info(device_index(device))
+
+
+def memory_snapshot() -> list[dict[str, Any]]:
+    """The segments of all devices and the blocks in them, as PyTorch's function of this name gives them."""
+    return [segment for allocator in _state.get().memory for segment in allocator.snapshot()]
+
+
+def set_per_process_memory_fraction(fraction: float, device: Device | None = None) -> None:
+    """Let this process hold at most a share of a device's memory; what asks for more is out of memory.
+
+    Raises:
+        TypeError: `fraction` is no float.
+        ValueError: it is not from 0 to 1.
+    """
+    if not isinstance(fraction, float):
+        raise TypeError(f"Invalid type for fraction argument, must be `float`, not {type(fraction).__name__}")
+    if not 0 <= fraction <= 1:
+        raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
+    index = device_index(device)
+    total = _runtime.get().memory_info(index)[1]
+    _allocator(index).limit = None if fraction == 1 else int(fraction * total)
+
+
+def get_per_process_memory_fraction(device: Device | None = None) -> float:
+    """The share of a device's memory that this process may hold; 1 at first."""
+    limit = _allocator(device).limit
+    return 1.0 if limit is None else limit / _runtime.get().memory_info(device_index(device))[1]
+
+
+_given: dict[int, Any] = {}  # addresses that programs asked for, and the allocators that gave them
+
+
+def caching_allocator_alloc(size: int, device: Device | None = None, stream: Any = None) -> int:
+    """The address of a block of memory, for a stream (the current one), until `caching_allocator_delete`."""
+    with StreamContext(stream):
+        allocator = _allocator(device)
+        address = allocator.allocate(size)
+    _given[address] = allocator
+    return address
+
+
+def caching_allocator_delete(mem_ptr: int) -> None:
+    """Give a block of `caching_allocator_alloc` back. RuntimeError for an address that it did not give."""
+    allocator = _given.pop(mem_ptr, None)
+    if allocator is None:
+        raise RuntimeError(f"caching_allocator_delete(): {mem_ptr:#x} is no address of caching_allocator_alloc")
+    allocator.release(mem_ptr)
 
 
 def memory_cached(device: Device | None = None) -> int:

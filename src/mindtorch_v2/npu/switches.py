@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import mindtorch_v2 as torch
@@ -14,6 +15,12 @@ __all__ = [
     "are_compatible_impl_enabled",
     "clear_npu_overflow_flag",
     "current_blas_handle",
+    "enable_flash_sdp",
+    "enable_math_sdp",
+    "enable_mem_efficient_sdp",
+    "flash_sdp_enabled",
+    "math_sdp_enabled",
+    "mem_efficient_sdp_enabled",
     "disable_deterministic_with_backward",
     "enable_deterministic_with_backward",
     "get_allocator_backend",
@@ -21,7 +28,6 @@ __all__ = [
     "get_autocast_dtype",
     "get_mm_bmm_format_nd",
     "get_npu_overflow_flag",
-    "get_per_process_memory_fraction",
     "get_sync_debug_mode",
     "host_empty_cache",
     "is_autocast_enabled",
@@ -32,10 +38,13 @@ __all__ = [
     "set_deterministic_level",
     "set_mm_bmm_format_nd",
     "set_sync_debug_mode",
+    "super_kernel_scope_begin",
+    "super_kernel_scope_end",
     "use_compatible_impl",
 ]
 
 native_device = "npu"  # the device's name, as older programs ask for it
+_told: set[str] = set()
 _kept: dict[str, Any] = {"mm_bmm_format_nd": True, "compatible_impl": False}
 
 
@@ -112,7 +121,11 @@ def are_compatible_impl_enabled() -> bool:
 
 
 def set_sync_debug_mode(debug_mode: int | str) -> None:
-    """Keep "default" (0), the only mode there is; NotImplementedError for "warn" and "error"."""
+    """Keep "default" (0), the only mode there is; NotImplementedError for "warn" and "error", RuntimeError for what is no mode."""
+    if isinstance(debug_mode, str) and debug_mode not in ("default", "warn", "error"):
+        raise RuntimeError("invalid value of debug_mode, expected one of `default`, `warn`, `error`")
+    if not isinstance(debug_mode, str) and debug_mode not in (0, 1, 2):
+        raise RuntimeError("invalid value of debug_mode, expected one of 0,1,2")
     if debug_mode not in (0, "default"):
         raise NotImplementedError(
             "torch.npu.set_sync_debug_mode: waits of the host are not told; only 'default' is there"
@@ -186,11 +199,6 @@ def get_allocator_backend() -> str:
     return "native"
 
 
-def get_per_process_memory_fraction(device: Any = None) -> float:
-    """1: a process may take all of a device's memory."""
-    return 1.0
-
-
 def host_empty_cache() -> None:
     """Do nothing: page-locked memory is given back when its tensors go."""
 
@@ -198,3 +206,51 @@ def host_empty_cache() -> None:
 def reset_accumulated_memory_stats(device: Any = None) -> None:
     """Do nothing but check the device: counts over time are not kept."""
     _stream.device_index(device)
+
+
+def _super_kernel(scope_name: str | None) -> None:
+    if scope_name is not None and not scope_name.strip():
+        raise RuntimeError(f"super_kernel_scope: scope_name must not be empty, but it is {scope_name!r}")
+    if "super kernel" not in _told:
+        _told.add("super kernel")
+        warnings.warn("super_kernel_scope_begin and _end have no effect here: kernels are not fused", stacklevel=3)
+
+
+def super_kernel_scope_begin(scope_name: str | None = None) -> None:
+    """Do nothing, which a warning says once: kernels of a graph are not fused. RuntimeError for an empty name."""
+    _super_kernel(scope_name)
+
+
+def super_kernel_scope_end(scope_name: str | None = None) -> None:
+    """The end of `super_kernel_scope_begin`."""
+    _super_kernel(scope_name)
+
+
+def flash_sdp_enabled() -> bool:
+    """The switch of `torch.backends.cuda` that attention asks on every device."""
+    return torch.backends.cuda.flash_sdp_enabled()
+
+
+def enable_flash_sdp(enabled: bool) -> None:
+    """Turn that switch."""
+    torch.backends.cuda.enable_flash_sdp(enabled)
+
+
+def mem_efficient_sdp_enabled() -> bool:
+    """The switch of `torch.backends.cuda` that attention asks on every device."""
+    return torch.backends.cuda.mem_efficient_sdp_enabled()
+
+
+def enable_mem_efficient_sdp(enabled: bool) -> None:
+    """Turn that switch."""
+    torch.backends.cuda.enable_mem_efficient_sdp(enabled)
+
+
+def math_sdp_enabled() -> bool:
+    """The switch of `torch.backends.cuda` that attention asks on every device."""
+    return torch.backends.cuda.math_sdp_enabled()
+
+
+def enable_math_sdp(enabled: bool) -> None:
+    """Turn that switch."""
+    torch.backends.cuda.enable_math_sdp(enabled)

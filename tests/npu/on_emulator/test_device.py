@@ -312,3 +312,75 @@ def test_new_memory_is_filled_where_programs_are_to_be_deterministic() -> None:
         assert torch.ones(2, device="npu").new_empty(4, dtype=torch.bool).all()
     finally:
         torch.use_deterministic_algorithms(False)
+
+
+def test_a_share_of_the_memory() -> None:
+    total = torch.npu.get_device_properties().total_memory
+    torch.npu.empty_cache()
+    torch.npu.set_per_process_memory_fraction(0.25)
+    try:
+        assert torch.npu.get_per_process_memory_fraction() == pytest.approx(0.25)
+        with pytest.raises(torch.npu.OutOfMemoryError, match="This process may hold"):
+            torch.empty(total // 3, dtype=torch.uint8, device="npu")
+        held = torch.empty(total // 5, dtype=torch.uint8, device="npu")
+        del held
+        torch.empty(total // 6, dtype=torch.uint8, device="npu")  # what was held goes first
+    finally:
+        torch.npu.set_per_process_memory_fraction(1.0)
+    torch.empty(total // 3, dtype=torch.uint8, device="npu")
+    torch.npu.empty_cache()
+    with pytest.raises(TypeError, match="Invalid type for fraction argument, must be `float`, not int"):
+        torch.npu.set_per_process_memory_fraction(1)
+    with pytest.raises(ValueError, match=r"Invalid fraction value: 1.5. Allowed range: 0~1"):
+        torch.npu.set_per_process_memory_fraction(1.5)
+
+
+def test_blocks_that_programs_ask_for_themselves() -> None:
+    before = torch.npu.memory_allocated()
+    address = torch.npu.caching_allocator_alloc(1000, stream=torch.npu.Stream())
+    assert torch.npu.memory_allocated() == before + 1024
+    torch.npu.caching_allocator_delete(address)
+    assert torch.npu.memory_allocated() == before
+    with pytest.raises(RuntimeError, match="is no address of caching_allocator_alloc"):
+        torch.npu.caching_allocator_delete(address)
+
+
+def test_a_snapshot_holds_every_block() -> None:
+    kept = [torch.empty(700, device="npu"), torch.empty(3 << 20, dtype=torch.uint8, device="npu")]
+    found = torch.npu.memory_snapshot()
+    assert sum(segment["total_size"] for segment in found) == torch.npu.memory_reserved()
+    assert sum(segment["allocated_size"] for segment in found) == torch.npu.memory_allocated()
+    for segment in found:
+        assert sum(block["size"] for block in segment["blocks"]) == segment["total_size"]
+        starts = [block["address"] for block in segment["blocks"]]
+        assert starts == sorted(starts) and starts[0] == segment["address"]
+    used = {
+        block["address"] for segment in found for block in segment["blocks"] if block["state"] == "active_allocated"
+    }
+    assert {each.data_ptr() for each in kept} <= used
+
+
+def test_tensors_moved_into_one_piece_of_memory() -> None:
+    from mindtorch_v2.npu.torch_npu import utils
+
+    a, b = torch.randn(3, 4, device="npu"), torch.nn.Parameter(torch.randn(5, device="npu"))
+    values = [each.detach().cpu() for each in (a, b)]
+    combined = utils.npu_combine_tensors([a, b])
+    assert combined is not None and combined.numel() == 17
+    assert [torch.equal(each.detach().cpu(), value) for each, value in zip((a, b), values, strict=True)] == [True, True]
+    assert utils.is_combined_tensor_valid(combined, [a, b]) and not utils.is_combined_tensor_valid(
+        combined, [a.clone()]
+    )
+    combined.fill_(2)
+    assert a.eq(2).all() and b.eq(2).all()
+    part = utils.get_part_combined_tensor(combined, 12, 5)
+    assert (
+        part is not None and part.data_ptr() == b.data_ptr() and utils.get_part_combined_tensor(combined, 0, 0) is None
+    )
+    with pytest.raises(RuntimeError, match="more than the 17 elements there are"):
+        utils.get_part_combined_tensor(combined, 15, 5)
+    with pytest.raises(RuntimeError, match="one dtype was expected"):
+        utils.npu_combine_tensors([a, torch.ones(2, dtype=torch.int32, device="npu")])
+    with pytest.raises(RuntimeError, match="contiguous tensors of an NPU were expected"):
+        utils.npu_combine_tensors([torch.ones(2)])
+    assert utils.npu_combine_tensors([]) is None

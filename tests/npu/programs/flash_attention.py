@@ -36,12 +36,30 @@ def _run(model: torch.nn.Module, words: torch.Tensor, mask: torch.Tensor) -> tup
     return out.logits.detach().float().cpu()[mask > 0].flatten(), gradients
 
 
+def _run_packed(model: torch.nn.Module, sequences: list[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+    """The same for sequences one behind the other, told apart by their positions; eager attention takes them one by one."""
+    device = next(model.parameters()).device
+    if model.config._attn_implementation == "eager":
+        each = [model(words[None].to(device)).logits[0] for words in sequences]
+    else:
+        positions = torch.cat([torch.arange(len(words)) for words in sequences])[None]
+        together = model(torch.cat(sequences)[None].to(device), position_ids=positions.to(device)).logits[0]
+        each = list(together.split([len(words) for words in sequences]))
+    losses = [
+        torch.nn.functional.cross_entropy(logits[:-1].float(), words[1:].to(device), reduction="sum")
+        for logits, words in zip(each, sequences, strict=True)
+    ]
+    sum(losses).div(sum(len(words) - 1 for words in sequences)).backward()
+    gradients = torch.cat([p.grad.float().cpu().flatten() for p in model.parameters()])
+    return torch.cat(each).detach().float().cpu().flatten(), gradients
+
+
 def main() -> None:
-    """Compare every model on a full batch and on a padded one."""
+    """Compare every model on a full batch, on a padded one, and on packed sequences."""
     torch.manual_seed(0)
     words, found = torch.randint(3, 100, (2, 12)), {}
     for name, (kind, config) in MODELS.items():
-        for form in ("full", "padded"):
+        for form in ("full", "padded", "packed"):
             mask = torch.ones_like(words)
             if form == "padded":
                 mask[1, :5] = 0
@@ -55,7 +73,12 @@ def main() -> None:
                 model = kind._from_config(config, attn_implementation=attention, dtype=dtype)
                 weights = weights or {key: value.clone() for key, value in model.state_dict().items()}
                 model.load_state_dict(weights)
-                results[label] = _run(model.to(device), words, mask)
+                model = model.to(device)
+                results[label] = (
+                    _run_packed(model, [words[0], words[1, :7], words[1, 7:]])
+                    if form == "packed"
+                    else _run(model, words, mask)
+                )
             found[f"{name} {form}"] = {
                 label: [(results[label][i] - results["exact"][i]).norm().item() for i in range(2)]
                 for label in ("cpu", "npu")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from typing import Any
 
 from .errors import OUT_OF_MEMORY, NPUOutOfMemoryError
 from .runtime import Runtime
@@ -56,6 +57,7 @@ class Allocator:
         self.allocated = self.reserved = 0
         self.peak_allocated = self.peak_reserved = 0
         self.allocations = self.retries = self.failures = 0
+        self.limit: int | None = None  # the most that may be held
 
     def allocate(self, nbytes: int) -> int:
         """The address of a block for the current stream of this thread. NPUOutOfMemoryError with the sizes."""
@@ -158,6 +160,36 @@ class Allocator:
             "num_ooms": self.failures,
         }
 
+    def snapshot(self) -> list[dict[str, Any]]:
+        """The segments that are held and the blocks in them, under PyTorch's names."""
+        with self.lock:
+            found = {
+                segment.address: {
+                    "device": self.index, "address": segment.address, "total_size": segment.size,
+                    "stream": segment.stream, "segment_type": "small" if segment.size <= _SEGMENT else "large",
+                    "allocated_size": 0, "active_size": 0, "blocks": [],
+                }
+                for segment in self.segments.values()
+            }  # fmt: skip
+            free = [block for blocks in self.free.values() for block in blocks]
+            waiting = [block for block, _ in self.waiting]
+            states = (
+                ("active_allocated", self.used.values()), ("active_pending_free", waiting), ("inactive", free),
+            )  # fmt: skip
+            for state, blocks in states:
+                for block in blocks:
+                    segment = found[block.segment.address]
+                    segment["blocks"].append({"address": block.address, "size": block.size, "state": state})
+                    segment["allocated_size"] += block.size * (state == "active_allocated")
+                    segment["active_size"] += block.size * (state != "inactive")
+            for segment in found.values():
+                segment["blocks"].sort(key=lambda block: block["address"])
+                end = segment["address"] + sum(block["size"] for block in segment["blocks"])
+                left = segment["address"] + segment["total_size"] - end  # what was not handed out so far
+                if left:
+                    segment["blocks"].append({"address": end, "size": left, "state": "inactive"})
+            return sorted(found.values(), key=lambda segment: segment["address"])
+
     def reset_peaks(self) -> None:
         self.peak_allocated, self.peak_reserved = self.allocated, self.reserved
 
@@ -209,23 +241,29 @@ class Allocator:
         segment.cut += size
         return block
 
+    def _malloc(self, size: int) -> tuple[int, int]:
+        if self.limit is not None and self.reserved + size > self.limit:
+            return 0, min(OUT_OF_MEMORY)
+        return self.runtime.malloc(size, self.index)
+
     def _reserve(self, size: int) -> int:
-        address, code = self.runtime.malloc(size, self.index)
+        address, code = self._malloc(size)
         if code in OUT_OF_MEMORY:
             self.retries += 1
             self.empty()
-            address, code = self.runtime.malloc(size, self.index)
+            address, code = self._malloc(size)
         if code in OUT_OF_MEMORY:
             self.failures += 1
             detail = self.runtime.message()
             free, total = self.runtime.memory_info(self.index)
+            allowed = "" if self.limit is None else f" This process may hold {self.limit} bytes of it."
             raise NPUOutOfMemoryError(
                 "aclrtMalloc",
                 code,
                 detail,
                 f"NPU out of memory. Tried to allocate {size} bytes on npu:{self.index}, which has {total} bytes, of which "
                 f"{free} are free. {self.allocated} bytes are in use by tensors, and {self.reserved - self.allocated} are "
-                "reserved beside them.",
+                f"reserved beside them.{allowed}",
             )
         self.runtime.check("aclrtMalloc", code)
         self.reserved += size

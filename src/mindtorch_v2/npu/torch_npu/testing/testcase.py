@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numbers
+import os
+import random
 import unittest
 from typing import Any
 
@@ -19,6 +22,12 @@ def run_tests() -> None:
     unittest.main()
 
 
+def _is_number(first: Any, second: Any) -> bool:
+    """Whether one of two is a tensor of one element, and the other a number."""
+    tensor, other = (first, second) if isinstance(first, torch.Tensor) else (second, first)
+    return tensor.numel() == 1 and isinstance(other, numbers.Number)
+
+
 def _array(value) -> tuple:
     """A tensor, number or sequence as an array that NumPy can compare; and whether it had 16 bits."""
     if isinstance(value, torch.Tensor):
@@ -33,6 +42,8 @@ class TestCase(unittest.TestCase):
     """unittest's, with random seeds set before each test and comparisons of tensors."""
 
     npu_device: str
+    precision = 1e-5
+    exact_dtype = False
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -43,8 +54,32 @@ class TestCase(unittest.TestCase):
         self.assertMultiLineEqual(expect, actual)
 
     def setUp(self) -> None:
-        torch.manual_seed(0)
-        np.random.seed(0)
+        seed = int(os.environ.get("SEED", "666"))
+        torch.manual_seed(seed)
+        random.seed(seed)
+        np.random.seed(seed)
+
+    def assertTensorsSlowEqual(
+        self, x: torch.Tensor, y: torch.Tensor, prec: float | None = None, message: str = ""
+    ) -> None:
+        """Fail unless two tensors, of any devices, have one size and dtype and no element differs by more than `prec`."""
+        self.assertEqual(x.size(), y.size(), message=message)
+        self.assertEqual(x.dtype, y.dtype, message=message)
+        self.assertEqual(x, y, prec=prec, message=message)
+
+    def assertNotEqual(self, first: Any, second: Any, prec: Any = None, message: str = "") -> None:  # type: ignore[override]  # (torch_npu's)
+        """unittest's; tensors of one size differ if an element does by at least `prec`."""
+        if isinstance(prec, str):
+            prec, message = None, prec
+        if not isinstance(first, torch.Tensor) or not isinstance(second, torch.Tensor):
+            super().assertNotEqual(first, second, message or None)
+            return
+        x, y = (each.detach().cpu().double() for each in (first, second))
+        if x.shape == y.shape and torch.equal(x.isnan(), y.isnan()):
+            apart = (x - y).abs().nan_to_num(0.0)
+            self.assertGreaterEqual(
+                apart.max().item() if apart.numel() else 0.0, prec or self.precision, message or None
+            )
 
     def assertRtolEqual(
         self,
@@ -89,14 +124,32 @@ class TestCase(unittest.TestCase):
                 f"{tuple(map(int, worst))}, is {ours[worst]} in the first and {theirs[worst]} in the second"
             )
 
-    def assertEqual(self, first: Any, second: Any, msg: Any = None, **options: Any) -> None:
-        """unittest's, for tensors and sequences of them too; `prec` or `atol` and `rtol` allow differences."""
+    def assertEqual(  # type: ignore[override]  # (torch_npu's)
+        self, first: Any, second: Any, prec: Any = None, message: Any = "", **options: Any
+    ) -> None:
+        """unittest's, for tensors on any devices, and for lists and dictionaries of them; a text as `prec` is the message.
+
+        No element may differ by more than `prec`, or by PyTorch's tolerances where neither it nor `atol` and `rtol` are given.
+        """
+        if isinstance(prec, str):
+            prec, message = None, prec
+        message = message or options.get("msg") or None
         if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor):
-            atol, rtol = options.get("atol", options.get("prec")), options.get("rtol")
+            atol, rtol = options.get("atol", prec), options.get("rtol")
             if (atol is None) != (rtol is None):
                 atol, rtol = atol or 0.0, rtol or 0.0
             torch.testing.assert_close(
-                first, second, rtol=rtol, atol=atol, equal_nan=True, check_device=False, check_stride=False
-            )
-            return
-        super().assertEqual(first, second, msg)
+                first, second, rtol=rtol, atol=atol, equal_nan=True, check_device=False, check_stride=False,
+                check_dtype=bool(options.get("exact_dtype", self.exact_dtype)), msg=message,
+            )  # fmt: skip
+        elif isinstance(first, torch.Tensor) != isinstance(second, torch.Tensor) and _is_number(first, second):
+            self.assertLessEqual(abs(float(first) - float(second)), prec or self.precision, message)
+        elif type(first) is type(second) and isinstance(first, (list, tuple, dict)):
+            self.assertEqual(len(first), len(second), message=message)
+            if isinstance(first, dict):
+                super().assertEqual(first.keys(), second.keys(), message)
+                first, second = list(first.values()), [second[key] for key in first]
+            for one, other in zip(first, second, strict=True):
+                self.assertEqual(one, other, prec, message, **options)
+        else:
+            super().assertEqual(first, second, message)

@@ -4,6 +4,7 @@ from mindtorch_v2._core.unavailable import unavailable_names
 
 from . import collect_env, cpp_extension, flops_count, profiler
 from .collect_env import get_cann_version
+from .combine_tensors import get_part_combined_tensor, is_combined_tensor_valid, npu_combine_tensors
 from .flops_count import FlopsCounter
 from .threads import reset_thread_affinity, set_thread_affinity
 
@@ -13,6 +14,9 @@ __all__ = [
     "cpp_extension",
     "flops_count",
     "get_cann_version",
+    "get_part_combined_tensor",
+    "is_combined_tensor_valid",
+    "npu_combine_tensors",
     "profiler",
     "reset_thread_affinity",
     "set_thread_affinity",
@@ -20,7 +24,6 @@ __all__ = [
 globals().update(
     unavailable_names(
         "torch_npu.utils",
-        functions="get_part_combined_tensor is_combined_tensor_valid npu_combine_tensors patch_getenv register_asd_hook "
-        "save_async set_asd_loss_scale",
+        functions="patch_getenv register_asd_hook save_async set_asd_loss_scale",
     )
 )
