@@ -27,29 +27,11 @@ def _emulate(*command: str, options: tuple[str, ...] = (), timeout: int = 240) -
     )
 
 
+_FILES = sorted(path.stem for path in (_HERE / "on_emulator").glob("test_*.py") if path.stem != "test_devices")
+
+
 @needs_emulator
-@pytest.mark.parametrize(
-    "name",
-    [
-        "test_aclnn_launcher",
-        "test_ascendc",
-        "test_capture",
-        "test_device",
-        "test_faults",
-        "test_fft",
-        "test_interface",
-        "test_mixed_devices",
-        "test_operators",
-        "test_other_rows",
-        "test_own_namespaces",
-        "test_plugins",
-        "test_precision",
-        "test_profiler",
-        "test_random",
-        "test_storage_formats",
-        "test_verify",
-    ],
-)
+@pytest.mark.parametrize("name", _FILES)
 def test_on_emulator(name: str) -> None:
     done = _emulate("-m", "pytest", "-q", str(_HERE / "on_emulator" / f"{name}.py"))
     assert done.returncode == 0, done.stdout[-8000:]

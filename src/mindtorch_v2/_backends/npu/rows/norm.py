@@ -27,9 +27,13 @@ def _dims(operator, x, gamma) -> list:
 
 def _normalized(operator, x, gamma, epsilon, shift=0.0) -> tuple:
     """x / rms(x) * (gamma + shift) in the wide type, and the reciprocal of the root."""
-    _dims(operator, x, gamma)
+    dims = _dims(operator, x, gamma)
     gain = wide(gamma).to(x.dtype)
-    return aten._fused_rms_norm(x, list(gamma.shape), gain + shift if shift else gain, epsilon)
+    gain = gain + shift if shift else gain
+    if x.device.type == "cpu":  # elsewhere that is the operator that this defines
+        return aten._fused_rms_norm(x, list(gamma.shape), gain, epsilon)
+    rstd = aten.rsqrt((x * x).mean(dims, True) + epsilon)
+    return x * rstd * gain, rstd
 
 
 @composite(
@@ -52,11 +56,15 @@ def npu_rms_norm(self: Any, gamma: Any, epsilon: float = 1e-06) -> tuple:
     samples=[S(T(2, 3, 8), T(2, 3, 8), T(8), T(2, 3, 1, low=0.5, high=2.0))],
 )
 def npu_rms_norm_backward(dy: Any, self: Any, gamma: Any, rstd: Any) -> tuple:
-    _dims("npu_rms_norm_backward", self, gamma)
-    x = wide(self)
-    dx, dgamma = aten._fused_rms_norm_backward(
-        wide(dy).to(x.dtype), x, list(gamma.shape), rstd.to(x.dtype), wide(gamma).to(x.dtype), [True, True]
-    )
+    dims = _dims("npu_rms_norm_backward", self, gamma)
+    x, g, gain = wide(self), wide(dy), wide(gamma)
+    if x.device.type == "cpu" and x.dtype == g.dtype == gain.dtype == rstd.dtype:
+        dx, dgamma = aten._fused_rms_norm_backward(g, x, list(gamma.shape), rstd, gain, [True, True])
+        return dx.to(self.dtype), dgamma
+    x, scaled = x * rstd, g * gain
+    dx = rstd * (scaled - x * (scaled * x).mean(dims, True))
+    rows = list(range(self.dim() - gamma.dim()))
+    dgamma = (g * x).sum(rows) if rows else g * x
     return dx.to(self.dtype), dgamma
 
 
