@@ -1,6 +1,6 @@
 """Every operator of this host's NPU beside the CPU: what `python -m mindtorch_v2.npu verify` does, and the report that it writes.
 
-The calls are the samples of the operators' rows. Each runs on the device, on the CPU, and on the CPU in float64
+The calls are the samples of the operators' rows, and `_calls.CALLS`. Each runs on the device, on the CPU, and on the CPU in float64
 (`precision.PrecisionReport`), so that what a kernel of this SoC and this CANN does wrong shows by name. The report says what the
 host has and names neither the host nor its files.
 """
@@ -19,6 +19,7 @@ from mindtorch_v2._backends.npu import runtime as _runtime
 from mindtorch_v2._operators.table import ROWS, Row, rows_of
 from mindtorch_v2._operators.table.samples import Sample, TensorSpec, samples_of
 
+from ._calls import CALLS, placed
 from .precision import Numbers, PrecisionReport
 
 __all__ = ["Finding", "findings", "main"]
@@ -101,23 +102,32 @@ def _leaves(values: Any) -> list:
     return [leaf for each in values for leaf in _leaves(each)] if isinstance(values, (list, tuple)) else []
 
 
+def _has_gradient(row: Row) -> bool:
+    """Whether autograd has a way through a row: not where it writes, nor where its formula says that there is none."""
+    formula = next(iter((row.grad or {}).values()), None)
+    if "!" in row.schema or "no_gradient" in getattr(formula, "__qualname__", ""):
+        return False
+    return row.grad is not None or "CompositeImplicitAutograd" in row.handle.kernels()
+
+
 def _run(row: Row, args: list, kwargs: dict) -> None:
     """The operator, and its gradient where it has one."""
-    leaves = _leaves([*args, *kwargs.values()])
-    if row.grad is not None or "CompositeImplicitAutograd" in row.handle.kernels():
-        for leaf in leaves if "!" not in row.schema else []:
-            leaf.requires_grad_()
+    for leaf in _leaves([*args, *kwargs.values()]) if _has_gradient(row) else []:
+        leaf.requires_grad_()
     with torch.enable_grad():
         results = [each for each in _leaves(row.handle(*args, **kwargs)) if each.requires_grad]
     if results:
         torch.autograd.backward(results, [torch.ones_like(each) for each in results])
 
 
-def _call(row: Row, sample: Sample, number: int, dtype: str, report: PrecisionReport) -> str | None:
-    """Run one sample on the device; why it failed where the CPU did not, else "". None for a sample that is not for the dtype."""
+def _of_sample(row: Row, sample: Sample, number: int, dtype: str) -> tuple[list, dict]:
     generator = torch.Generator().manual_seed(zlib.crc32(f"{row.name}/{number}/{dtype}".encode()))
     args = [_built(each, dtype, generator) for each in sample.args]
-    kwargs = {name: _built(each, dtype, generator) for name, each in sample.kwargs.items()}
+    return args, {name: _built(each, dtype, generator) for name, each in sample.kwargs.items()}
+
+
+def _call(row: Row, args: list, kwargs: dict, dtype: str, report: PrecisionReport) -> str | None:
+    """Run one call on the device; why it failed where the CPU did not, else "". None for a call that is not for the dtype."""
     try:
         _run(row, [_copied(each) for each in args], {name: _copied(each) for name, each in kwargs.items()})
     except (RuntimeError, TypeError, ValueError, IndexError):
@@ -137,7 +147,17 @@ def _call(row: Row, sample: Sample, number: int, dtype: str, report: PrecisionRe
 def _finding(name: str, row: Row) -> tuple[Finding, PrecisionReport]:
     report = PrecisionReport()
     dtypes = _dtypes(row) or ["float32"]
-    made = [_call(row, sample, n, dtype, report) for n, sample in enumerate(samples_of(row)) for dtype in dtypes]
+    made = [
+        _call(row, *_of_sample(row, sample, n, dtype), dtype, report)
+        for n, sample in enumerate(samples_of(row))
+        for dtype in dtypes
+    ]
+    for args, kwargs in CALLS.get(name, ()):
+        for dtype in ("float32", "float16", "bfloat16"):
+            to = getattr(torch, dtype)
+            made.append(
+                _call(row, placed(args, "cpu", to), {k: placed(v, "cpu", to) for k, v in kwargs.items()}, dtype, report)
+            )
     ran, notes = any(note is not None for note in made), [note for note in made if note]
     worst = max(report.rows.values(), key=lambda each: each.error, default=Numbers())
     verdict = "agrees" if report.calls else "runs" if ran else "no sample"

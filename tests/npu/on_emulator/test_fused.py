@@ -9,6 +9,7 @@ from samples import Inputs, flat
 import mindtorch_v2 as torch
 from mindtorch_v2._backends.npu.aclnn import operator
 from mindtorch_v2._operators.table import rows_of
+from mindtorch_v2.npu._calls import CALLS, placed
 
 torch.npu.init()
 npu = torch.ops.npu
@@ -19,197 +20,11 @@ from mindtorch_v2._backends.npu.fused.kernels import SYMBOLS  # noqa: E402  (whi
 _TOLERANCE = {"float32": 2e-6, "float16": 1e-3, "bfloat16": 8e-3}
 
 
-def _x(*sizes: int, seed: int = 0, dtype: Any = None) -> torch.Tensor:
-    return torch.randn(*sizes, generator=torch.Generator().manual_seed(seed)).to(dtype or torch.float32)
+def _x(*sizes: int) -> torch.Tensor:
+    return torch.randn(*sizes, generator=torch.Generator().manual_seed(0))
 
 
-def _whole(*sizes: int, high: int, dtype: Any = torch.int32) -> torch.Tensor:
-    return torch.randint(high, sizes, generator=torch.Generator().manual_seed(1)).to(dtype)
-
-
-def _placed(value: Any, device: str, dtype: torch.dtype) -> Any:
-    """An argument on a device in the dtype of a case: float32 stands for it, float64 for what is float32 beside any."""
-    if isinstance(value, torch.Tensor):
-        to = {torch.float32: dtype, torch.float64: torch.float32}.get(value.dtype, value.dtype)
-        return value.to(device, to)
-    if isinstance(value, list):
-        return [_placed(each, device, dtype) for each in value]
-    return value
-
-
-def _causal(size: int = 2048) -> torch.Tensor:
-    return torch.ones(size, size).triu(1).to(torch.bool)
-
-
-def _statistics(*args: Any, **kwargs: Any) -> dict[str, Any]:
-    """Statistics and result that a forward pass leaves for its gradient, computed on the CPU in float32."""
-    out, top, total, *_ = npu.npu_fusion_attention(*args, **kwargs)
-    return {"softmax_max": top.double(), "softmax_sum": total.double(), "attention_in": out}
-
-
-_Q, _K, _V, _DY = (_x(2, tokens, 8, seed=seed) for seed, tokens in enumerate((5, 6, 6, 5)))
-_PQ, _PK, _PV, _PDY = (_x(tokens, 4, 8, seed=seed) for seed, tokens in enumerate((7, 9, 9, 7)))
-_ENDS = {"actual_seq_qlen": [3, 7], "actual_seq_kvlen": [4, 9]}
-_MASK = _whole(5, 6, high=2, dtype=torch.bool)
-_EXPERTS = _whole(6, 2, high=4)
-_SORTED = torch.argsort(_EXPERTS.flatten().long(), stable=True)
-_PLACES = torch.argsort(_SORTED).to(torch.int32)
-
-
-_PAGES = {"block_table": torch.tensor([[2, 0], [1, 3]], dtype=torch.int32), "block_size": 16}
-_PK_CACHE, _PV_CACHE = (_x(4, 16, 8, seed=seed) for seed in (5, 6))
-_INT8 = {"dtype": torch.int8}
-_GROUPS = torch.tensor([2, 5])
-
-# Further calls than the rows' samples, by row: arguments, and keywords.
-CALLS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
-    "npu::npu_add_rms_norm_dynamic_quant": [
-        ([_x(3, 8), _x(3, 8, seed=1), _x(8, seed=2)], {"smooth_scale1": _x(8, seed=3), "smooth_scale2": _x(8, seed=4)}),
-        (
-            [_x(3, 8), _x(3, 8, seed=1), _x(8, seed=2)],
-            {"beta": _x(8, seed=3), "smooth_scale2": _x(8, seed=4), "output_mask": [True, True]},
-        ),
-    ],
-    "npu::npu_add_rms_norm_quant": [
-        ([_x(3, 8), _x(3, 8, seed=1), _x(8, seed=2), _x(8, seed=3).abs() + 0.5, None], {}),
-        (
-            [_x(3, 8), _x(3, 8, seed=1), _x(8, seed=2), _x(8, seed=3).abs() + 0.5, _x(8).round(), _x(8, seed=4)],
-            {"scales2": _x(8, seed=5).abs() + 0.5, "div_mode": False},
-        ),
-    ],
-    "npu::npu_clipped_swiglu": [([_x(5, 8)], {"group_index": torch.tensor([1, 2]), "limit": 0.5})],
-    "npu::npu_dynamic_quant": [([_x(6, 8)], {"smooth_scales": _x(2, 8), "group_index": torch.tensor([2, 6])})],
-    "npu::npu_fusion_attention": [
-        ([_Q, _K, _V, 2, "BSH"], {"atten_mask": _MASK, "scale": 0.5}),
-        ([_Q, _K, _V, 2, "BSH"], {"atten_mask": _MASK, "pre_tockens": 2, "next_tockens": 1}),
-        ([_Q, _K, _V, 2, "BSH"], {"atten_mask": _causal(), "sparse_mode": 2}),
-        ([_Q, _K, _V, 2, "BSH"], {"atten_mask": _causal(), "sparse_mode": 3}),
-        ([_Q, _K, _V, 2, "BSH"], {"atten_mask": _causal(), "sparse_mode": 4, "pre_tockens": 3, "next_tockens": 0}),
-        ([_Q, _K, _V, 2, "BSH"], {"atten_mask": _MASK, "sparse_mode": 1}),
-        (
-            [_Q, _K, _V, 2, "BSH"],
-            {"keep_prob": 0.5, "dropout_mask": _whole(16, high=256, dtype=torch.uint8), "atten_mask": _MASK},
-        ),
-        (
-            [_Q.reshape(2, 5, 2, 4), _K.reshape(2, 6, 2, 4)[:, :, :1], _V.reshape(2, 6, 2, 4)[:, :, :1], 2, "BSND"],
-            {"pse": _x(1, 2, 5, 6)},
-        ),
-        ([_PQ, _PK, _PV, 4, "TND"], {**_ENDS, "atten_mask": _causal(), "sparse_mode": 3, "scale": 0.4}),
-        ([_PQ, _PK[:, :2], _PV[:, :2], 4, "TND"], {**_ENDS, "atten_mask": _causal(), "sparse_mode": 2}),
-    ],
-    "npu::npu_fusion_attention_grad": [
-        ([_Q, _K, _V, _DY, 2, "BSH"], {**_statistics(_Q, _K, _V, 2, "BSH", scale=0.5), "scale_value": 0.5}),
-        (
-            [_Q, _K, _V, _DY, 2, "BSH"],
-            {**_statistics(_Q, _K, _V, 2, "BSH", _x(1, 2, 1, 6), atten_mask=_MASK), "pse": _x(1, 2, 1, 6)}
-            | {"atten_mask": _MASK},
-        ),
-        (
-            [_PQ, _PK[:, :2], _PV[:, :2], _PDY, 4, "TND"],
-            {
-                **_statistics(_PQ, _PK[:, :2], _PV[:, :2], 4, "TND", **_ENDS, atten_mask=_causal(), sparse_mode=3),
-                **_ENDS,
-                "atten_mask": _causal(),
-                "sparse_mode": 3,
-            },
-        ),
-    ],
-    "npu::npu_fused_infer_attention_score": [
-        ([_Q, _K, _V], {"num_heads": 2, "scale": 0.5, "atten_mask": _MASK, "softmax_lse_flag": True}),
-        ([_Q, _K, _V], {"num_heads": 2, "actual_seq_lengths": [5, 3], "actual_seq_lengths_kv": [6, 2]}),
-        (
-            [_Q[:, :1], _PK_CACHE, _PV_CACHE],
-            {**_PAGES, "num_heads": 2, "actual_seq_lengths_kv": [20, 3], "softmax_lse_flag": True},
-        ),
-        (
-            [_PQ, _PK[:, :2], _PV[:, :2]],
-            {"num_heads": 4, "num_key_value_heads": 2, "input_layout": "TND", "actual_seq_lengths": [3, 7]}
-            | {"actual_seq_lengths_kv": [4, 9], "atten_mask": _causal(), "sparse_mode": 3, "softmax_lse_flag": True},
-        ),
-        (
-            [_x(2, 2, 3, 8), _x(2, 1, 5, 8), _x(2, 1, 5, 8, seed=1)],
-            {"num_heads": 2, "num_key_value_heads": 1, "input_layout": "BNSD", "pse_shift": _x(1, 2, 3, 5)}
-            | {"query_rope": _x(2, 2, 3, 4), "key_rope": _x(2, 1, 5, 4)},
-        ),
-    ],
-    "npu::npu_fused_infer_attention_score_v2": [
-        ([_Q, _K, _V], {"num_query_heads": 2, "softmax_scale": 0.5, "return_softmax_lse": True}),
-        (
-            [_x(2, 3, 2, 8), _x(2, 5, 2, 8), _x(2, 5, 2, 8, seed=1)],
-            {"num_query_heads": 2, "input_layout": "BSND", "query_rope": _x(2, 3, 2, 4), "key_rope": _x(2, 5, 2, 4)},
-        ),
-    ],
-    "npu::npu_grouped_matmul": [
-        ([[_x(3, 8), _x(5, 8)], [_x(8, 4), _x(8, 6)]], {"bias": [_x(4), _x(6)], "group_type": -1}),
-        ([[_x(7, 8)], [_x(2, 8, 4)]], {"group_list": _GROUPS, "group_type": 0, "split_item": 2}),
-        (
-            [[_x(7, 8)], [_x(2, 8, 4)]],
-            {"bias": [_x(2, 4)], "group_list": _GROUPS, "group_type": 0, "split_item": 3, "group_list_type": 1},
-        ),
-        ([[_x(8, 7)], [_x(7, 4)]], {"group_list": torch.tensor([2, 7]), "group_type": 2, "split_item": 3}),
-        (
-            [[_whole(7, 8, high=9, **_INT8)], [_whole(2, 8, 4, high=9, **_INT8)]],
-            {"scale": [_x(2, 4).double()], "per_token_scale": [_x(7).double()], "group_list": _GROUPS, "group_type": 0}
-            | {"split_item": 2, "output_dtype": 15},
-        ),
-    ],
-    "npu::npu_quant_matmul": [
-        ([_whole(5, 8, high=9, **_INT8), _whole(8, 4, high=9, **_INT8), _x(4).abs().double()], {"output_dtype": 5}),
-        (
-            [_whole(5, 8, high=9, **_INT8), _whole(8, 4, high=9, **_INT8), _x(4).abs().double()],
-            {"pertoken_scale": _x(5).double(), "bias": _whole(4, high=9), "output_dtype": 15},
-        ),
-        (
-            [_whole(5, 8, high=9, **_INT8), _whole(8, 4, high=9, **_INT8), (_x(4).abs() / 9).double()],
-            {"offset": _x(4).double()},
-        ),
-    ],
-    "npu::npu_incre_flash_attention": [
-        ([_Q[:, :1], _K, _V], {"num_heads": 2, "scale_value": 0.5, "actual_seq_lengths": [6, 4]}),
-        ([_Q[:, :1], _PK_CACHE, _PV_CACHE], {**_PAGES, "num_heads": 2, "actual_seq_lengths": [20, 3]}),
-    ],
-    "npu::npu_prompt_flash_attention": [
-        ([_Q, _K, _V], {"num_heads": 2, "scale_value": 0.5, "next_tokens": 2147483647, "atten_mask": _MASK}),
-    ],
-    "npu::npu_moe_compute_expert_tokens": [([_whole(9, high=5).sort()[0], 5], {})],
-    "npu::npu_moe_finalize_routing": [
-        ([_x(12, 8), _x(6, 8, seed=1), None, _x(4, 8, seed=2), _x(6, 2, seed=3), _PLACES, _EXPERTS], {}),
-        ([_x(12, 8), None, None, None, _x(6, 2, seed=3), _PLACES, None], {"drop_pad_mode": 2}),
-    ],
-    "npu::npu_moe_gating_top_k": [
-        ([_x(5, 8), 3], {"bias": _x(8, seed=1), "norm_type": 1, "routed_scaling_factor": 2.5}),
-        ([_x(5, 8), 2], {"k_group": 1, "group_count": 2, "out_flag": True}),
-    ],
-    "npu::npu_moe_gating_top_k_softmax": [([_x(5, 8), torch.tensor([True, False, False, True, False]), 2], {})],
-    "npu::npu_moe_init_routing": [
-        ([_x(6, 8), torch.arange(12, dtype=torch.int32).reshape(2, 6).T.contiguous(), _EXPERTS, 5], {})
-    ],
-    "npu::npu_moe_token_permute": [([_x(6, 8), _EXPERTS], {}), ([_x(6, 8), _EXPERTS, 7], {})],
-    "npu::npu_moe_token_permute_grad": [([_x(6, 8), _x(7, 8), _EXPERTS, _PLACES], {})],
-    "npu::npu_moe_token_unpermute": [([_x(12, 8), _PLACES, _x(6, 2)], {}), ([_x(12, 8), _PLACES], {})],
-    "npu::npu_moe_token_unpermute_grad": [([_x(12, 8), _x(6, 8), _PLACES, _x(6, 2)], {})],
-    "npu::npu_quantize": [
-        ([_x(3, 8), _x(8, seed=1).abs() + 0.1, _x(8).round(), 1, -1], {}),
-        ([_x(3, 8) * 9, _x(1, seed=1).abs() + 0.1, None, 13, 0], {}),
-        ([_x(3, 8), _x(8, seed=1).abs() + 9, None, 1, -1, False], {}),
-    ],
-    "npu::npu_ring_attention_update": [
-        (
-            [_x(5, 2, 8), *[_x(2, 2, 5, 1, seed=s).abs().expand(2, 2, 5, 8).double() for s in (1, 2)]]
-            + [_x(5, 2, 8, seed=3), *[_x(2, 2, 5, 1, seed=s).abs().expand(2, 2, 5, 8).double() for s in (4, 5)]],
-            {},
-        ),
-        (
-            [_x(7, 4, 8), *[_x(7, 4, 1, seed=s).abs().expand(7, 4, 8).double() for s in (1, 2)]]
-            + [_x(7, 4, 8, seed=3), *[_x(7, 4, 1, seed=s).abs().expand(7, 4, 8).double() for s in (4, 5)]],
-            {"input_layout": "TND"},
-        ),
-    ],
-    "npu::npu_scaled_masked_softmax_backward": [
-        ([_x(2, 2, 32, 32), _x(2, 2, 32, 32), _whole(2, 1, 32, 32, high=2, dtype=torch.bool), 0.5, False], {}),
-        ([_x(2, 2, 32, 32), _x(2, 2, 32, 32), _whole(2, 1, 32, 32, high=2, dtype=torch.bool), 0.5, True], {}),
-    ],
-}
+_Q, _K, _V, _MASK = _x(2, 5, 8), _x(2, 6, 8), _x(2, 6, 8), _x(5, 6) > 0
 
 
 def _row(name: str) -> Any:
@@ -229,7 +44,7 @@ def _of_call(name: str, index: int) -> Callable[[str, str], tuple[list[Any], dic
     def make(device: str, dtype: str) -> tuple[list[Any], dict[str, Any]]:
         args, kwargs = CALLS[name][index]
         to = getattr(torch, dtype)
-        return _placed(args, device, to), {key: _placed(value, device, to) for key, value in kwargs.items()}
+        return placed(args, device, to), {key: placed(value, device, to) for key, value in kwargs.items()}
 
     return make
 

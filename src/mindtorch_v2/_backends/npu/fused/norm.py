@@ -39,7 +39,7 @@ def add_rms_norm_dynamic_quant(
     x1: Any, x2: Any, gamma: Any, smooth_scale1: Any, smooth_scale2: Any, beta: Any, epsilon: float, output_mask: Any,
     y_dtype: Any,
 ) -> tuple | None:  # fmt: skip
-    if x1.dtype.itemsize != 2 or y_dtype not in (None, 1):
+    if x1.dtype.itemsize != 2 or gamma.dim() != 1 or y_dtype not in (None, 1):
         return None
     smooth = (smooth_scale1, smooth_scale2)
     if beta is None and output_mask is None:
