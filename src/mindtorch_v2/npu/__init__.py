@@ -6,13 +6,12 @@ python -m mindtorch_v2.npu doctor                           what this host has, 
 
 from __future__ import annotations
 
-from typing import Any, Self, TYPE_CHECKING
+from typing import Any, NamedTuple, Self, TYPE_CHECKING
 
 import contextlib
 import ctypes
 import os
 import warnings
-from collections import namedtuple
 
 from mindtorch_v2._backends import npu as _backend
 from mindtorch_v2._backends.npu import libraries as _libraries
@@ -198,16 +197,26 @@ __all__ = [
 globals().update(_ABSENT)
 
 OutOfMemoryError = NPUOutOfMemoryError
-# The last are of other devices, and None here, as in torch_npu.
-_OF_OTHERS = (
-    "major minor is_multi_gpu_board is_integrated multi_processor_count max_threads_per_multi_processor warp_size "
-    "regs_per_multiprocessor gcnArchName uuid"
-).split()
-NPUDeviceProperties = namedtuple(
-    "NPUDeviceProperties",
-    ["name", "total_memory", "cube_core_num", "vector_core_num", "L2_cache_size", *_OF_OTHERS],
-    defaults=[None] * len(_OF_OTHERS),
-)
+
+
+class NPUDeviceProperties(NamedTuple):
+    """Name, memory in bytes, numbers of cores, and bytes of the cache; the rest are of other devices, None as in torch_npu."""
+
+    name: str
+    total_memory: int
+    cube_core_num: int
+    vector_core_num: int
+    L2_cache_size: int
+    major: int | None = None
+    minor: int | None = None
+    is_multi_gpu_board: int | None = None
+    is_integrated: int | None = None
+    multi_processor_count: int | None = None
+    max_threads_per_multi_processor: int | None = None
+    warp_size: int | None = None
+    regs_per_multiprocessor: int | None = None
+    gcnArchName: str | None = None
+    uuid: str | None = None
 
 
 def init() -> None:
@@ -329,7 +338,8 @@ def get_device_properties(device: Device | None = None) -> Any:
         value = ctypes.c_int64()
         runtime.check("aclGetDeviceCapability", runtime.aclGetDeviceCapability(index, what, ctypes.byref(value)))
         values.append(value.value)
-    return NPUDeviceProperties(runtime.soc_name(), runtime.memory_info(index)[1], *values)
+    cubes, vectors, cache = values
+    return NPUDeviceProperties(runtime.soc_name(), runtime.memory_info(index)[1], cubes, vectors, cache)
 
 
 def __getattr__(name: str) -> tuple:

@@ -163,7 +163,7 @@ class Allocator:
     def snapshot(self) -> list[dict[str, Any]]:
         """The segments that are held and the blocks in them, under PyTorch's names."""
         with self.lock:
-            found = {
+            found: dict[int, dict[str, Any]] = {
                 segment.address: {
                     "device": self.index, "address": segment.address, "total_size": segment.size,
                     "stream": segment.stream, "segment_type": "small" if segment.size <= _SEGMENT else "large",

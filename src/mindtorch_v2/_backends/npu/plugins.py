@@ -1,8 +1,9 @@
-"""What C++ plug-ins ask of this back end, as operators, so that their libraries need no symbol of it: `csrc/include/mindtorch/npu`."""
+"""Questions of C++ plug-ins to this back end, as operators, so that their libraries need no symbol of it: `csrc/include/mindtorch/npu`."""
 
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 from ...library import Library
 from . import state
@@ -57,7 +58,7 @@ def stream(device: int) -> int:
 def symbol(name: str) -> int:
     """The address of a function of operator packages, of ACLNN, of descriptors or of the runtime; 0 if none has it."""
     libraries = state.get().runtime.libraries
-    function = libraries.operator(name)
+    function: Any = libraries.operator(name)
     for library in (libraries.base, libraries.acl):
         function = function or getattr(library, name, None)
     return ctypes.cast(function, ctypes.c_void_p).value or 0 if function is not None else 0

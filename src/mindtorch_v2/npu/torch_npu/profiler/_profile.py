@@ -227,7 +227,7 @@ class profile(_profile):
         return self._of("reading its times")._recorder
 
     def cycle(self) -> Cycle:
-        """What the last cycle recorded, for the tables."""
+        """The last cycle's events, work and allocations, for the tables."""
         timing, recorder = self._timing, self._recorder()
         level = self.experimental_config.profiler_level
         return Cycle(
@@ -242,7 +242,7 @@ class profile(_profile):
             {name: json.loads(text) for name, text in self._metadata.items()},
         )
 
-    def export_chrome_trace(self, output_path: str) -> None:  # type: ignore[override]  # (torch_npu's name of it)
+    def export_chrome_trace(self, output_path: str) -> None:
         """Write the last cycle's operators, and what the device did, as a trace for Perfetto or chrome://tracing."""
         with open(output_path, "w", encoding="utf-8") as file:
             json.dump(trace(self.cycle()), file)

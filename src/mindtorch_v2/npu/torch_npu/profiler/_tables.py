@@ -1,4 +1,4 @@
-"""What a cycle of the profiler writes: the tables by torch_npu's names and columns, and the trace of host and device.
+"""The files that a cycle of the profiler writes: the tables by torch_npu's names and columns, and the trace of host and device.
 
 What was not measured is "N/A". Times are microseconds, in the trace since 1970.
 """
@@ -27,7 +27,7 @@ def _start(event: Any) -> float:
 
 
 class Cycle(NamedTuple):
-    """What was recorded: operators and ranges of the host, work and allocations of devices; `wall` is when it began."""
+    """A record of operators and ranges of the host, work and allocations of devices; `wall` is when it began."""
 
     events: Sequence[Any]
     work: Sequence[Work]
@@ -84,7 +84,7 @@ def _text(number: float) -> str:
 
 
 def _device_times(cycle: Cycle) -> dict[int, float]:
-    """What each operator's own calls cost the devices, by the number of its event."""
+    """The time that each operator's own calls cost the devices, by the number of its event."""
     found: dict[int, float] = {}
     for work in cycle.work:
         event = cycle.operator_of(work.thread, work.called)
@@ -187,6 +187,10 @@ def _length(spans: Iterable[tuple[float, float]]) -> float:
     return sum(end - start for start, end in spans)
 
 
+def _devices(cycle: Cycle) -> list[Any]:
+    return sorted({work.device for work in cycle.work})
+
+
 def _steps(cycle: Cycle) -> Iterable[list]:
     alone = "Communication(Not Overlapped"
     yield [
@@ -196,7 +200,7 @@ def _steps(cycle: Cycle) -> Iterable[list]:
     named = cycle.steps()
     everything = [event.time_range for event in cycle.events]
     last = max([span.end for span in everything] + [work.end for work in cycle.work], default=0.0)
-    for device in sorted({work.device for work in cycle.work}) or [_UNKNOWN]:
+    for device in _devices(cycle) or [_UNKNOWN]:
         for number, start, end in named or [("", 0.0, last)]:
             mine = [w for w in cycle.work if w.device == device and start <= w.called <= end]
             computing = _joined((w.start, w.end) for w in mine if not w.collective)
@@ -265,12 +269,14 @@ def trace(cycle: Cycle) -> list[dict]:
         if event.stack:
             told["Call stack"] = ";\r\n".join(event.stack)
         kind = "user_annotation" if event.is_user_annotation else "cpu_op"
-        rows.append(_span(cycle, event.trace_name, kind, pid, event.thread, *event.time_range, told))
+        start, end = event.time_range
+        rows.append(_span(cycle, event.trace_name, kind, pid, event.thread, start, end, told))
     for number, work in enumerate(cycle.work):
         place = {"pid": _DEVICES + work.device, "tid": work.stream}
         rows.append(_span(cycle, f"AscendCL@{work.name}", "cann", pid, work.thread, work.called, work.returned, {}))
         kind = "hccl" if work.collective else "kernel"
-        rows.append(_span(cycle, work.name, kind, *place.values(), work.start, work.end, {"Task Id": number}))
+        told = {"Task Id": number}
+        rows.append(_span(cycle, work.name, kind, place["pid"], place["tid"], work.start, work.end, told))
         joined = {"name": _FLOW, "cat": _FLOW, "id": number}
         rows.append({**joined, "ph": "s", "pid": pid, "tid": work.thread, "ts": cycle.wall + work.called})
         rows.append({**joined, "ph": "f", "bp": "e", **place, "ts": cycle.wall + work.start})

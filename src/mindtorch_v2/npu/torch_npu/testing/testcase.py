@@ -67,7 +67,7 @@ class TestCase(unittest.TestCase):
         self.assertEqual(x.dtype, y.dtype, message=message)
         self.assertEqual(x, y, prec=prec, message=message)
 
-    def assertNotEqual(self, first: Any, second: Any, prec: Any = None, message: str = "") -> None:  # type: ignore[override]  # (torch_npu's)
+    def assertNotEqual(self, first: Any, second: Any, prec: Any = None, message: str = "") -> None:
         """unittest's; tensors of one size differ if an element does by at least `prec`."""
         if isinstance(prec, str):
             prec, message = None, prec
