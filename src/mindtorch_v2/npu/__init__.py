@@ -33,6 +33,7 @@ from mindtorch_v2._backends.npu.graph import (
 )
 from mindtorch_v2._backends.npu.stream import (
     Event,
+    ExternalStream,
     Stream,
     current_stream,
     default_stream,
@@ -104,6 +105,7 @@ __all__ = [
     "CharTensor",
     "DoubleTensor",
     "Event",
+    "ExternalStream",
     "FloatTensor",
     "HalfTensor",
     "IntTensor",
@@ -172,6 +174,7 @@ __all__ = [
     "memory_summary",
     "mstx",
     "npu_config",
+    "npurt",
     "random",
     "reset_max_memory_allocated",
     "reset_max_memory_cached",
@@ -228,6 +231,31 @@ def _lazy_call(callback, **options) -> None:
     """Call a function once the device is there, which it is for this call."""
     init()
     callback()
+
+
+class _Runtime:
+    """Functions of CANN's runtime for streams of a program's own. Each returns CANN's code, 0 where all went well."""
+
+    def npuStreamCreate(self, stream: int) -> int:
+        """Make a stream on the current device; its handle is written to the address `stream`."""
+        if not stream:
+            return 107000  # ACL_ERROR_RT_PARAM_INVALID
+        runtime = _runtime.get()
+        ctypes.c_void_p.from_address(stream).value = runtime.create_stream(runtime.thread.device)
+        return 0
+
+    def npuStreamDestroy(self, stream: int) -> int:
+        """Destroy a stream that `npuStreamCreate` made."""
+        return int(_runtime.get().aclrtDestroyStream(stream)) if stream else 107000
+
+
+_RUNTIME = _Runtime()
+
+
+def npurt() -> Any:
+    """Functions of CANN's runtime: `npuStreamCreate` and `npuStreamDestroy`. Memory of the host cannot be registered."""
+    init()
+    return _RUNTIME
 
 
 def is_initialized() -> bool:

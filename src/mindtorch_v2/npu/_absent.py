@@ -11,7 +11,7 @@ NAMES = unavailable_names(
     "reset_peak_host_memory_stats reset_stream_limit restart_device set_aoe set_device_limit set_dump set_op_timeout_ms "
     "set_stream_limit stop_device stress_detect "
     "use_mem_pool utilization _launch_host_func _subscribe_report _unsubscribe_report",
-    classes="ExternalStream MemPool NPUPluggableAllocator NpuGraphOpHandler",
+    classes="MemPool NPUPluggableAllocator NpuGraphOpHandler",
 )
 OF_MEMORY = unavailable_names(
     "torch.npu.memory",

@@ -361,6 +361,7 @@ def test_a_snapshot_holds_every_block() -> None:
 
 
 def test_tensors_moved_into_one_piece_of_memory() -> None:
+    from mindtorch_v2.npu import torch_npu
     from mindtorch_v2.npu.torch_npu import utils
 
     a, b = torch.randn(3, 4, device="npu"), torch.nn.Parameter(torch.randn(5, device="npu"))
@@ -384,3 +385,30 @@ def test_tensors_moved_into_one_piece_of_memory() -> None:
     with pytest.raises(RuntimeError, match="contiguous tensors of an NPU were expected"):
         utils.npu_combine_tensors([torch.ones(2)])
     assert utils.npu_combine_tensors([]) is None
+    other = torch.zeros(2, 2, device="npu")
+    assert torch_npu.npu_change_data_ptr(other, combined, 13) == 0 and other.data_ptr() == b.data_ptr() + 4
+    assert torch_npu.get_storage_size(other) == 17
+    with pytest.raises(RuntimeError, match="4 elements from 14 on are not within the 17 there are"):
+        torch_npu.npu_change_data_ptr(other, combined, 14)
+    with pytest.raises(RuntimeError, match="a contiguous tensor of torch.float32 was expected"):
+        torch_npu.npu_change_data_ptr(other.half(), combined, 0)
+
+
+def test_streams_of_other_libraries() -> None:
+    runtime, handle = torch.npu.npurt(), ctypes.c_void_p()
+    assert runtime.npuStreamCreate(ctypes.addressof(handle)) == 0 and handle.value
+    try:
+        stream = torch.npu.ExternalStream(handle.value)
+        assert stream.npu_stream == handle.value and stream == torch.npu.ExternalStream(handle.value, "npu:0")
+        with torch.npu.stream(stream):
+            assert torch.npu.current_stream() == stream
+            y = torch.ones(3, device="npu") + 1
+        stream.synchronize()
+        assert isinstance(stream, torch.npu.Stream) and y.tolist() == [2, 2, 2]
+        del y
+        torch.npu.empty_cache()
+    finally:
+        assert runtime.npuStreamDestroy(handle.value) == 0
+    assert runtime.npuStreamCreate(0) != 0 and runtime.npuStreamDestroy(0) != 0
+    with pytest.raises(RuntimeError, match="must be the address of a stream, but it is 0"):
+        torch.npu.ExternalStream(0)

@@ -154,6 +154,20 @@ class Stream(_stream.Stream):
         return f"<torch.npu.Stream device=npu:{self.device_index} npu_stream={self.npu_stream:#x}>"
 
 
+class ExternalStream(Stream):
+    """A stream that another library made, by its `aclrtStream` as a number; it must live as long as this object is used.
+
+    Args:
+        stream_ptr: the address.
+        device: where it was made; None is the current device.
+    """
+
+    def __init__(self, stream_ptr: int, device: Any = None) -> None:
+        if not stream_ptr:
+            raise RuntimeError("torch.npu.ExternalStream: stream_ptr must be the address of a stream, but it is 0")
+        super().__init__(device, handle=int(stream_ptr))
+
+
 class Event(_stream.Event):
     """A mark in a stream that the host and other streams can wait for.
 

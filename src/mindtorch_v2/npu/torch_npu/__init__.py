@@ -14,6 +14,7 @@ from mindtorch_v2._core.unavailable import unavailable_class, unavailable_functi
 
 from . import _C, atb, contrib, dynamo, multiprocessing, op_plugin, optim, profiler, testing, utils
 from .formats import Format, empty_with_format, get_npu_format, npu_format_cast, npu_format_cast_
+from .utils.combine_tensors import get_storage_size, npu_change_data_ptr
 
 ops.npu.npu_rms_norm  # noqa: B018  (defines the operators)
 _OPERATORS = {row.handle.name: getattr(ops, space) for space in ("npu", "atb") for row in rows_of(space).values()}
@@ -36,8 +37,10 @@ __all__ = [
     "dynamo",
     "empty_with_format",
     "empty_with_swapped_memory",
+    "get_storage_size",
     "multiprocessing",
     "npu",
+    "npu_change_data_ptr",
     "op_plugin",
     "optim",
     "profiler",

@@ -6,12 +6,36 @@ from collections.abc import Sequence
 
 import mindtorch_v2 as torch
 
-__all__ = ["get_part_combined_tensor", "is_combined_tensor_valid", "npu_combine_tensors"]
+__all__ = [
+    "get_part_combined_tensor",
+    "get_storage_size",
+    "is_combined_tensor_valid",
+    "npu_change_data_ptr",
+    "npu_combine_tensors",
+]
 
 
-def _elements(tensor: torch.Tensor) -> int:
-    """How many elements the memory behind a tensor holds."""
+def get_storage_size(tensor: torch.Tensor) -> int:
+    """The number of elements that the memory behind a tensor holds."""
     return tensor.untyped_storage().nbytes() // tensor.element_size()
+
+
+def npu_change_data_ptr(dst: torch.Tensor, src: torch.Tensor, offset: int) -> int:
+    """Let a contiguous tensor lie in the memory of another of its dtype, from its element `offset` on; returns 0.
+
+    Raises:
+        RuntimeError: it is not contiguous, the dtypes differ, or there is no room.
+    """
+    if dst.dtype != src.dtype or not dst.is_contiguous():
+        raise RuntimeError(
+            f"npu_change_data_ptr(): a contiguous tensor of {src.dtype} was expected, but it is one of {dst.dtype}"
+        )
+    if offset < 0 or offset + dst.numel() > get_storage_size(src):
+        raise RuntimeError(
+            f"npu_change_data_ptr(): {dst.numel()} elements from {offset} on are not within the {get_storage_size(src)} there are"
+        )
+    dst.data = torch.as_strided(src.detach(), dst.shape, dst.stride(), offset)
+    return 0
 
 
 def npu_combine_tensors(list_of_tensor: Sequence[torch.Tensor], require_copy_value: bool = True) -> torch.Tensor | None:
@@ -27,15 +51,15 @@ def npu_combine_tensors(list_of_tensor: Sequence[torch.Tensor], require_copy_val
             raise RuntimeError(
                 f"npu_combine_tensors(): one dtype was expected, but they are {list_of_tensor[0].dtype} and {each.dtype}"
             )
-    total = sum(_elements(each) for each in list_of_tensor)
+    total = sum(get_storage_size(each) for each in list_of_tensor)
     if not total:
         return None
     combined = torch.zeros(total, dtype=list_of_tensor[0].dtype, device=list_of_tensor[0].device)
     place = 0
     with torch.no_grad():
         for each in list_of_tensor:
-            size, values = _elements(each), each.detach().clone()
-            each.data = combined[place : place + each.numel()].view(each.shape)
+            size, values = get_storage_size(each), each.detach().clone()
+            npu_change_data_ptr(each, combined, place)
             if require_copy_value:
                 each.copy_(values)
             place += size
@@ -50,9 +74,9 @@ def get_part_combined_tensor(combined_tensor: torch.Tensor | None, index: int, s
     """
     if combined_tensor is None or size == 0:
         return None
-    if index + size > _elements(combined_tensor):
+    if index + size > get_storage_size(combined_tensor):
         raise RuntimeError(
-            f"get_part_combined_tensor(): {index} and {size} are more than the {_elements(combined_tensor)} elements there are"
+            f"get_part_combined_tensor(): {index} and {size} are more than the {get_storage_size(combined_tensor)} elements there are"
         )
     return combined_tensor.detach().view(-1)[index : index + size]
 
@@ -66,5 +90,5 @@ def is_combined_tensor_valid(
     if combined_tensor is None:
         return False
     start = combined_tensor.data_ptr()
-    end = start + _elements(combined_tensor) * combined_tensor.element_size()
+    end = start + get_storage_size(combined_tensor) * combined_tensor.element_size()
     return all(each is not None and start <= each.data_ptr() < end and each.is_contiguous() for each in list_of_tensor)
