@@ -33,17 +33,33 @@ def _generator(device):
     return _state.get().generators[device_index(device)]
 
 
+def _recorded():
+    """What this thread's recording of a graph draws; None where it records none."""
+    return _runtime.get().thread.draws
+
+
 def manual_seed(seed: int) -> None:
-    """Seed the current device's generator. Before a device was asked for, `torch.manual_seed` decides."""
+    """Seed the current device's generator. Before a device was asked for, `torch.manual_seed` decides.
+
+    While a graph is recorded nothing but the seed that it has is allowed, and changes nothing: RuntimeError for another.
+    """
     if _backend.is_loaded():
-        _generator(None).manual_seed(int(seed))
+        _seed(_generator(None), int(seed))
+
+
+def _seed(generator, seed) -> None:
+    draws = _recorded()
+    if draws is None:
+        generator.manual_seed(seed)
+    else:
+        draws.check_seed(generator, seed % (1 << 64))
 
 
 def manual_seed_all(seed: int) -> None:
     """Seed every device's generator. Before a device was asked for, `torch.manual_seed` decides."""
     if _backend.is_loaded():
         for generator in _state.get().generators:
-            generator.manual_seed(int(seed))
+            _seed(generator, int(seed))
 
 
 def seed() -> None:
@@ -63,8 +79,9 @@ def initial_seed() -> int:
 
 
 def get_rng_state(device: Device = "npu") -> Tensor:
-    """The state of a device's generator, as a uint8 tensor on the CPU."""
-    return _generator(device).get_state()
+    """The state of a device's generator, as a uint8 tensor on the CPU; while a graph is recorded that at this place of it."""
+    generator, draws = _generator(device), _recorded()
+    return generator.get_state() if draws is None else draws.state(generator)
 
 
 def get_rng_state_all() -> list:
@@ -73,8 +90,16 @@ def get_rng_state_all() -> list:
 
 
 def set_rng_state(new_state: Tensor, device: Device = "npu") -> None:
-    """Set the state of a device's generator to one that `get_rng_state` gave."""
-    _generator(device).set_state(new_state)
+    """Set the state of a device's generator to one that `get_rng_state` gave.
+
+    While a graph is recorded, what is recorded next draws from there at each replay. RuntimeError for a state of another seed, or of
+    before the recording.
+    """
+    generator, draws = _generator(device), _recorded()
+    if draws is None:
+        generator.set_state(new_state)
+    else:
+        draws.rewind(generator, new_state)
 
 
 def set_rng_state_all(new_states: Iterable[Tensor]) -> None:

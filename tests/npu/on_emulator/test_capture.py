@@ -428,3 +428,66 @@ def test_misuse_of_task_groups() -> None:
             torch.npu.graph_task_update_end(update)
     graph.replay()
     assert y.tolist() == [-1.0, -3.0, -5.0]
+
+
+def test_states_of_the_generator_within_a_recording() -> None:
+    npu = torch.npu
+
+    def draws() -> list[torch.Tensor]:
+        before = torch.rand(8, device="npu")
+        kept = npu.get_rng_state()
+        first = torch.rand(8, device="npu")
+        npu.set_rng_state(kept)
+        second = torch.rand(8, device="npu")
+        return [before, first, second]
+
+    npu.manual_seed(123)
+    eager = [*draws(), torch.rand(8, device="npu")]
+    assert torch.equal(eager[1], eager[2]) and not torch.equal(eager[0], eager[1])
+    npu.manual_seed(123)
+    graph = npu.NPUGraph()
+    with npu.graph(graph):
+        drawn = draws()
+    npu.manual_seed(123)
+    graph.replay()
+    for one, other in zip([*drawn, torch.rand(8, device="npu")], eager, strict=True):
+        assert torch.equal(one, other)
+
+
+def test_checkpoints_in_a_recording_draw_the_same_numbers_twice() -> None:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return x * torch.sigmoid(torch.randn(5, device="npu"))
+
+    def step() -> tuple[torch.Tensor, torch.Tensor]:
+        x = torch.ones(5, device="npu", requires_grad=True)
+        y = torch.utils.checkpoint.checkpoint(program, x, use_reentrant=False)
+        return y, torch.autograd.grad(y.sum(), x)[0]
+
+    step()
+    torch.npu.manual_seed(42)
+    expected = step()
+    graph = torch.npu.NPUGraph()
+    with torch.npu.graph(graph):
+        found = step()
+    torch.npu.manual_seed(42)
+    graph.replay()
+    assert torch.equal(found[0], expected[0]) and torch.equal(found[1], expected[1])
+    assert torch.equal(found[0], found[1])  # the gradient is what x was multiplied by
+
+
+def test_another_seed_is_refused_while_a_graph_is_recorded() -> None:
+    npu = torch.npu
+    npu.manual_seed(1)
+    other = npu.get_rng_state()
+    npu.manual_seed(0)
+    early = npu.get_rng_state()
+    torch.rand(1, device="npu")
+    for change in (lambda: npu.set_rng_state(other), lambda: npu.manual_seed(1), lambda: npu.manual_seed_all(1)):
+        with pytest.raises(RuntimeError, match="can only be set to what it is while a graph is recorded"):
+            with npu.graph(npu.NPUGraph()):
+                change()
+    with pytest.raises(RuntimeError, match="a state of before the recording"):
+        with npu.graph(npu.NPUGraph()):
+            npu.set_rng_state(early)
+    with npu.graph(npu.NPUGraph()):
+        npu.manual_seed(0)

@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import gc
 import itertools
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -37,6 +38,12 @@ class _Pool:
             state.get().memory[self.device].forget_pool(self.number)
 
 
+def _numbers(generator_state: Any) -> tuple[int, int]:
+    """Seed and offset of the state of a device's generator."""
+    told = bytes(generator_state.tolist())
+    return int.from_bytes(told[:8], sys.byteorder), int.from_bytes(told[8:], sys.byteorder)
+
+
 class _Draws:
     """Seeds and offsets in device memory, for the random operators of a graph: each replay writes there what its numbers follow from.
 
@@ -56,6 +63,36 @@ class _Draws:
         seed, offset, drawn = self.of[generator]
         self.of[generator] = seed, offset, drawn + (numbers + 3) // 4 * 4
         return seed, offset, drawn
+
+    def state(self, generator: Any) -> Any:
+        """The state that a generator has at this place of the recording."""
+        found = generator.get_state()
+        offset = _numbers(found)[1] + (self.of[generator][2] if generator in self.of else 0)
+        memoryview(found.untyped_storage())[8:16] = offset.to_bytes(8, sys.byteorder)
+        return found
+
+    def rewind(self, generator: Any, wanted: Any) -> None:
+        """Let what is recorded next draw from a state that `state` gave, or one of the same seed since the recording began."""
+        seed, offset = _numbers(wanted)
+        began = _numbers(generator.get_state())[1]
+        self.check_seed(generator, seed)
+        if offset < began:
+            raise RuntimeError(
+                "set_rng_state(): a state of before the recording cannot be gone back to while a graph is recorded"
+            )
+        if generator in self.of:
+            *cells, _ = self.of[generator]
+            self.of[generator] = cells[0], cells[1], offset - began
+        elif offset != began:
+            self.next(generator, offset - began)
+
+    def check_seed(self, generator: Any, seed: int) -> None:
+        """RuntimeError for another seed than the generator's: a replay takes the seed that the generator then has."""
+        if seed != _numbers(generator.get_state())[0]:
+            raise RuntimeError(
+                "a generator's seed can only be set to what it is while a graph is recorded: a replay draws with the seed that the "
+                "generator then has"
+            )
 
     def renew(self) -> None:
         """Enqueue what a replay starts from; the generators move on."""
