@@ -22,15 +22,24 @@ def _gradient(row: Any) -> str:
 
 
 def table() -> str:
-    """The operators by family: name, meaning, whether a gradient goes through, and what computes them on NPUs."""
+    """The operators by family: what they mean, whether a gradient goes through, what computes them, and where that was seen."""
     torch.ops.npu.npu_rms_norm  # noqa: B018  (defines the operators)
     symbols = importlib.import_module("mindtorch_v2._backends.npu.fused.kernels").SYMBOLS
+    sources = importlib.import_module("mindtorch_v2._backends.npu.aclnn").sources()
+    calls = importlib.import_module("mindtorch_v2.npu._calls").CALLS
     rows = [row for space in ("npu", "atb") for row in rows_of(space).values()]
-    lines = ["| family | operator | meaning | gradient | on NPUs |", "|---|---|---|---|---|"]
+    lines = [
+        "| family | operator | meaning | defined | gradient | on NPUs | declared in | emulator | hardware |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
     for row in sorted(rows, key=lambda row: (row.family, row.handle.namespace, row.name)):
         name = f"{row.handle.namespace}::{row.name}"
         by = symbols.get(name, "composition")
-        lines.append(f"| {row.family} | `{name}` | {row.doc} | {_gradient(row)} | {by} |")
+        declared = ", ".join(dict.fromkeys(sources[symbol] for symbol in symbols.get(name, "").split(", ") if symbol))
+        defined = "no" if row.doc.startswith("Raises") else "yes"
+        seen = "yes" if row.samples or name in calls else "no"
+        facts = (row.doc, defined, _gradient(row), by, declared or "-", seen, "no")
+        lines.append(f"| {row.family} | `{name}` | {' | '.join(facts)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -21,7 +21,7 @@ def placed(value: Any, device: str, dtype: torch.dtype) -> Any:
     """An argument on a device in the dtype of a case: float32 stands for it, float64 for what is float32 beside any."""
     if isinstance(value, torch.Tensor):
         to = {torch.float32: dtype, torch.float64: torch.float32}.get(value.dtype, value.dtype)
-        return value.to(device, to)
+        return value.to(device, to, copy=True)
     if isinstance(value, list):
         return [placed(each, device, dtype) for each in value]
     return value
@@ -317,8 +317,20 @@ CALLS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
     "npu::npu_scatter_pa_kv_cache": [
         ([_x(3, 2, 8), _x(3, 2, 8, seed=1), _CACHE, _CACHE.clone(), _SLOTS], {"cache_mode": "Norm"}),
     ],
+    "npu::npu_scatter_nd_update": [
+        ([_x(5, 6, 3), torch.tensor([[[1, 2], [0, 5]], [[4, 0], [3, 3]]]), _x(2, 2, 3, seed=1)], {}),
+    ],
     "npu::npu_sign_bits_pack": [([_x(16), 1], {})],
     "npu::npu_sign_bits_unpack": [([_whole(4, high=256, dtype=torch.uint8), 2, torch.float32], {})],
+    "npu::npu_top_k_top_p": [
+        ([_x(3, 17)], {"k": torch.tensor([3, 17, 1], dtype=torch.int32)}),
+        ([_x(3, 17)], {"p": torch.tensor([0.3, 0.9, 0.01])}),
+        ([_x(3, 17)], {"p": torch.tensor([0.3, 0.9, 1.0]), "k": torch.tensor([3, 9, 2], dtype=torch.int32)}),
+    ],
+    "npu::npu_transpose_batchmatmul": [
+        ([_x(3, 2, 4), _x(2, 4, 5, seed=1)], {"perm_x1": [1, 0, 2], "perm_y": [1, 0, 2]}),
+        ([_x(2, 3, 4), _x(2, 5, 4, seed=1)], {"perm_x2": [0, 2, 1], "perm_y": [2, 0, 1]}),
+    ],
     "npu::npu_transpose_quant_batchmatmul": [
         (
             [_whole(3, 2, 4, high=9, **_INT8), _whole(2, 4, 6, high=9, **_INT8), 5],
@@ -327,5 +339,6 @@ CALLS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
     ],
     "npu::npu_weight_quant_batchmatmul": [
         ([_x(4, 8), _whole(8, 6, high=9, **_INT8), _x(6, seed=1), _x(6, seed=2)], {"bias": _x(6, seed=3)}),
+        ([_x(4, 64), _whole(64, 6, high=9, **_INT8), _x(2, 6, seed=1)], {"antiquant_group_size": 32}),
     ],
 }

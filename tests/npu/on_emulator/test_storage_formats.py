@@ -277,6 +277,16 @@ _PRODUCTS: dict[str, tuple[str, torch.Tensor, Callable[[torch.Tensor], Any]]] = 
             pertoken_scale=torch.linspace(0.1, 1, 5).npu(),
         ),
     ),
+    "npu_transpose_batchmatmul": (
+        "aclnnTransposeBatchMatMulWeightNz",
+        torch.randn(3, 20, 37).half(),
+        lambda w: torch.ops.npu.npu_transpose_batchmatmul(_BATCH.npu(), w, perm_y=[1, 0, 2]),
+    ),
+    "npu_weight_quant_batchmatmul": (
+        "aclnnWeightQuantBatchMatmulNz",
+        _int8(20, 37),
+        lambda w: torch.ops.npu.npu_weight_quant_batchmatmul(_X.npu(), w, torch.linspace(0.1, 1, 37).half().npu()),
+    ),
     "npu_grouped_matmul": (
         "aclnnGroupedMatmulWeightNz",
         torch.randn(3, 20, 37).half(),

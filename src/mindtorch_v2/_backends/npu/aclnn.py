@@ -57,14 +57,19 @@ _CTYPES = {
 _describe = _C._describe
 
 
+def _declarations() -> list[list[str]]:
+    lines = (pathlib.Path(__file__).parent / "signatures.tsv").read_text().splitlines()
+    return [line.split("\t") for line in lines if line and not line.startswith("#")]
+
+
 def signatures() -> dict[str, tuple[str, ...]]:
     """The codes of the parameters of every operator that is bound: {"aclnnAbs": ("T", "T!"), ...}, ! for what it writes."""
-    table = {}
-    for line in (pathlib.Path(__file__).parent / "signatures.tsv").read_text().splitlines():
-        if line and not line.startswith("#"):
-            name, parameters = line.split("\t")
-            table[name] = tuple(parameters.split(","))
-    return table
+    return {name: tuple(parameters.split(",")) for name, parameters, _ in _declarations()}
+
+
+def sources() -> dict[str, str]:
+    """Where the parameters of every operator that is bound are declared: a header of CANN, a repository, or "documents"."""
+    return {name: source for name, _, source in _declarations()}
 
 
 class Operator:

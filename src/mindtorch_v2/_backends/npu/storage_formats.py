@@ -162,9 +162,15 @@ READERS = {
     "aclnnMatmul": Reader("aclnnMatmulWeightNz", 1),
     "aclnnMm": Reader("aclnnMatmulWeightNz", 1),
     "aclnnQuantMatmulV4": Reader("aclnnQuantMatmulWeightNz", 1, _quant_matmul),
+    "aclnnTransposeBatchMatMul": Reader("aclnnTransposeBatchMatMulWeightNz", 1),
+    "aclnnWeightQuantBatchMatmulV2": Reader("aclnnWeightQuantBatchMatmulNz", 1),
 }
 _HALVES = (5, 15)  # numbers of float16 and bfloat16, which the products of floating numbers take
-_READ = {"aclnnGroupedMatmulWeightNz": (*_HALVES, 1), "aclnnQuantMatmulWeightNz": (1,)}
+_READ = {
+    "aclnnGroupedMatmulWeightNz": (*_HALVES, 1),
+    "aclnnQuantMatmulWeightNz": (1,),
+    "aclnnWeightQuantBatchMatmulNz": (1,),
+}
 
 
 def is_read(symbol: str, dtype: int) -> bool:

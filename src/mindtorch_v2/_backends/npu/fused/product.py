@@ -6,6 +6,7 @@ from typing import Any
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten
+from .. import settings
 from .kernels import OUT, fused
 
 _INT8, _INT32, _INT64 = (DTYPES[name] for name in ("int8", "int32", "int64"))
@@ -79,3 +80,30 @@ def quant_matmul(
     if output_dtype not in _RESULTS or any(each is not None for each in others):
         return None
     return x1, x2, scale, offset, pertoken_scale, bias, False, False, OUT[0]
+
+
+_AS_IT_IS = (0, 1, 2)
+
+
+@fused("npu::npu_transpose_batchmatmul", "aclnnTransposeBatchMatMul")
+def transpose_batchmatmul(
+    input: Any, weight: Any, bias: Any, scale: Any, perm_x1: Any, perm_x2: Any, perm_y: Any, batch_split_factor: Any,
+) -> tuple | None:  # fmt: skip
+    if bias is not None or scale is not None or input.dtype != weight.dtype or input.dim() != 3 or weight.dim() != 3:
+        return None
+    orders = (perm_x1 or _AS_IT_IS, perm_x2 or _AS_IT_IS, perm_y or _AS_IT_IS)
+    return input, weight, None, None, *orders, settings.matmul.cube_math_type(), 1, OUT[0]
+
+
+@fused("npu::npu_weight_quant_batchmatmul", "aclnnWeightQuantBatchMatmulV2")
+def weight_quant_batchmatmul(
+    x: Any, weight: Any, antiquant_scale: Any, antiquant_offset: Any, quant_scale: Any, quant_offset: Any, bias: Any,
+    antiquant_group_size: int, inner_precise: int, weight_dtype: Any,
+) -> tuple | None:  # fmt: skip
+    parameters = [each for each in (antiquant_scale, antiquant_offset) if each is not None]
+    fits = x.dtype.itemsize == 2 and x.dim() == weight.dim() == 2 and weight.dtype == _INT8 and quant_scale is None
+    if not fits or inner_precise or any(each.dtype != x.dtype for each in parameters):
+        return None
+    if antiquant_group_size and any(each.dim() != 2 for each in parameters):
+        return None
+    return x, weight, antiquant_scale, antiquant_offset, None, None, bias, antiquant_group_size, OUT[0]

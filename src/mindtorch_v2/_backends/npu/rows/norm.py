@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .... import _C
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_dtype, wide
@@ -29,11 +30,10 @@ def _normalized(operator, x, gamma, epsilon, shift=0.0) -> tuple:
     """x / rms(x) * (gamma + shift) in the wide type, and the reciprocal of the root."""
     dims = _dims(operator, x, gamma)
     gain = wide(gamma).to(x.dtype)
-    gain = gain + shift if shift else gain
-    if x.device.type == "cpu":  # elsewhere that is the operator that this defines
+    if not shift and x.device.type == "cpu":  # elsewhere that is the operator that this defines
         return aten._fused_rms_norm(x, list(gamma.shape), gain, epsilon)
     rstd = aten.rsqrt((x * x).mean(dims, True) + epsilon)
-    return x * rstd * gain, rstd
+    return x * rstd * (gain + shift), rstd
 
 
 @composite(
@@ -58,7 +58,9 @@ def npu_rms_norm(self: Any, gamma: Any, epsilon: float = 1e-06) -> tuple:
 def npu_rms_norm_backward(dy: Any, self: Any, gamma: Any, rstd: Any) -> tuple:
     dims = _dims("npu_rms_norm_backward", self, gamma)
     x, g, gain = wide(self), wide(dy), wide(gamma)
-    if x.device.type == "cpu" and x.dtype == g.dtype == gain.dtype == rstd.dtype:
+    # A gradient of the gradient is that of this formula.
+    recorded = _C.is_grad_enabled() and any(each.requires_grad for each in (x, g, gain, rstd))
+    if x.device.type == "cpu" and x.dtype == g.dtype == gain.dtype == rstd.dtype and not recorded:
         dx, dgamma = aten._fused_rms_norm_backward(g, x, list(gamma.shape), rstd, gain, [True, True])
         return dx.to(self.dtype), dgamma
     x, scaled = x * rstd, g * gain
