@@ -70,8 +70,8 @@ def test_precision_of_products():
 
 def test_repeated_warnings():
     torch.set_warn_always(True)
-    assert torch.is_warn_always_enabled() is True
-    torch.set_warn_always(False)
+    assert torch.is_warn_always_enabled() is True and torch._C._get_warnAlways() is True
+    torch._C._set_warnAlways(False)
     assert torch.is_warn_always_enabled() is False
     with pytest.raises(RuntimeError, match="setWarnOnlyOnce expects a bool, but got int"):
         torch.set_warn_always(3)

@@ -11,6 +11,7 @@ from mindtorch_v2._core.torch_function import (
     _disabled_torch_function_impl,
 )
 from mindtorch_v2._core.unavailable import unavailable_class
+from mindtorch_v2._core.warn_once import is_warn_always_enabled, set_warn_always
 from mindtorch_v2._tensor import _disabled_torch_dispatch_impl  # type: ignore[attr-defined]  # (not in the stub)
 
 
@@ -96,6 +97,9 @@ for _value in (
     unavailable_class("torch._C.Value"),
 ):
     setattr(_C, _value.__name__, _value)
+
+
+_C._get_warnAlways, _C._set_warnAlways = is_warn_always_enabled, set_warn_always
 
 
 def _lazily(name: str) -> Any:
