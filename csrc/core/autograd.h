@@ -119,7 +119,9 @@ void destroy_autograd(AutogradMeta* a);
 inline bool requires_grad(const Tensor& t) {
     if (!t.autograd) return false;
     const AutogradMeta& a = *t.autograd;
-    return a.requires_grad || a.grad_fn || (a.physical && requires_grad(*a.physical));
+    // A view that was made while nothing was recorded requires grad as its base does, without a history of its own.
+    return a.requires_grad || a.grad_fn || (a.view && is_differentiable(t.dtype) && requires_grad(*a.view->base)) ||
+           (a.physical && requires_grad(*a.physical));
 }
 // A tensor whose memory is not what it stands for: one slice of what vmap maps over, a functional tensor, a sparse one,
 // or a wrapper around others.

@@ -340,7 +340,6 @@ PyObject* py_run_backward(PyObject*, PyObject* args, PyObject* kw) {
             }
         }
         Py_ssize_t ni = some ? PyTuple_GET_SIZE(inputs) : 0;
-        std::vector<uint8_t> reached(static_cast<size_t>(ni), 1);
         for (Py_ssize_t i = 0; i < ni; i++) {
             PyObject* t = PyTuple_GET_ITEM(inputs, i);
             MT_CHECK(tensor_check(t) || is_edge(t), "all inputs have to be Tensors or GradientEdges, but got ",
@@ -357,6 +356,7 @@ PyObject* py_run_backward(PyObject*, PyObject* args, PyObject* kw) {
         PyObject* r = PyTuple_New(ni);
         for (Py_ssize_t i = 0; i < ni; i++) {
             TensorRef& g = captured[static_cast<size_t>(i)];
+            if (!edges.held[edges.held.size() - static_cast<size_t>(ni - i)].node) g = {};  // a view without a history
             if (!g && !unreachable) {
                 Py_DECREF(r);
                 MT_THROW(Runtime, "The differentiated Tensor at index ", i,
