@@ -1,6 +1,8 @@
 // Operators: called by name, registered, and their kernels in libraries entered.
 #include <memory>
 #include <mutex>
+#include <new>
+#include <stdexcept>
 #include <unordered_map>
 
 #include "stable/abi.h"
@@ -107,13 +109,25 @@ class Modes {
     uint64_t included_, excluded_;
 };
 
-void enter(Function function, StableIValue* stack, uint64_t nargs, uint64_t nrets) {
+// The class of Python's that an exception of C++'s library becomes.
+int kind_of(const std::exception& e) {
+    if (dynamic_cast<const std::out_of_range*>(&e)) return MT_ERROR_INDEX;
+    if (dynamic_cast<const std::invalid_argument*>(&e) || dynamic_cast<const std::domain_error*>(&e) ||
+        dynamic_cast<const std::length_error*>(&e) || dynamic_cast<const std::range_error*>(&e))
+        return MT_ERROR_VALUE;
+    if (dynamic_cast<const std::overflow_error*>(&e)) return MT_ERROR_OVERFLOW;
+    if (dynamic_cast<const std::bad_alloc*>(&e)) return MT_ERROR_MEMORY;
+    return MT_ERROR_RUNTIME;
+}
+
+void enter(Function function, StableIValue* stack, uint64_t nargs, uint64_t nrets, int& kind) {
     const uint64_t before = failures_of_thread();
     try {
         function(stack, nargs, nrets);
     } catch (const std::exception& e) {
         // Libraries that were built for PyTorch 2.12 and earlier say only which call failed, not why.
         const std::string text = e.what();
+        kind = kind_of(e);
         if (failures_of_thread() != before && text.find("API call failed at") != text.npos &&
             text.find(kept_text()) == text.npos)
             fail(kept_text(), " (", text, ")");
@@ -122,6 +136,7 @@ void enter(Function function, StableIValue* stack, uint64_t nargs, uint64_t nret
 }
 
 int run_kernel(void* context, mt_call* call) {
+    int kind = MT_ERROR_RUNTIME;
     const AOTITorchError status = guarded([&] {
         Function function = reinterpret_cast<Function>(context);
         const Types& types = types_of(call->op);
@@ -136,7 +151,7 @@ int run_kernel(void* context, mt_call* call) {
         }
         {
             Modes kept;
-            enter(function, stack.data(), nargs, nrets);
+            enter(function, stack.data(), nargs, nrets, kind);
         }
         for (size_t i = 0; i < nrets; i++) {
             try {
@@ -149,8 +164,7 @@ int run_kernel(void* context, mt_call* call) {
             }
         }
     });
-    if (status != AOTI_TORCH_SUCCESS)
-        core().set_error(MT_ERROR_RUNTIME, kept_text().data(), kept_text().size(), nullptr);
+    if (status != AOTI_TORCH_SUCCESS) core().set_error(kind, kept_text().data(), kept_text().size(), nullptr);
     return status;
 }
 

@@ -115,7 +115,10 @@ newaxis = None
 
 def _companion_operators(namespace: str) -> bool:
     module = {
+        "_c10d_functional": ".distributed._functional_operators",
         "atb": "._backends.npu.rows",
+        "c10d": ".distributed._functional_operators",
+        "c10d_functional": ".distributed._functional_operators",
         "npu": "._backends.npu.rows",
         "mkldnn": "._as_torch.mkldnn",
         "torchvision": "._as_torch.torchvision",

@@ -237,6 +237,11 @@ Tensor maybe_wrong(const Tensor& x) { return x; }
 void raises(const Tensor& x, int64_t kind) {
     if (kind == 0) STD_TORCH_CHECK(false, "a message of ", 2, " parts");
     if (kind == 1) throw std::runtime_error("a plain error");
+    if (kind == 4) throw std::out_of_range("out of range");
+    if (kind == 5) throw std::invalid_argument("an argument");
+    if (kind == 6) throw std::length_error("a length");
+    if (kind == 7) throw std::overflow_error("an overflow");
+    if (kind == 8) throw std::bad_alloc();
     if (kind == 2) stable::matmul(x, stable::unsqueeze(stable::unsqueeze(x, 0), 0));
     stable::parallel_for(0, 64, 1, [](int64_t begin, int64_t) {
         if (begin == 0) throw std::runtime_error("an error of a worker");

@@ -53,6 +53,8 @@ def main(torch):
         ["a message of 2 parts", "a plain error", "API call failed at", "an error of a worker"]
     ):
         assert part in raised(RuntimeError, ops.raises, a, kind), kind
+    for kind, error in enumerate([IndexError, ValueError, ValueError, OverflowError, MemoryError], 4):
+        raised(error, ops.raises, a, kind)
     assert "Registered schema has 2 args, but the kernel to box has 1" in raised(RuntimeError, ops.wrong, a, 1)
 
     # The registry is Python's: fake kernels, gradients, graphs.

@@ -22,6 +22,7 @@ def emulated(*options):
 # What the snapshots hold: program, number of ranks, arguments.
 RUNS = {
     "collectives": ["collectives.py|2", "collectives.py|3"],
+    "functional": ["functional.py|2", "functional.py|3"],
     "training": ["training.py|2"],
 }
 

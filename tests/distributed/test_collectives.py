@@ -14,6 +14,11 @@ def test_collectives_give_what_gloo_gives(key, expected):
             assert ours[name] == value, f"{name} on rank {rank}"
 
 
+@pytest.mark.parametrize("key", ranks.RUNS["functional"])
+def test_functional_collectives_give_what_pytorchs_give(key, expected):
+    assert ranks.results(*key.split("|")) == expected("functional", key)
+
+
 def test_what_pytorch_has_no_example_of():
     """Tensors with gaps (of which PyTorch 2.13 overwrites what lies between), any sender, many bytes at once."""
     first, second = ranks.results("beyond.py", 2)

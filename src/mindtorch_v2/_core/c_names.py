@@ -1,6 +1,7 @@
 """Names that PyTorch keeps in `torch._C` and that libraries ask for there."""
 
 import threading
+import types
 from typing import Any
 
 from mindtorch_v2 import _C
@@ -67,6 +68,15 @@ def _log_api_usage_once(event: str) -> None:
 _C._TensorMeta = type(_C.TensorBase)
 PyTorchFileReader = unavailable_class("torch.PyTorchFileReader", "torch.load reads files")
 PyTorchFileWriter = unavailable_class("torch.PyTorchFileWriter", "torch.save writes files")
+
+
+def _get_cpu_capability() -> dict[str, Any]:
+    """`torch.cpu.get_capabilities()`."""
+    return above.device_module("cpu").get_capabilities()
+
+
+_C._cpu = types.ModuleType("torch._C._cpu")
+_C._cpu.__dict__.update(_get_cpu_capability=_get_cpu_capability, _init_amx=lambda: False)  # no kernel uses AMX
 
 
 def _get_privateuse1_backend_name() -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import functools
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 from mindtorch_v2 import _C
+from mindtorch_v2._dynamo import config
 
 __all__ = ["LazyString", "counters", "is_compile_supported", "warn_once"]
 
@@ -21,6 +24,11 @@ counters: collections.defaultdict = collections.defaultdict(collections.Counter)
 def is_compile_supported(device_type: str) -> bool:
     """Whether functions on tensors of that device can be compiled: on the CPU and on NPUs."""
     return _C.device(device_type).type in ("cpu", "npu")
+
+
+def disable_cache_limit() -> contextlib.AbstractContextManager[None]:
+    """A context in which as many graphs are kept of a function as it asks for."""
+    return config.patch(recompile_limit=sys.maxsize, accumulated_recompile_limit=sys.maxsize)
 
 
 class LazyString:

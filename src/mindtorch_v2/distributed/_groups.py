@@ -264,6 +264,22 @@ def resolve(group: _ProcessGroup | None) -> ProcessGroup:
     return _get_default_group() if group is None else group
 
 
+def resolve_name(name: str) -> ProcessGroup:
+    """The group of that name; RuntimeError if this process is in none."""
+    for each in _world.groups:
+        if each.group_name == name:
+            return each
+    raise RuntimeError(f"Could not resolve the process group registered under the name {name}")
+
+
+def group_of_ranks(ranks: list[int]) -> ProcessGroup:
+    """The group of those ranks of the job; ValueError if there is none."""
+    for each in _world.groups:
+        if list(each._ranks) == list(ranks):
+            return each
+    raise ValueError(f"no process group of the ranks {list(ranks)} was made: torch.distributed.new_group makes one")
+
+
 def outside(group: _ProcessGroup | None) -> bool:
     """Whether this process is not in the group."""
     return group == GroupMember.NON_GROUP_MEMBER

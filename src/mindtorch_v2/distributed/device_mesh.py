@@ -83,7 +83,7 @@ class DeviceMesh:
             return names.index(mesh_dim)
         return mesh_dim
 
-    def get_group(self, mesh_dim: str | None = None) -> ProcessGroup:
+    def get_group(self, mesh_dim: int | str | None = None) -> ProcessGroup:
         """The group of this rank's row along a dimension; it has to be named if there are several."""
         if mesh_dim is None and self.ndim > 1:
             raise RuntimeError(

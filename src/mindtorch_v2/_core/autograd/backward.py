@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import _C
+from ..._dispatch.keys import excluded
 from ..overridable import overridable
 from .engine import run_backward
 
@@ -86,7 +87,8 @@ def without_history(value: Any) -> Any:
     before = _C.is_grad_enabled()
     _C._set_grad_enabled(False)
     try:
-        return value.view_as(value)
+        with excluded("ADInplaceOrView"):  # a view would require grad as its base does
+            return value.view_as(value)
     finally:
         _C._set_grad_enabled(before)
 

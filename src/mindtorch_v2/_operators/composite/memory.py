@@ -22,6 +22,13 @@ def _pin_memory(self, device=None):
 
 
 @composite(
+    "is_pinned(Tensor self, Device? device=None) -> bool", "Whether the storage is page-locked memory.", explicit=True
+)
+def is_pinned(self: Tensor, device: _C.device | None = None) -> bool:
+    return self.layout == _C.strided and self.untyped_storage().is_pinned()
+
+
+@composite(
     "from_file(str filename, bool? shared=None, int? size=0, *, ScalarType? dtype=None, Layout? layout=None, "
     "Device? device=None, bool? pin_memory=None) -> Tensor",
     "The elements of a file as a tensor of one dimension; with shared=True what is written to one is in the other.",
