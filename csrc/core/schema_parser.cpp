@@ -384,7 +384,9 @@ class Parser {
             p.type = base_type();
             p.alias = alias_set();
         }
-        for (;;) {
+        // Suffixes nest as brackets do: each is a type around the one before.
+        for (int around = depth_;; around++) {
+            MT_CHECK(around < kDeepest, "a schema's types may be nested at most ", kDeepest, " deep");
             if (lexer_.current().is('[') && lexer_.lookahead().is(']')) {
                 lexer_.next();
                 lexer_.next();

@@ -6,6 +6,7 @@
 #include "storage.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -119,8 +120,10 @@ class Allocator {
             drop(p, block);
         else if (block <= kSmallLimit)
             small_[block / kAlign].push_back(p);
-        else
+        else {
             large_[block].push_back(p);
+            if (block >= kHuge) keep_within_limit();
+        }
     }
     void empty() {
         std::lock_guard<SpinLock> lock(lock_);
@@ -159,6 +162,14 @@ class Allocator {
         std::free(p);
         stats_.cached -= static_cast<int64_t>(block);
         stats_.reserved -= static_cast<int64_t>(block);
+    }
+    // Where the process may have only so much address space (ulimit -v, a batch system), what is kept for later is
+    // missing at once: NumPy, Python and the libraries take theirs from the same.
+    void keep_within_limit() {
+        rlimit limit{};
+        if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY) return;
+        const auto most = static_cast<int64_t>(std::min<rlim_t>(limit.rlim_cur, rlim_t(1) << 62) / 16);
+        if (stats_.cached > most) trim(stats_.cached - most);
     }
     // Gives back at least `want` bytes of large cached blocks, the largest first.
     void trim(int64_t want) {

@@ -12,7 +12,7 @@ constexpr double kGeluCubic = 0.044715;
 
 void relu_cpu(Out out, const Tensor& self) {
     MT_CHECK(!is_bool(self.dtype), "Boolean inputs not supported for relu");
-    unary(out, RealsFast{}, self, []<class T>(T a) -> T { return a <= 0 ? T(0) : a; });
+    unary(out, RealsFast{}, self, []<class T>(T a) -> T { return a < 0 ? T(0) : a; });
 }
 
 void gelu_cpu(Out out, const Tensor& self, std::string_view approximate) {

@@ -90,6 +90,19 @@ void nextafter_cpu(Out out, const Tensor& self, const Tensor& other) {
             return a;
         });
     }
+    if (t == DType::Float16) {
+        return pointwise_as(out, Types<float>{}, t, {self, other}, [](float a, float b) -> float {
+            if (a != a || b != b) return a + b;
+            if (a == b) return b;
+            if (a == 0) return std::copysign(5.9604644775390625e-8f, b);
+            Half h(a);
+            uint16_t u;
+            std::memcpy(&u, &h, 2);
+            u = static_cast<uint16_t>(u + ((a < b) == (a > 0) ? 1 : -1));
+            std::memcpy(&h, &u, 2);
+            return static_cast<float>(h);
+        });
+    }
     if (!lists(Floats{}, t)) unsupported_dtype("nextafter", t);
     pointwise_as(out, Floats{}, t, {self, other}, []<class T>(T a, T b) -> T {
         using Bits = std::conditional_t<std::is_same_v<T, float>, uint32_t, uint64_t>;

@@ -1,4 +1,5 @@
 // Joining tensors: cat and stack.
+#include "core/saturating.h"
 #include "core/typed_kernel.h"
 #include "cpu/memory_format.h"
 
@@ -43,7 +44,7 @@ void cat_shape(ShapeCall& c, Span<Tensor*> tensors, int64_t given_dim) {
             MT_CHECK(d == dim || t.size(d) == model->size(d), "Sizes of tensors must match except in dimension ", dim,
                      ". Expected size ", model->size(d), " but got size ", t.size(d), " for tensor number ", i,
                      " in the list.");
-        total += t.size(dim);
+        total = saturating_add(total, t.size(dim));
     }
     Dims sizes(model->sizes());
     sizes[dim] = total;

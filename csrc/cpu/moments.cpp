@@ -53,10 +53,21 @@ void variance_rows(const Rows& v, double correction, bool root, RealOf<T>* sprea
         if (centre) centre[o] = static_cast<X>(mean);
     };
     const T* x = v.data<T>();
+    // Squares of floats beyond 1e19 or below 1e-19 are no floats: such a row is gone through again, in doubles.
+    auto checked = [&](const T* row, X m, double total) {
+        if constexpr (!std::is_same_v<T, float>)
+            return total;
+        else {
+            if (total > 1e-30 && total < 1e37) return total;
+            double again = 0;
+            for (int64_t i = 0; i < v.red; i++) again += (double(row[i]) - m) * (double(row[i]) - m);
+            return again;
+        }
+    };
     auto spread_of_row = [&](int64_t o, Mean mean) {
         X m = static_cast<X>(mean);
         const T* row = x + o * v.red;
-        double total = fold_row(SpreadOp<T>{m}, row, v.red);
+        double total = checked(row, m, fold_row(SpreadOp<T>{m}, row, v.red));
         // NaN must survive the max above.
         if (total != total || square_of_abs(mean) != square_of_abs(mean)) {
             spread[o] = std::numeric_limits<RealOf<T>>::quiet_NaN();
@@ -70,7 +81,7 @@ void variance_rows(const Rows& v, double correction, bool root, RealOf<T>* sprea
         fold<T>(v, SumOp<T>(), [&](int64_t, Mean t) { mean = t / n; });
         X m = static_cast<X>(mean);
         double total = 0;
-        fold<T>(v, SpreadOp<T>{m}, [&](int64_t, double t) { total = t; });
+        fold<T>(v, SpreadOp<T>{m}, [&](int64_t, double t) { total = checked(x, m, t); });
         if (total != total) {
             spread[0] = std::numeric_limits<RealOf<T>>::quiet_NaN();
             if (centre) centre[0] = m;

@@ -133,20 +133,18 @@ MT_INLINE T int_pow(T base, T exponent) {
     return static_cast<T>(r);
 }
 
-// NaN in either operand gives NaN.
+// NaN in either operand gives NaN; of two zeros the first, whatever their signs, as in PyTorch.
 template <class T>
 MT_INLINE T maximum(T a, T b) {
-    if constexpr (is_flt<T>)
-        return a != a ? a : (a > b || b == b ? (a > b ? a : b) : b);
-    else
-        return a > b ? a : b;
+    T larger = b > a ? b : a;
+    if constexpr (is_flt<T>) larger = b != b ? b : larger;
+    return larger;
 }
 template <class T>
 MT_INLINE T minimum(T a, T b) {
-    if constexpr (is_flt<T>)
-        return a != a ? a : (a < b || b == b ? (a < b ? a : b) : b);
-    else
-        return a < b ? a : b;
+    T smaller = b < a ? b : a;
+    if constexpr (is_flt<T>) smaller = b != b ? b : smaller;
+    return smaller;
 }
 
 template <class T>

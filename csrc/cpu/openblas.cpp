@@ -1,6 +1,10 @@
 // Loading OpenBLAS and its matrix product.
 #include "openblas.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
 #include <string>
 
 #include "shared_library.h"
@@ -23,9 +27,33 @@ constexpr int kRowMajor = 101, kPlain = 111, kTransposed = 112;
 
 }  // namespace
 
-void* symbol(const char* name) { return symbol_of(library(), (std::string("scipy_") + name).c_str()); }
+namespace {
+
+// OpenBLAS takes its working buffers when it is loaded and at its first calls, two for a thread, and ends the process
+// if it gets none. So that much is asked of the system before, and given back to it.
+void check_room_for(int threads) {
+    constexpr size_t kBuffer = size_t(32) << 20, kStack = size_t(8) << 20, kCode = size_t(28) << 20;
+    static std::atomic<int> had_room_for{0};
+    const int before = had_room_for.load(std::memory_order_relaxed);
+    if (threads <= before) return;
+    const size_t needed = (before ? 0 : kCode) + static_cast<size_t>(threads - before) * (2 * kBuffer + kStack);
+    void* room = mmap(nullptr, needed, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    MT_CHECK(room != MAP_FAILED,
+             "[enforce fail at alloc_cpu] DefaultCPUAllocator: can't allocate memory: OpenBLAS needs ", needed,
+             " bytes to work in. Error code 12 (Cannot allocate memory)");
+    munmap(room, needed);
+    had_room_for.store(threads, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void* symbol(const char* name) {
+    check_room_for(1);
+    return symbol_of(library(), (std::string("scipy_") + name).c_str());
+}
 
 void use_threads(int n) {
+    check_room_for(std::max(n, num_threads()));
     using SetFn = void (*)(int);
     using GetFn = int (*)();
     static const SetFn set = reinterpret_cast<SetFn>(symbol("openblas_set_num_threads"));

@@ -1,6 +1,7 @@
 // Elements in another order or repeated: flip, roll, repeat, repeat_interleave, triangles.
 #include <vector>
 
+#include "core/saturating.h"
 #include "core/typed_kernel.h"
 #include "cpu/strided_walk.h"
 
@@ -152,7 +153,7 @@ void repeat_shape(ShapeCall& c, const Tensor& self, IntSpan repeats) {
     for (int64_t i = 0; i < repeats.size; i++) {
         int64_t d = i - (repeats.size - self.dim());
         MT_CHECK(repeats[i] >= 0, "Trying to create tensor with negative dimension ", repeats[i], ": ", repeats);
-        sizes[i] = repeats[i] * (d >= 0 ? self.size(d) : 1);
+        sizes[i] = saturating_mul(repeats[i], d >= 0 ? self.size(d) : 1);
     }
     c.output(0, sizes, self.dtype);
 }

@@ -38,7 +38,7 @@ std::vector<std::string> roots() {
 
 void* open_shared_library(std::initializer_list<const char*> candidates, const char* package, const char* remedy) {
     std::vector<std::string> below = roots();
-    std::string reason;
+    std::string reason, of_one_that_is_there;
     auto attempt = [&](const std::string& file) -> void* {
         void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
         if (!library)
@@ -54,8 +54,11 @@ void* open_shared_library(std::initializer_list<const char*> candidates, const c
             std::string file = root + (candidate + 1);
             if (access(file.c_str(), R_OK) != 0) continue;
             if (void* library = attempt(file)) return library;
+            of_one_that_is_there = reason;
         }
     }
+    MT_CHECK(of_one_that_is_there.empty(), "the shared library of the package ", package,
+             " is there but could not be loaded: ", of_one_that_is_there);
     MT_THROW(Runtime, "the shared library of the package ", package, " could not be loaded (", reason,
              "). Install it with: pip install ", package, remedy);
 }

@@ -26,3 +26,35 @@ CASES = [
 def test_wraps(case):
     call, expected = CASES[case]
     assert call().tolist() == expected
+
+
+def test_sizes_whose_product_wraps_to_nothing():
+    """4 times 2**62 is 0 in 64 bits: that must not pass for an empty tensor."""
+    x = torch.ones(4)
+    large = torch.empty(1, device="meta").expand(2**62)
+    for make in (
+        lambda: x.repeat(2**62),
+        lambda: x.tile(2**62),
+        lambda: x.repeat(2**61, 2),
+        lambda: torch.cat([large] * 4),
+        lambda: torch.hstack([large] * 4),
+    ):
+        with pytest.raises(RuntimeError, match="overflow"):
+            make()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "f(Tensor" + "[]" * 200_000 + " x) -> ()",
+        "f(Tensor" + "?" * 1 + "[]?" * 100_000 + " x) -> ()",
+        "f(" + "Dict(int, " * 100_000 + "int" + ")" * 100_000 + " x) -> ()",
+        "f(" + "(" * 200_000 + " x) -> ()",
+        "f(int[] x=" + "[" * 200_000 + ") -> ()",
+        "f() -> " + "(" * 200_000,
+    ],
+)
+def test_schemas_nested_too_deep(text):
+    library = torch.library.Library("nested_too_deep", "FRAGMENT")
+    with pytest.raises(RuntimeError, match="nested at most|expected|unknown type"):
+        library.define(text)
