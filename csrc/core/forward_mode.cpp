@@ -59,7 +59,7 @@ void copy_tangents(const Tensor& from, Tensor& to, bool clone) {
 
 TensorRef without_tangents(Tensor& t, int64_t level) {
     if (!has_tangent(t)) return TensorRef::share(&t);
-    TensorRef r = shallow_alias(t);
+    TensorRef r = detached_alias(t);
     r->flags |= t.flags & kWrappedNumber;
     share_history(t, *r);
     const std::vector<Tangent> tangents = *t.autograd->tangents;

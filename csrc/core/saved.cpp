@@ -29,7 +29,7 @@ void save(Saved& s, Tensor* t, bool is_output, uint32_t nr) {
     s.leaf = is_leaf(*t);
     if (!g_saved_hooks.empty()) {
         auto [pack, unpack_hook] = g_saved_hooks.back();
-        TensorRef given = is_output ? shallow_alias(*t) : TensorRef::share(t);
+        TensorRef given = is_output ? detached_alias(*t) : TensorRef::share(t);
         if (!is_output && s.requires_grad && !s.leaf) {
             s.history = gradient_edge(*t);
         }
@@ -88,7 +88,7 @@ PyObject* unpack(Saved& s, Node* owner) {
         }
         Tensor* t = reinterpret_cast<Tensor*>(o);
         if (!s.requires_grad || requires_grad(*t)) return o;
-        TensorRef again = shallow_alias(*t);
+        TensorRef again = detached_alias(*t);
         Py_DECREF(o);
         AutogradMeta& a = autograd_of(*again);
         if (s.history.node) {

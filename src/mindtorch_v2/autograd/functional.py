@@ -48,7 +48,7 @@ def _inputs(values: Any, function: str, create_graph: bool) -> tuple[bool, tuple
     return many, tuple(x.detach().requires_grad_() for x in given)
 
 
-def _vector(v: Any, other: tuple, other_is_tuple: bool, function: str) -> tuple:
+def _vector(v: Any, other: tuple, other_is_tuple: bool, function: str, create_graph: bool) -> tuple:
     _, values = _as_tuple(v, "v", function)
     if len(values) != len(other):
         if other_is_tuple:
@@ -58,7 +58,8 @@ def _vector(v: Any, other: tuple, other_is_tuple: bool, function: str) -> tuple:
         if each.shape != model.shape:
             where = f"Entry {place} in " if other_is_tuple else ""
             raise RuntimeError(f"{where}v has invalid size: should be {model.shape} but got {each.shape}.")
-    return tuple(each.detach() for each in values)
+    # The products are differentiable in v too.
+    return tuple(each.view_as(each) if create_graph else each.detach() for each in values)
 
 
 def _strict_outputs(outputs: tuple) -> None:
@@ -70,17 +71,40 @@ def _strict_outputs(outputs: tuple) -> None:
             )
 
 
-def _strict_products(products: tuple) -> None:
-    for place, product in enumerate(products):
-        if not product.requires_grad:
-            raise RuntimeError(
-                f"The product for output {place} of the user-provided function is independent of the input. This is not "
-                "allowed in strict mode when create_graph=True."
-            )
+# Errors of strict mode, by what was found: the number is that of an input, or of an output for the third.
+_INDEPENDENT = (
+    "The output of the user-provided function is independent of input {}. This is not allowed in strict mode."
+)
+_INDEPENDENT_JACOBIAN = (
+    "The jacobian of the user-provided function is independent of input {}. This is not allowed in strict mode."
+)
+_INDEPENDENT_HESSIAN = (
+    "The hessian of the user-provided function is independent of entry {} in the grad_jacobian. This is not allowed in "
+    "strict mode as it prevents from using the double backward trick to replace forward mode AD."
+)
+_INDEPENDENT_SEED = (
+    "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double backward "
+    "trick to compute forward mode gradients. This is not allowed in strict mode."
+)
+_CONSTANT = (
+    "The jacobian of the user-provided function is independent of input {}. This is not allowed in strict mode when "
+    "create_graph=True."
+)
+_CONSTANT_HESSIAN = (
+    "The hessian of the user-provided function is independent of input {}. This is not allowed in strict mode when "
+    "create_graph=True."
+)
+_LINEAR = (
+    "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is "
+    "independent of the input. This is not allowed in strict mode. You should ensure that your function is twice "
+    "differentiable and that the jacobian depends on the inputs (this would be violated by a linear function for example)."
+)
 
 
-def _gradients(outputs: tuple, inputs: tuple, seeds: Any, create_graph: bool, strict: str = "") -> tuple:
-    """Gradients, zeros where there is none; with ``strict`` an error that begins with it instead."""
+def _gradients(
+    outputs: tuple, inputs: tuple, seeds: Any, create_graph: bool, absent: str = "", constant: str = ""
+) -> tuple:
+    """Gradients, zeros where there is none. ``absent`` and ``constant``: errors for one that is not there or has no history."""
     used = [(o, None if seeds is None else seeds[i]) for i, o in enumerate(outputs) if o.requires_grad]
     if used:
         weights = None if seeds is None else [w for _, w in used]
@@ -92,21 +116,13 @@ def _gradients(outputs: tuple, inputs: tuple, seeds: Any, create_graph: bool, st
     made = []
     for place, (gradient, x) in enumerate(zip(found, inputs, strict=True)):
         if gradient is None:
-            if strict:
-                raise RuntimeError(strict.format(place))
+            if absent:
+                raise RuntimeError(absent.format(place))
             gradient = _op("zeros_like")(x.detach())
-        elif create_graph and strict and not gradient.requires_grad:
-            raise RuntimeError(
-                f"The jacobian of the user-provided function is independent of input {place}. This is not allowed in strict "
-                "mode when create_graph=True."
-            )
+        if constant and not gradient.requires_grad:
+            raise RuntimeError(constant.format(place))
         made.append(gradient)
     return tuple(made)
-
-
-_INDEPENDENT = (
-    "The output of the user-provided function is independent of input {}. This is not allowed in strict mode."
-)
 
 
 def _result(values: tuple, many: bool, create_graph: bool) -> Any:
@@ -175,7 +191,8 @@ def _rows(output: Any, number: int, xs: tuple, create_graph: bool, strict: bool,
         found = vmap(lambda seed: _gradients((output,), xs, (seed,), create_graph))(basis.view(n, *output.shape))
     else:
         flat = output.reshape(-1)
-        each = [_gradients((flat[i],), xs, None, create_graph, independent) for i in range(flat.numel())]
+        constant = _CONSTANT if strict and create_graph else ""
+        each = [_gradients((flat[i],), xs, None, create_graph, independent, constant) for i in range(flat.numel())]
         found = [_op("stack")(list(column), 0) for column in zip(*each, strict=True)]
     made = tuple(column.view(shape) for column, shape in zip(found, shapes, strict=True))
     return made if create_graph else tuple(m.detach() for m in made)
@@ -242,7 +259,7 @@ def hessian(
         output = _single(func(*given), "hessian")
         if strict:
             _strict_outputs((output,))
-        found = _gradients((output,), given, None, True, _INDEPENDENT if strict else "")
+        found = _gradients((output,), given, None, True, constant=_LINEAR if strict else "")
         return found if many else found[0]
 
     return jacobian(enable_grad()(gradient), inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
@@ -271,8 +288,9 @@ def vjp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
             )
         seeds = (_op("ones_like")(outputs[0].detach()),)
     else:
-        seeds = _vector(v, outputs, many_out, "vjp")
-    found = _gradients(outputs, xs, seeds, create_graph, _INDEPENDENT if strict else "")
+        seeds = _vector(v, outputs, many_out, "vjp", create_graph)
+    absent, constant = (_INDEPENDENT, _CONSTANT if create_graph else "") if strict else ("", "")
+    found = _gradients(outputs, xs, seeds, create_graph, absent, constant)
     return _result(outputs, many_out, create_graph), _result(found, many_in, create_graph)
 
 
@@ -288,15 +306,14 @@ def jvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
             )
         directions = (_op("ones_like")(xs[0].detach()),)
     else:
-        directions = _vector(v, xs, many_in, "jvp")
+        directions = _vector(v, xs, many_in, "jvp", create_graph)
     many_out, outputs = _as_tuple(func(*xs), None, "jvp")
     if strict:
         _strict_outputs(outputs)
     seeds = tuple(_op("zeros_like")(o.detach()).requires_grad_() for o in outputs)
     pulled = _gradients(outputs, xs, seeds, True, _INDEPENDENT if strict else "")
-    pushed = _gradients(pulled, seeds, directions, create_graph)
-    if strict and create_graph:
-        _strict_products(pushed)
+    absent, constant = (_INDEPENDENT_SEED, _CONSTANT if create_graph else "") if strict else ("", "")
+    pushed = _gradients(pulled, seeds, directions, create_graph, absent, constant)
     return _result(outputs, many_out, create_graph), _result(pushed, many_out, create_graph)
 
 
@@ -304,10 +321,10 @@ def jvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
 def vhp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple:
     """(output, vᵀ·Hessian) of a scalar function."""
     many_in, xs = _inputs(inputs, "vhp", create_graph)
-    directions = _directions(xs, v, many_in, "vhp")
-    output = _single(func(*xs), "vhp")
-    first = _gradients((output,), xs, None, True, _INDEPENDENT if strict else "")
-    found = _gradients(first, xs, directions, create_graph, _INDEPENDENT if strict else "")
+    directions = _directions(xs, v, many_in, "vhp", create_graph)
+    output, first = _value_and_gradients(func, xs, "vhp", strict)
+    absent, constant = (_INDEPENDENT_JACOBIAN, _CONSTANT_HESSIAN if create_graph else "") if strict else ("", "")
+    found = _gradients(first, xs, directions, create_graph, absent, constant)
     return _result((output,), False, create_graph), _result(found, many_in, create_graph)
 
 
@@ -315,20 +332,26 @@ def vhp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
 def hvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple:
     """(output, Hessian·v) of a scalar function."""
     many_in, xs = _inputs(inputs, "hvp", create_graph)
-    directions = _directions(xs, v, many_in, "hvp")
-    output = _single(func(*xs), "hvp")
-    first = _gradients((output,), xs, None, True, _INDEPENDENT if strict else "")
+    directions = _directions(xs, v, many_in, "hvp", create_graph)
+    output, first = _value_and_gradients(func, xs, "hvp", strict)
     seeds = tuple(_op("zeros_like")(x.detach()).requires_grad_() for x in xs)
-    pulled = _gradients(first, xs, seeds, True, _INDEPENDENT if strict else "")
-    found = _gradients(pulled, seeds, directions, create_graph)
-    if strict and create_graph:
-        _strict_products(found)
+    pulled = _gradients(first, xs, seeds, True, _INDEPENDENT_HESSIAN if strict else "")
+    absent, constant = (_INDEPENDENT_SEED, _CONSTANT_HESSIAN if create_graph else "") if strict else ("", "")
+    found = _gradients(pulled, seeds, directions, create_graph, absent, constant)
     return _result((output,), False, create_graph), _result(found, many_in, create_graph)
 
 
-def _directions(xs: tuple, v: Any, many: bool, function: str) -> tuple:
+def _value_and_gradients(func: Callable, xs: tuple, function: str, strict: bool) -> tuple[Any, tuple]:
+    output = _single(func(*xs), function)
+    if not strict:
+        return output, _gradients((output,), xs, None, True)
+    _strict_outputs((output,))
+    return output, _gradients((output,), xs, None, True, _INDEPENDENT, _LINEAR)
+
+
+def _directions(xs: tuple, v: Any, many: bool, function: str, create_graph: bool) -> tuple:
     if v is not None:
-        return _vector(v, xs, many, function)
+        return _vector(v, xs, many, function, create_graph)
     if len(xs) != 1 or xs[0].numel() != 1:
         raise RuntimeError(
             "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element."
