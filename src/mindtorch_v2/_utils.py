@@ -169,8 +169,17 @@ def _rebuild_qtensor(*args):
     raise NotImplementedError("loading a quantized tensor: quantized tensors are not implemented")
 
 
-def _rebuild_wrapper_subclass(*args):
-    raise NotImplementedError("loading a wrapper subclass: tensors without storage are not implemented")
+def _rebuild_wrapper_subclass(cls, dtype, size, stride, storage_offset, layout, device, requires_grad):
+    return torch.Tensor._make_wrapper_subclass(
+        cls,
+        size,
+        strides=stride,
+        dtype=dtype,
+        storage_offset=storage_offset,
+        layout=layout,
+        device=device,
+        requires_grad=requires_grad,
+    )
 
 
 def _get_obj_state(obj):
@@ -224,6 +233,11 @@ def _reduce_plain(tensor):
             tensor.stride(),
             tensor.requires_grad,
         )
+    kind = type(tensor)
+    if kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__ and not tensor.data_ptr():
+        # No memory of its own: what it holds is among its attributes.
+        place = (tuple(tensor.size()), tensor.stride(), tensor.storage_offset(), tensor.layout, tensor.device)
+        return _rebuild_wrapper_subclass, (kind, tensor.dtype, *place, tensor.requires_grad)
     if tensor.is_sparse:
         parts = (tensor._indices().detach(), tensor._values().detach(), tensor.size(), tensor.is_coalesced())
         return _rebuild_sparse_tensor, (tensor.layout, parts)

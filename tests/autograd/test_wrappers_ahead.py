@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from agreement import same
 
-
 # PyTorch's own, of parts of it that its forward mode goes through.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -90,3 +89,10 @@ def test_hooks_of_saved_tensors_get_wrappers(twice):
         return [seen, found]
 
     same(gradients, rtol=1e-5)
+
+
+def test_names_of_methods_as_torch_function_sees_them():
+    def names(torch):
+        return [method.__qualname__ for method in (torch.Tensor.add, torch.Tensor.__add__, torch.Tensor.view)]
+
+    same(names)

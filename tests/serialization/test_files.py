@@ -386,3 +386,36 @@ def test_all_is_on_the_disk_before_the_name_is(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", sync)
     ours.save({"x": ours.arange(1000)}, path)
     assert synced[:1] == [path.stat().st_size]
+
+
+def _wrapper_of(torch):
+    class Wrapper(torch.Tensor):
+        @staticmethod
+        def __new__(cls, inner):
+            return torch.Tensor._make_wrapper_subclass(cls, inner.size(), dtype=inner.dtype)
+
+        def __init__(self, inner):
+            self.inner = inner
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return cls(func(args[0].inner)) if func is torch.ops.aten.detach.default else NotImplemented
+
+    return Wrapper
+
+
+def test_wrappers_are_saved_by_what_they_hold():
+    """They have no memory of their own: nothing of what lies where it would be gets into the file, as in PyTorch's."""
+    kind = _wrapper_of(ours)
+    globals()["Wrapper"] = kind
+    kind.__qualname__ = "Wrapper"
+    stream = io.BytesIO()
+    ours.save(kind(ours.arange(6.0).view(2, 3)), stream)
+    with zipfile.ZipFile(io.BytesIO(stream.getvalue())) as archive:
+        pickled = archive.read("archive/data.pkl")
+        assert [name for name in archive.namelist() if "/data/" in name] == ["archive/data/0"]
+    assert b"_rebuild_wrapper_subclass" in pickled
+    stream.seek(0)
+    with ours.serialization.safe_globals([kind]):
+        loaded = ours.load(stream)
+    assert type(loaded) is kind and loaded.shape == (2, 3) and loaded.inner.tolist() == [[0, 1, 2], [3, 4, 5]]
