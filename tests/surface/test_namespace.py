@@ -68,6 +68,11 @@ def test_precision_of_products():
         torch.set_float32_matmul_precision(before)
 
 
+def test_parts_of_utils_need_no_import_of_their_own():
+    assert torch.utils._triton.has_triton() is False
+    assert callable(torch.utils._mode_utils.no_dispatch)
+
+
 def test_repeated_warnings():
     torch.set_warn_always(True)
     assert torch.is_warn_always_enabled() is True and torch._C._get_warnAlways() is True

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["set_module", "swap_tensors"]
 
 _PARTS = frozenset(
-    "_contextlib _foreach_utils _python_dispatch _pytree _sympy benchmark checkpoint collect_env cpp_extension data deterministic dlpack flop_counter hooks "
+    "_contextlib _foreach_utils _mode_utils _python_dispatch _pytree _sympy _triton benchmark checkpoint collect_env cpp_extension data deterministic dlpack flop_counter hooks "
     "model_zoo module_tracker weak".split()
 )
 
