@@ -307,6 +307,9 @@ class Task {
             return;
         }
         Gradients out(static_cast<size_t>(n->nedges));
+        // A leaf takes its gradient for itself; hooks that run afterwards are to see it.
+        Gradients seen;
+        if (n->post_hooks && is_accumulate(n)) seen = grads;
         RunningNode running(n);
         try {
             n->behaviour->apply(n, grads, out);
@@ -316,7 +319,7 @@ class Task {
             if (g_anomaly) show_trace(n);
             throw;
         }
-        run_post_hooks(n, grads, out);
+        run_post_hooks(n, seen.empty() ? grads : seen, out);
         grads.clear();
         if (!request_.keep_graph && !is_accumulate(n)) release_saved(n);
         finish(n, &out);

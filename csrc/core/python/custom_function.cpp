@@ -436,6 +436,7 @@ PyObject* unreadable(PyObject*, void* name) {
     return nullptr;
 }
 PyObject* get_non_diff(PyObject* o, void*) { return PyBool_FromLong(!as_function(o)->keep_absent_non_diff); }
+PyObject* get_fills_absent(PyObject* o, void*) { return PyBool_FromLong(!as_function(o)->keep_absent_grads); }
 PyObject* get_requires_grad(PyObject* o, void*) {
     Node* n = as_function(o);
     for (int i = 0; i < n->nedges; i++)
@@ -464,6 +465,7 @@ PyGetSetDef getset[] = {
     {"materialize_grads", unreadable, set_materialize<&FunctionNode::keep_absent_grads>, nullptr, kMaterialize},
     {"_materialize_non_diff_grads", get_non_diff, set_materialize<&FunctionNode::keep_absent_non_diff>, nullptr,
      nullptr},
+    {"_fills_absent_grads", get_fills_absent, nullptr, nullptr, nullptr},
     {"saved_tensors", get_saved, nullptr, "What save_for_backward kept.", nullptr},
     {"saved_variables", get_saved, nullptr, "Deprecated: saved_tensors.", nullptr},
     {"_raw_saved_tensors", get_raw_saved, nullptr, nullptr, nullptr},

@@ -206,7 +206,11 @@ def grad(
         result = _one_backward(outputs, grads, keep, create_graph, inputs, allow_unused)
     if materialize_grads:
         zeros = _C._find_operator("aten::zeros_like", "")
-        result = tuple(zeros(i) if g is None else g for g, i in zip(result, inputs, strict=True))
+        # As differentiable as those that are there: a third derivative of a parabola is asked for like the second.
+        result = tuple(
+            zeros(i.detach()).requires_grad_(create_graph) if g is None else g
+            for g, i in zip(result, inputs, strict=True)
+        )
     return result
 
 

@@ -276,8 +276,14 @@ def _apply_with_tangents(cls: Any, args: tuple, new_style: bool) -> Any:
     (ctx,) = seen
     outputs = result if isinstance(result, tuple) else (result,)
     dirty = ctx.dirty_tensors or ()
+    zeros = _C._find_operator("aten::zeros_like", "")
     for level in levels:
         given = tangents[level]
+        if ctx._fills_absent_grads:
+            given = [
+                zeros(a.detach()) if t is None and _is_tensor(a) and _takes_tangents(a) else t
+                for t, a in zip(given, args, strict=True)
+            ]
         before_jvp = [None if t is None else (t, t._version) for t in given]
         ctx._in_jvp = True
         try:
@@ -314,6 +320,10 @@ def _apply_with_tangents(cls: Any, args: tuple, new_style: bool) -> Any:
                 )
             _C._set_tangent(output, level, tangent)
     return result
+
+
+def _takes_tangents(tensor: Any) -> bool:
+    return tensor.is_floating_point() or tensor.is_complex()
 
 
 def _capturing(cls: Any, seen: list, new_style: bool) -> Any:
