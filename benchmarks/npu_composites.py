@@ -240,10 +240,65 @@ def _products_and_experts() -> dict[str, tuple]:
     }  # fmt: skip
 
 
+def _caches_and_quantisation() -> dict[str, tuple]:
+    logs, parts = [_x(2048) for _ in range(4)], [_x(2048, 128) for _ in range(4)]
+    weight, shifts = torch.randint(-8, 8, (512, 512), dtype=torch.int32), torch.arange(0, 32, 4, dtype=torch.int32)
+    a, b, gain, scale = _x(512, 1024).half(), _x(512, 1024).half(), _x(1024).half(), torch.rand(1024) + 0.5
+    kv, gamma, cos, sin = _x(8, 1, 64, 576), _x(512), _x(8, 1, 64, 64), _x(8, 1, 64, 64)
+    places, turned, plain = torch.arange(64).repeat(8, 1), torch.zeros(8, 1, 128, 64), torch.zeros(8, 1, 128, 512)
+    query, key, weights = _x(1, 256, 8, 64), _x(1, 256, 1, 64), torch.rand(1, 256, 8)
+    later = torch.ones(256, 256).triu(1).bool()
+    x = _x(512, 1024)
+
+    def plain_update() -> torch.Tensor:
+        return (torch.stack(parts) * torch.softmax(torch.stack(logs), 0).unsqueeze(-1)).sum(0)
+
+    def plain_pack() -> torch.Tensor:
+        return ((weight & 15).reshape(512, 64, 8) << shifts).sum(-1).to(torch.int32)
+
+    def plain_norm_quant() -> tuple:
+        total = a.float() + b.float()
+        y = F.rms_norm(total, (1024,), gain.float(), 1e-6)
+        return (y / scale).round().clamp(-128, 127).to(torch.int8), total.half()
+
+    def plain_cache() -> tuple:
+        norm = F.rms_norm(kv[..., :512], (512,), gamma, 1e-5)
+        rope = kv[..., 512:]
+        rope = torch.cat([rope[..., ::2], rope[..., 1::2]], -1)
+        rope = rope * cos + _turned(rope) * sin
+        index = places.unsqueeze(1).unsqueeze(-1)
+        return turned.scatter_(2, index.expand_as(rope), rope), plain.scatter_(2, index.expand_as(norm), norm)
+
+    def plain_indexer() -> Any:
+        dots = torch.relu(query[0].transpose(0, 1) @ key[0, :, 0].t()) * weights[0].t().unsqueeze(-1)
+        return torch.topk(dots.sum(0).masked_fill(later, -math.inf), 64)
+
+    def plain_mx() -> tuple:
+        blocks = x.reshape(512, 32, 32)
+        exponent = torch.floor(torch.log2(blocks.abs().amax(-1))) - 8
+        y = (blocks / torch.exp2(exponent).unsqueeze(-1)).clamp(-448, 448).to(torch.float8_e4m3fn)
+        return y.reshape(512, 1024), (exponent + 127).to(torch.uint8)
+
+    return {
+        "npu_attention_update": (lambda: npu.npu_attention_update(logs, parts, 0), plain_update),
+        "npu_convert_weight_to_int4pack": (lambda: npu.npu_convert_weight_to_int4pack(weight), plain_pack),
+        "npu_add_rms_norm_quant": (lambda: npu.npu_add_rms_norm_quant(a, b, gain, scale, None), plain_norm_quant),
+        "npu_kv_rmsnorm_rope_cache": (
+            lambda: npu.npu_kv_rmsnorm_rope_cache(kv, gamma, cos, sin, places, turned, plain),
+            plain_cache,
+        ),
+        "npu_lightning_indexer": (
+            lambda: npu.npu_lightning_indexer(query, key, weights, sparse_count=64),
+            plain_indexer,
+        ),
+        "npu_dynamic_mx_quant": (lambda: npu.npu_dynamic_mx_quant(x, dst_type=292), plain_mx),
+    }
+
+
 def cases() -> dict[str, tuple]:
     """The composite and its plain formulation, by name."""
     torch.manual_seed(0)
-    return {**_attention(), **_norms_and_gates(), **_products_and_experts()}
+    return {**_attention(), **_norms_and_gates(), **_products_and_experts(), **_caches_and_quantisation()}
 
 
 def measured(composite: Callable[[], Any], plain: Callable[[], Any], rounds: int = 15) -> tuple[float, float]:

@@ -16,6 +16,19 @@ struct Request {
     std::string layout;
     bool logs = false;
 };
+Request request_of(T query, T key, T value, T shift, T mask, i64 heads, i64 key_heads, f64 scale, str layout) {
+    Request r;
+    r.query = query;
+    r.key = key;
+    r.value = value;
+    r.shift = shift;
+    r.mask = mask;
+    r.heads = heads;
+    r.key_heads = key_heads ? key_heads : heads;
+    r.scale = scale;
+    r.layout = text_or(layout, "BSH");
+    return r;
+}
 T only(TL list, const char* what) {
     if (!list || list->values.empty()) throw Invalid{kParamNull, text(what, " is null")};
     if (list->values.size() != 1) reject(what, " has ", list->values.size(), " tensors, allowed: 1");
@@ -232,25 +245,16 @@ Plan FusedInferAttentionScoreV3(T query, TL key, TL value, T shift, T mask, IA q
             {value_prefix, "valueSharedPrefix"},
             {prefix, "actualSharedPrefixLen"},
             {rope_scale, "keyRopeAntiquantScale"}});
-    Request r;
-    r.query = query;
-    r.key = only(key, "key");
-    r.value = only(value, "value");
-    r.shift = shift;
-    r.mask = mask;
+    Request r = request_of(query, only(key, "key"), only(value, "value"), shift, mask, heads, key_heads, scale, layout);
     r.table = table;
     r.query_rope = query_rope;
     r.key_rope = key_rope;
     r.q_lengths = q_lengths;
     r.kv_lengths = kv_lengths;
-    r.heads = heads;
-    r.key_heads = key_heads ? key_heads : heads;
     r.before = pre;
     r.after = next;
     r.mode = mode;
     r.block = block;
-    r.scale = scale;
-    r.layout = text_or(layout, "BSH");
     r.logs = logs;
     return infer(r, out, lse);
 }
@@ -275,19 +279,10 @@ Plan IncreFlashAttentionV4(T query, TL key, TL value, T shift, T mask, IA length
             {antiquant_scale, "antiquantScale"},
             {antiquant_offset, "antiquantOffset"},
             {padding, "kvPaddingSize"}});
-    Request r;
-    r.query = query;
-    r.key = only(key, "key");
-    r.value = only(value, "value");
-    r.shift = shift;
-    r.mask = mask;
+    Request r = request_of(query, only(key, "key"), only(value, "value"), shift, mask, heads, key_heads, scale, layout);
     r.table = table;
     r.kv_lengths = lengths;
-    r.heads = heads;
-    r.key_heads = key_heads ? key_heads : heads;
     r.block = block;
-    r.scale = scale;
-    r.layout = text_or(layout, "BSH");
     if (r.layout == "TND") reject("inputLayout is 'TND', allowed: BSH, BSND, BNSD");
     const View& q = need(query, "query");
     int64_t tokens = heads_of_layout(q, "query", r.layout, heads).tokens;
@@ -302,21 +297,12 @@ Plan PromptFlashAttentionV3(T query, T key, T value, T shift, T mask, IA q_lengt
             {deq2, "deqScale2"},
             {quant2, "quantScale2"},
             {offset2, "quantOffset2"}});
-    Request r;
-    r.query = query;
-    r.key = key;
-    r.value = value;
-    r.shift = shift;
-    r.mask = mask;
+    Request r = request_of(query, key, value, shift, mask, heads, key_heads, scale, layout);
     r.q_lengths = q_lengths;
     r.kv_lengths = kv_lengths;
-    r.heads = heads;
-    r.key_heads = key_heads ? key_heads : heads;
     r.before = pre;
     r.after = next;
     r.mode = mode;
-    r.scale = scale;
-    r.layout = text_or(layout, "BSH");
     if (r.layout == "TND") reject("inputLayout is 'TND', allowed: BSH, BSND, BNSD");
     return infer(r, out, nullptr);
 }

@@ -45,17 +45,47 @@ int64_t check_added(const View& a, const View& b, const View& gamma) {
     return covered(a, gamma, "gamma");
 }
 
-Plan GemmaRmsNorm(T input, T gain, f64 eps, O out, O root) {
-    View x = need(input, "x"), g = need(gain, "gamma"), y = need(out, "yOut"), r = need(root, "rstdOut");
-    allow_float(x, "x");
+// x / rms(x) * (gamma + shift), and the reciprocal roots where they are wanted.
+Plan rms_norm(const View& x, const View& g, f64 eps, double shift, const View& y, const Maybe& root) {
     covered(x, g, "gamma");
     same_shape(y, shape_of(x), "yOut");
-    same_shape(r, statistic_of(x, g), "rstdOut");
+    if (root.given) same_shape(root.view, statistic_of(x, g), "rstdOut");
     return {[=] {
         auto v = load<double>(x);
-        auto inverse = scale_rows(v, load<double>(g), eps, 1);
+        auto inverse = scale_rows(v, load<double>(g), eps, shift);
         store(y, v);
-        store(r, inverse);
+        root.put(inverse);
+    }};
+}
+Plan RmsNorm(T input, T gain, f64 eps, O out, O root) {
+    return rms_norm(need(input, "x"), need(gain, "gamma"), eps, 0, need(out, "yOut"), Maybe(root));
+}
+Plan GemmaRmsNorm(T input, T gain, f64 eps, O out, O root) {
+    allow_float(need(input, "x"), "x");
+    need(root, "rstdOut");
+    return rms_norm(input->view, need(gain, "gamma"), eps, 1, need(out, "yOut"), Maybe(root));
+}
+Plan RmsNormGrad(T grad, T input, T rstd, T gamma, O grad_input, O grad_gamma) {
+    View g = need(grad, "dy"), x = need(input, "x"), r = need(rstd, "rstd"), w = need(gamma, "gamma"),
+         gi = need(grad_input, "dxOut"), gw = need(grad_gamma, "dgammaOut");
+    same_shape(gi, shape_of(x), "dxOut");
+    same_shape(gw, shape_of(w), "dgammaOut");
+    int64_t n = w.numel(), rows = n ? x.numel() / n : 0;
+    return {[=] {
+        auto up = load<double>(g), v = load<double>(x), inverse = load<double>(r), gain = load<double>(w);
+        std::vector<double> dw(at(n));
+        for (int64_t i = 0; i < rows; i++) {
+            double *u = up.data() + i * n, *row = v.data() + i * n, b = 0;
+            for (int64_t k = 0; k < n; k++) {
+                row[k] *= inverse[at(i)];
+                dw[at(k)] += u[k] * row[k];
+                u[k] *= gain[at(k)];
+                b += u[k] * row[k];
+            }
+            for (int64_t k = 0; k < n; k++) u[k] = inverse[at(i)] * (u[k] - row[k] * b / static_cast<double>(n));
+        }
+        store(gi, up);
+        store(gw, dw);
     }};
 }
 Plan AddRmsNorm(T x1, T x2, T gain, f64 eps, O out, O root, O sum) {
@@ -244,6 +274,8 @@ Plan GroupNormSilu(T input, T gain, T beta, i64 group, f64 eps, O out, O mean, O
 
 }  // namespace
 
+ACLNN(RmsNorm, T, T, f64, O, O)
+ACLNN(RmsNormGrad, T, T, T, T, O, O)
 ACLNN(GemmaRmsNorm, T, T, f64, O, O)
 ACLNN(AddRmsNorm, T, T, T, f64, O, O, O)
 ACLNN(AddRmsNormQuant, T, T, T, T, T, T, T, i64, f64, bool, O, O, O)

@@ -79,49 +79,6 @@ Plan LayerNormBackward(T grad, T input, IA shape, T mean, T rstd, T weight, T bi
         gb.put(db);
     }};
 }
-Plan RmsNorm(T input, T gamma, f64 eps, O out, O rstd) {
-    View x = need(input, "x"), w = need(gamma, "gamma"), y = need(out, "yOut");
-    same_shape(y, shape_of(x), "the output");
-    int64_t n = w.numel(), rows = n ? x.numel() / n : 0;
-    Optional r(rstd);
-    return {[=] {
-        auto v = load<double>(x), gain = load<double>(w);
-        std::vector<double> inverse(at(rows));
-        for (int64_t i = 0; i < rows; i++) {
-            double squares = 0;
-            for (int64_t k = 0; k < n; k++) squares += v[at(i * n + k)] * v[at(i * n + k)];
-            inverse[at(i)] = 1 / std::sqrt(squares / static_cast<double>(n) + eps);
-            for (int64_t k = 0; k < n; k++) v[at(i * n + k)] *= inverse[at(i)] * gain[at(k)];
-        }
-        store(y, v);
-        r.put(inverse);
-    }};
-}
-
-Plan RmsNormGrad(T grad, T input, T rstd, T gamma, O grad_input, O grad_gamma) {
-    View g = need(grad, "dy"), x = need(input, "x"), r = need(rstd, "rstd"), w = need(gamma, "gamma"),
-         gi = need(grad_input, "dxOut"), gw = need(grad_gamma, "dgammaOut");
-    same_shape(gi, shape_of(x), "dxOut");
-    same_shape(gw, shape_of(w), "dgammaOut");
-    int64_t n = w.numel(), rows = n ? x.numel() / n : 0;
-    return {[=] {
-        auto up = load<double>(g), v = load<double>(x), inverse = load<double>(r), gain = load<double>(w);
-        std::vector<double> dw(at(n));
-        for (int64_t i = 0; i < rows; i++) {
-            double *u = up.data() + i * n, *row = v.data() + i * n, b = 0;
-            for (int64_t k = 0; k < n; k++) {
-                row[k] *= inverse[at(i)];
-                dw[at(k)] += u[k] * row[k];
-                u[k] *= gain[at(k)];
-                b += u[k] * row[k];
-            }
-            for (int64_t k = 0; k < n; k++) u[k] = inverse[at(i)] * (u[k] - row[k] * b / static_cast<double>(n));
-        }
-        store(gi, up);
-        store(gw, dw);
-    }};
-}
-
 // An input as [samples, channels, places].
 struct Channels {
     View x;
@@ -275,8 +232,6 @@ Plan GroupNormBackward(T grad, T input, T mean, T rstd, T gamma, i64 samples, i6
 
 ACLNN(LayerNorm, T, IA, T, T, f64, O, O, O)
 ACLNN(LayerNormBackward, T, T, IA, T, T, T, T, BA, O, O, O)
-ACLNN(RmsNorm, T, T, f64, O, O)
-ACLNN(RmsNormGrad, T, T, T, T, O, O)
 ACLNN(BatchNorm, T, T, T, O, O, bool, f64, f64, O, O, O)
 ACLNN(BatchNormBackward, T, T, T, T, T, T, T, bool, f64, BA, O, O, O)
 ACLNN(GroupNorm, T, T, T, i64, i64, i64, i64, f64, O, O, O)

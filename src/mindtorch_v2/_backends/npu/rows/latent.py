@@ -7,15 +7,15 @@ from typing import Any
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten, composite
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
+from .norm import normalized
 from .position import _turned, halved
 
 _INT64 = DTYPES["int64"]
 _MODES = ("Norm", "PA", "PA_BNSD", "PA_NZ", "PA_BLK_BNSD", "PA_BLK_NZ")
 
 
-def _norm(x, gamma, epsilon):
-    y = wide(x)
-    return y * aten.rsqrt((y * y).mean([-1], True) + epsilon) * wide(gamma)
+def _norm(operator, x, gamma, epsilon):
+    return normalized(operator, wide(x), gamma, epsilon)[0]
 
 
 def _turned_pairs(x, cos, sin):
@@ -58,11 +58,12 @@ def _written(operator, cache, rows, index, mode) -> None:
     batch, tokens, width = rows.shape
     if mode == "Norm":  # (batch, 1, longest, width)
         places = index.reshape(batch, tokens).to(_INT64)
-        of = aten.arange(batch, device=rows.device).unsqueeze(-1).expand([batch, tokens])
-        taken = aten.nonzero(places.flatten() >= 0).flatten()
-        chosen = [aten.index_select(x.flatten(), 0, taken) for x in (of, places)]
-        values = aten.index_select(rows.reshape(-1, width), 0, taken).to(cache.dtype)
-        aten.index_put_(cache.select(1, 0), chosen, values)
+        of = aten.arange(batch, device=rows.device).unsqueeze(-1)
+        if places.numel() and int(places.min()) < 0:
+            taken = aten.nonzero(places.flatten() >= 0).flatten()
+            of, places = (aten.index_select(x.flatten(), 0, taken) for x in (of.expand([batch, tokens]), places))
+            rows = aten.index_select(rows.reshape(-1, width), 0, taken)
+        aten.index_put_(cache.select(1, 0), [of, places], rows.to(cache.dtype))
         return
     block = cache.shape[1]
     taken, places = _slots(operator, index, batch, tokens, block, "BLK" in mode)
@@ -70,10 +71,10 @@ def _written(operator, cache, rows, index, mode) -> None:
     values = aten.index_select(rows.reshape(-1, width), 0, taken).to(cache.dtype)
     if mode.endswith("NZ"):  # a page holds width / n columns of (block, n)
         lane = 32 if cache.dtype == DTYPES["int8"] else 16
-        pages = cache.reshape(cache.shape[0], width // lane, block, lane)
+        pages = cache.view(cache.shape[0], width // lane, block, lane)
         aten.index_put_(pages, [slots // block, None, slots % block], values.reshape(-1, width // lane, lane))
         return
-    aten.index_put_(cache.reshape(cache.shape[0], block, width), [slots // block, slots % block], values)
+    aten.index_put_(cache.view(cache.shape[0], block, width), [slots // block, slots % block], values)
 
 
 @composite(
@@ -106,7 +107,7 @@ def npu_kv_rmsnorm_rope_cache(
         operator,
         f"kv must have as many columns as gamma and cos together, {width + turned}, but it has {kv.shape[-1]}",
     )
-    plain = _norm(kv[..., :width], gamma, epsilon)
+    plain = _norm(operator, kv[..., :width], gamma, epsilon)
     rope = _turned_pairs(kv[..., width:], cos, sin)
     for cache, rows, scale, offset in (
         (k_cache, rope, k_rope_scale, k_rope_offset),
@@ -134,7 +135,7 @@ def _prolog(
     """Queries and their turned part, keys and theirs, and the normalised queries, in the dtype of the tokens."""
     require_dtype(operator, "token_x", token_x, HALF_AND_FLOAT)
     dtype = token_x.dtype
-    low = _norm(aten.matmul(token_x, weight_dq), gammas[0], epsilons[0]).to(dtype)
+    low = _norm(operator, aten.matmul(token_x, weight_dq), gammas[0], epsilons[0]).to(dtype)
     heads, inner = weight_uk.shape[0], weight_uk.shape[1]
     both = aten.matmul(low, weight_uq_qr)
     both = aten.unflatten(both, -1, [heads, both.shape[-1] // heads])
@@ -142,7 +143,7 @@ def _prolog(
     turned = _turned_pairs(both[..., inner:], rope_cos.unsqueeze(-2), rope_sin.unsqueeze(-2)).to(dtype)
     low_kv = aten.matmul(token_x, weight_dkv_kr)
     width = gammas[1].shape[0]
-    key = _norm(low_kv[..., :width], gammas[1], epsilons[1]).to(dtype)
+    key = _norm(operator, low_kv[..., :width], gammas[1], epsilons[1]).to(dtype)
     key_turned = _turned_pairs(low_kv[..., width:], rope_cos, rope_sin).to(dtype)
     return query.to(dtype), turned, key, key_turned, low
 

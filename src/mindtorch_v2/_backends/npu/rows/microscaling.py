@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_choice, require_dtype, wide
-from .norm import _add_norm, _normalized
+from .norm import _add_norm, normalized
 
 _BLOCK = 32
 _PAIR = 2  # the exponents of a block and of the next lie side by side
@@ -244,7 +244,7 @@ def npu_rms_norm_dynamic_mx_quant(
     operator = "npu_rms_norm_dynamic_mx_quant"
     element = _element(operator, dst_type, round_mode, scale_alg, 0.0)
     _input(operator, x, element, 1)
-    y, rstd = _normalized(operator, wide(x), gamma, epsilon)
+    y, rstd = normalized(operator, wide(x), gamma, epsilon)
     y = y if beta is None else y + wide(beta)
     return (*_quantized(y.to(x.dtype), -1, _BLOCK, element), rstd)
 

@@ -26,7 +26,7 @@ def _dims(operator, x, gamma) -> list:
     return list(range(x.dim() - count, x.dim()))
 
 
-def _normalized(operator, x, gamma, epsilon, shift=0.0) -> tuple:
+def normalized(operator, x, gamma, epsilon, shift=0.0) -> tuple:
     """x / rms(x) * (gamma + shift) in the wide type, and the reciprocal of the root."""
     dims = _dims(operator, x, gamma)
     gain = wide(gamma).to(x.dtype)
@@ -46,7 +46,7 @@ def _normalized(operator, x, gamma, epsilon, shift=0.0) -> tuple:
 )
 def npu_rms_norm(self: Any, gamma: Any, epsilon: float = 1e-06) -> tuple:
     require_dtype("npu_rms_norm", "self", self, HALF_AND_FLOAT)
-    y, rstd = _normalized("npu_rms_norm", wide(self), gamma, epsilon)
+    y, rstd = normalized("npu_rms_norm", wide(self), gamma, epsilon)
     return y.to(self.dtype), rstd
 
 
@@ -77,7 +77,7 @@ def npu_rms_norm_backward(dy: Any, self: Any, gamma: Any, rstd: Any) -> tuple:
 )
 def npu_gemma_rms_norm(self: Any, gamma: Any, epsilon: float = 1e-06) -> tuple:
     require_dtype("npu_gemma_rms_norm", "self", self, HALF_AND_FLOAT)
-    y, rstd = _normalized("npu_gemma_rms_norm", wide(self), gamma, epsilon, shift=1.0)
+    y, rstd = normalized("npu_gemma_rms_norm", wide(self), gamma, epsilon, shift=1.0)
     return y.to(self.dtype), rstd
 
 
@@ -90,7 +90,7 @@ def _add_norm(operator, x1, x2, gamma, epsilon) -> tuple:
         f"{list(x2.shape)} {x2.dtype}",
     )
     total = wide(x1) + wide(x2)
-    y, rstd = _normalized(operator, total, gamma, epsilon)
+    y, rstd = normalized(operator, total, gamma, epsilon)
     return y, rstd, total.to(x1.dtype)
 
 
