@@ -297,7 +297,6 @@ class Task {
         Gradients grads = std::move(s.grads);
         grads.resize(static_cast<size_t>(std::max(n->noutputs, 1)));
         run_tensor_hooks(n, grads);
-        run_pre_hooks(n, grads);
         for (auto& [nr, index] : s.captures) {
             if (nr < grads.size() && grads[nr]) captured_[index] = grads[nr];
         }
@@ -306,6 +305,8 @@ class Task {
             finish(n, nullptr);
             return;
         }
+        // Those of the node, not of its tensors: only where it runs.
+        run_pre_hooks(n, grads);
         Gradients out(static_cast<size_t>(n->nedges));
         // A leaf takes its gradient for itself; hooks that run afterwards are to see it.
         Gradients seen;

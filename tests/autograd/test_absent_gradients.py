@@ -81,3 +81,49 @@ def test_hooks_of_a_leaf_see_the_gradient(keep):
         return [found, a.grad]
 
     same(seen)
+
+
+@pytest.mark.parametrize("inputs", ["b", "a b", "a", ""])
+def test_hooks_of_nodes_that_need_not_run(inputs):
+    """Those of tensors are called where a gradient is taken, those of nodes only where the node runs."""
+
+    def counts(torch):
+        a = torch.tensor(1.0, requires_grad=True)
+        b = a * 2
+        c, found = b * 2, []
+        tensors = {"a": a, "b": b}
+        nodes = {"leaf": b.grad_fn.next_functions[0][0], "product": b.grad_fn}
+        for name, tensor in tensors.items():
+            tensor.register_hook(lambda g, name=name: found.append(name))
+        for name, node in nodes.items():
+            node.register_prehook(lambda *g, name=name: found.append(f"before {name}"))
+            node.register_hook(lambda *g, name=name: found.append(f"after {name}"))
+        if inputs:
+            torch.autograd.grad(c, [tensors[name] for name in inputs.split()])
+        else:
+            c.backward()
+        return sorted(found)
+
+    same(counts)
+
+
+def test_given_gradients_are_not_checked_for_their_own():
+    def check(torch):
+        x = torch.randn(3, 3, dtype=torch.double, requires_grad=True)
+        mask = torch.eye(3, dtype=torch.bool)
+        return torch.autograd.gradgradcheck(lambda x: torch.where(mask, x * x, x), [x], [torch.randn(3, 3)])
+
+    same(check)
+
+
+@pytest.mark.parametrize(
+    "base", ["-1", "-0.5", "2", "torch.tensor([-1.0, 0.5], dtype=torch.double, requires_grad=True)"]
+)
+@pytest.mark.parametrize("exponent", ["0.3 + 0.2j", "1 - 0.5j", "-1 + 0j", "2j"])
+def test_negative_numbers_to_a_complex_power(base, exponent):
+    def gradient(torch):
+        e = torch.tensor([complex(eval(exponent))] * 2, dtype=torch.cdouble, requires_grad=True)
+        result = torch.pow(eval(base, {"torch": torch}), e)
+        return torch.autograd.grad((result.abs() + result.real).sum(), e)[0]
+
+    same(gradient, rtol=1e-10, atol=1e-12)

@@ -398,7 +398,7 @@ def gradgradcheck(
     if grad_outputs is None:
         seeds = [_drawn_like(o, gen_non_contig_grad_outputs).requires_grad_() for o in outputs]
     else:
-        seeds = [g.requires_grad_() if not g.requires_grad else g for g in _tensors(grad_outputs)]
+        seeds = list(_tensors(grad_outputs))  # differentiated by only where they require it
 
     def first_derivative(*everything: Any) -> Any:
         given, weights = everything[: len(arguments)], everything[len(arguments) :]

@@ -48,14 +48,16 @@ def _pow_base_tensor(grad, self, exponent):
 def _pow_exponent(grad, self, exponent, result):
     # 0 ** e is 0 for every e > 0, and 1 at 0: flat, where the logarithm would give 0 * -inf.
     flat = self == 0 if exponent.is_complex() else (self == 0) & (exponent >= 0)
-    return aten.where(flat, 0, grad * conj(result * self.log()))
+    # To a complex power a negative number is one on the complex plane, and its logarithm too.
+    base = self.to(exponent.dtype) if exponent.is_complex() and not self.is_complex() else self
+    return aten.where(flat, 0, grad * conj(result * base.log()))
 
 
 def _pow_exponent_of_number(grad, self, exponent, result):
     if self == 0:
         steep = grad * conj(result * -math.inf)
         return steep if exponent.is_complex() else aten.where(exponent >= 0, 0, steep)
-    if isinstance(self, complex):
+    if isinstance(self, complex) or exponent.is_complex():
         return grad * conj(result * cmath.log(self))
     return grad * conj(result * (math.log(self) if self > 0 else math.nan))
 
