@@ -34,10 +34,11 @@ _FUNCTIONS = [
 ]  # that are no operators
 _MODULE = ["to", "to_empty"]
 _OF_DEVICES = [
-    "can_device_access_peer", "current_stream", "default_stream", "device", "get_device_capability", "get_device_name",
-    "get_device_properties", "get_rng_state", "max_memory_allocated", "max_memory_reserved", "mem_get_info",
-    "memory_allocated", "memory_reserved", "memory_stats", "memory_summary", "reset_peak_memory_stats", "set_device",
-    "set_rng_state", "synchronize",
+    "caching_allocator_alloc", "can_device_access_peer", "current_stream", "default_stream", "device",
+    "get_device_capability", "get_device_name", "get_device_properties", "get_per_process_memory_fraction",
+    "get_rng_state", "max_memory_allocated", "max_memory_reserved", "mem_get_info", "memory_allocated",
+    "memory_reserved", "memory_stats", "memory_summary", "reset_peak_memory_stats", "set_device",
+    "set_per_process_memory_fraction", "set_rng_state", "synchronize",
 ]  # fmt: skip  # of torch.npu, that are given a device or its name
 _KEYWORDS = ("device", "device_id", "device_type", "map_location")
 
