@@ -280,3 +280,23 @@ def test_a_command_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["emulate", "--devices=2"])
     assert "no command after --" in capsys.readouterr().err
+
+
+@needs_emulator
+def test_seeds_given_before_the_device_is_asked_for_hold() -> None:
+    program = """
+import mindtorch_v2 as torch
+torch.npu.set_device(0)
+{0}
+first = torch.rand(4, device="npu")
+{1}
+print(torch.equal(first, torch.rand(4, device="npu")))
+"""
+    for before, after in (
+        ("torch.npu.manual_seed(3)", "torch.npu.manual_seed(3)"),
+        ("torch.npu.manual_seed(1); torch.npu.manual_seed_all(3)", "torch.npu.manual_seed(3)"),
+        ("torch.npu.manual_seed(1); torch.manual_seed(3)", "torch.npu.manual_seed(3)"),
+        ("torch.manual_seed(1); torch.npu.manual_seed(3)", "torch.npu.manual_seed(3)"),
+    ):
+        done = _emulate("-c", program.format(before, after))
+        assert done.stdout.split() == ["True"], (before, done.stdout, done.stderr)

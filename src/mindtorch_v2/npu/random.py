@@ -39,12 +39,12 @@ def _recorded():
 
 
 def manual_seed(seed: int) -> None:
-    """Seed the current device's generator. Before a device was asked for, `torch.manual_seed` decides.
+    """Seed the current device's generator; where no device was asked for so far, once one is, unless `torch.manual_seed` comes later.
 
     While a graph is recorded nothing but the seed that it has is allowed, and changes nothing: RuntimeError for another.
     """
-    if _backend.is_loaded():
-        _seed(_generator(None), int(seed))
+    number = int(seed)
+    _backend.when_loaded(lambda: _seed(_generator(None), number))
 
 
 def _seed(generator, seed) -> None:
@@ -56,10 +56,14 @@ def _seed(generator, seed) -> None:
 
 
 def manual_seed_all(seed: int) -> None:
-    """Seed every device's generator. Before a device was asked for, `torch.manual_seed` decides."""
-    if _backend.is_loaded():
+    """Seed every device's generator, as `manual_seed` does one."""
+    number = int(seed)
+
+    def all_of_them() -> None:
         for generator in _state.get().generators:
-            _seed(generator, int(seed))
+            _seed(generator, number)
+
+    _backend.when_loaded(all_of_them, alone=True)  # only seeds wait, and these are all of them
 
 
 def seed() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Callable
 
 from ... import _C
 from . import environment, fallback, state
 
 _loaded = False
+_waiting: list[Callable[[], None]] = []
 
 
 def load() -> None:
@@ -23,6 +25,18 @@ def load() -> None:
     importlib.import_module(f"{__name__}.plugins")
     fallback.read_environment()
     environment.tell(made.runtime.libraries.emulated)
+    while _waiting:
+        _waiting.pop(0)()
+
+
+def when_loaded(callback: Callable[[], None], *, alone: bool = False) -> None:
+    """Call a function once the device is asked for: now, if it was. `alone`: in the place of all that waits."""
+    if _loaded:
+        callback()
+        return
+    if alone:
+        _waiting.clear()
+    _waiting.append(callback)
 
 
 def register_kernels() -> None:
