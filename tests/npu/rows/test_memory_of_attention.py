@@ -1,4 +1,4 @@
-"""Compositions of attention hold a part of the scores at a time, however many tokens there are."""
+"""Compositions of attention hold a part of the scores at a time, however many tokens there are, and the parts make the whole."""
 
 from collections.abc import Callable
 from typing import Any
@@ -45,3 +45,30 @@ def test_the_scores_are_never_there_as_a_whole(name: str) -> None:
 
 def test_a_whole_matrix_would_be_noticed() -> None:
     assert _peak(lambda: torch.softmax(_Q @ _K.transpose(-1, -2), -1)) >= _TOKENS * _TOKENS * 4
+
+
+@pytest.mark.parametrize(("queries", "keys"), [(150, 170), (170, 150), (64, 64), (129, 1)])
+@pytest.mark.parametrize("mode", [0, 2, 3, 4])
+def test_the_parts_are_those_of_the_whole(mode: int, queries: int, keys: int) -> None:
+    """Of more queries than are looked at together, by each mode; with gradients, beside the whole matrix in float64."""
+    generator = torch.Generator().manual_seed(3)
+    q, k, v = (
+        torch.randn(2, 2, n, 8, generator=generator, dtype=torch.float64).requires_grad_()
+        for n in (queries, keys, keys)
+    )
+    row, column = torch.arange(queries).unsqueeze(1), torch.arange(keys)
+    shift = 0 if mode in (0, 2) else keys - queries
+    hidden = column > row + shift if mode in (2, 3) else (column > row + shift + 40) | (column < row + shift - 70)
+    options: dict[str, Any] = {"sparse_mode": mode, "scale": 0.4}
+    options["atten_mask"] = torch.zeros(queries, keys).bool() if mode == 0 else _MASK
+    if mode in (0, 4):
+        options.update(pre_tockens=70, next_tockens=40)
+    ours = npu.npu_fusion_attention(q, k, v, 2, "BNSD", **options)[0]
+    scores = (0.4 * q @ k.transpose(-1, -2)).masked_fill(hidden, -float("inf"))
+    seen = ~hidden.all(-1, keepdim=True)
+    whole = torch.where(seen, torch.softmax(torch.where(seen, scores, 0.0), -1), 0.0) @ v
+    torch.testing.assert_close(ours, whole, rtol=1e-10, atol=1e-12)
+    upstream = torch.randn(ours.shape, generator=generator, dtype=torch.float64)
+    expected = torch.autograd.grad(whole, (q, k, v), upstream)
+    for found, of in zip(torch.autograd.grad(ours, (q, k, v), upstream), expected, strict=True):
+        torch.testing.assert_close(found, of, rtol=1e-9, atol=1e-11)

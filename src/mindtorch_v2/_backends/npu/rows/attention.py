@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 npu = namespace("npu")
 _LAYOUTS = ("BSH", "SBH", "BSND", "BNSD", "TND")
-_ROWS = 128  # of scores at once, so that no more than these times the keys are ever held
+_ROWS = 64  # of scores at once, so that no more than these times the keys are ever held
 _EIGHT = 8  # how often the statistics of a row are written
 
 
@@ -155,10 +155,16 @@ def _scores(call: Call, part: Sequence, key: Any, first: int, last: int, of: tup
         shift = wide(part.pse)
         shift = (shift[..., first:last, :] if shift.shape[-2] > 1 else shift)[..., slice(*of)]
         s = (aten.matmul(q, k) + shift) * call.scale if call.pse_first else aten.matmul(q * call.scale, k) + shift
-    hidden = call.masking.hidden(part.number, first, last, part.query.shape[-2], key.shape[-2], s.device, of)
-    if hidden is None:
+    sizes = part.query.shape[-2], key.shape[-2]
+    # Keys that all of these queries see are left alone, but where autograd looks into a composition.
+    begin = of[0] if s.requires_grad else max(of[0], min(call.masking.seen_by_all(first, *sizes), of[1]))
+    hidden = call.masking.hidden(part.number, first, last, *sizes, s.device, (begin, of[1]))
+    if hidden is None or begin == of[1]:
         return s
-    return (aten.masked_fill if s.requires_grad else aten.masked_fill_)(s, hidden, float("-inf"))
+    if s.requires_grad:
+        return aten.masked_fill(s, hidden, float("-inf"))
+    aten.masked_fill_(s[..., begin - of[0] :], hidden, float("-inf"))
+    return s
 
 
 def _kept(call: Call, query: Any, key: Any, dropout_mask: Any) -> Any:

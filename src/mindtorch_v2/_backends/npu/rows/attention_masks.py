@@ -124,6 +124,12 @@ class Masking(NamedTuple):
         end = keys if after >= WITHOUT_END else min(last + shift + after, keys)
         return (begin, end) if begin < end else (0, min(keys, 1))  # one, that is hidden
 
+    def seen_by_all(self, first: int, queries: int, keys: int) -> int:
+        """The key before which queries from `first` on see all, by a causal mode; 0 for any other."""
+        if self.mask is None or self.mode not in (_CAUSAL_TOP, _CAUSAL_BOTTOM):
+            return 0
+        return max(first + 1 + (keys - queries if self.mode == _CAUSAL_BOTTOM else 0), 0)
+
     def _given(self, number: int, first: int, last: int, queries: int, keys: int) -> Any:
         mask = self.mask
         require(
