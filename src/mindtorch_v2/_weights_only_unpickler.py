@@ -226,13 +226,14 @@ class Unpickler:
         path = _normalized(module, name)
         if path in _allowed() and _allowed()[path] is not None:
             return _allowed()[path]
-        for spelled in (path, _shown(path), f"{module}.{name}"):
-            if spelled in _user_globals:
-                return _user_globals[spelled][0]
+        # Before what the user allows: nobody has a good reason to let a file start programs.
         if module.partition(".")[0] in _BLOCKED_MODULES:
             raise UnpicklingError(
                 f"Trying to load unsupported GLOBAL {module}.{name} whose module {module.partition('.')[0]} is blocked."
             )
+        for spelled in (path, _shown(path), f"{module}.{name}"):
+            if spelled in _user_globals:
+                return _user_globals[spelled][0]
         shown = _shown(path)
         raise UnpicklingError(
             f"Unsupported global: GLOBAL {shown} was not an allowed global by default. Please use "

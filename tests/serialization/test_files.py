@@ -419,3 +419,37 @@ def test_wrappers_are_saved_by_what_they_hold():
     with ours.serialization.safe_globals([kind]):
         loaded = ours.load(stream)
     assert type(loaded) is kind and loaded.shape == (2, 3) and loaded.inner.tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_a_file_object_is_flushed(tmp_path, zipped):
+    with open(tmp_path / "a.pt", "wb") as file:
+        ours.save(ours.arange(3), file, _use_new_zipfile_serialization=zipped)
+        assert ours.load(tmp_path / "a.pt").tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_empty_memory_of_two_dtypes(zipped):
+    stream, x = io.BytesIO(), ours.empty(0)
+    ours.save([x, x.view(ours.uint8)], stream, _use_new_zipfile_serialization=zipped)
+    stream.seek(0)
+    assert [each.dtype for each in ours.load(stream)] == [ours.float32, ours.uint8]
+
+
+def test_old_files_are_read_into_their_place():
+    """Not into bytes first: a large file has no room twice."""
+
+    class Counting(io.BytesIO):
+        largest = 0
+
+        def read(self, size=-1):
+            data = super().read(size)
+            self.largest = max(self.largest, len(data))
+            return data
+
+    stream = Counting()
+    ours.save(ours.arange(100_000), stream, _use_new_zipfile_serialization=False)
+    stream.seek(0)
+    assert ours.load(stream).sum() == 4_999_950_000 and stream.largest < 10_000
+    stream.seek(0)
+    assert ours.load(stream, map_location="meta").shape == (100_000,)

@@ -386,3 +386,12 @@ def test_killed_while_saving(tmp_path):
     process.stdout.close()
     loaded = torch.load(path)
     assert loaded == "old" or len(loaded) == 60
+
+
+def test_what_starts_programs_is_refused_even_if_the_user_allows_it():
+    data = saved(os.execv)
+    with torch.serialization.safe_globals([os.execv]):
+        with pytest.raises(
+            pickle.UnpicklingError, match="unsupported GLOBAL posix.execv whose module posix is blocked"
+        ):
+            torch.load(io.BytesIO(data))

@@ -247,6 +247,9 @@ def save(
             zip_format.write(obj, writer, pickle_module, pickle_protocol, not _disable_byteorder_record)
         else:
             legacy_format.write(obj, file, pickle_module, pickle_protocol)
+        # A file object stays open, and may be read by its name next.
+        if hasattr(file, "flush"):
+            file.flush()
 
 
 def _is_weights_only(given, pickle_module):

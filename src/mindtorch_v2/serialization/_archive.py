@@ -179,7 +179,7 @@ class ArchiveReader:
         self._file.seek(self.offset(name))
         done = 0
         while done < view.nbytes:
-            count = _read_some(self._file, view[done:])
+            count = read_some(self._file, view[done:])
             if not count:
                 raise RuntimeError(f"PytorchStreamReader failed reading file {name}: file read failed. {_CORRUPT}")
             done += count
@@ -223,7 +223,8 @@ def write_all(file: Any, data: bytes | memoryview) -> int:
     return view.nbytes
 
 
-def _read_some(file, view) -> int:
+def read_some(file: Any, view: memoryview) -> int:
+    """Fills some of a memory from a file object; how many bytes, 0 at its end."""
     if hasattr(file, "readinto"):
         return file.readinto(view)
     data = file.read(view.nbytes)

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import mindtorch_v2 as torch
 from mindtorch_v2 import _weights_only_unpickler
 from mindtorch_v2.serialization import _locations as locations
-from mindtorch_v2.serialization._archive import write_all
+from mindtorch_v2.serialization._archive import read_some, write_all
 from mindtorch_v2.serialization._pickler import Pickler, stored
 from mindtorch_v2.serialization._unpickler import StorageType, TrustingUnpickler, length, word
 
@@ -38,7 +38,8 @@ def write(obj: object, file: Any, pickle_module: ModuleType, protocol: int) -> N
             return None
         untyped, kind, count, dtype = found
         key = str(untyped._cdata)
-        if storages.setdefault(key, (untyped, dtype))[1] != dtype:
+        # Nothing at all can be viewed as anything.
+        if storages.setdefault(key, (untyped, dtype))[1] != dtype and untyped.nbytes():
             raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
         return "storage", kind, key, locations.location_tag(untyped), count, None
 
@@ -163,14 +164,19 @@ def _fill(file, storages, key) -> None:
     if len(header) != 8 or struct.unpack("<q", header)[0] != count:
         raise RuntimeError("storage has wrong byte size; corrupt file?")
     size = count * dtype.itemsize
-    data = file.read(size)
-    if len(data) != size:
-        raise RuntimeError(f"unexpected EOF, expected {size - len(data)} more bytes. The file might be corrupted.")
     target = storages.restored[key]
-    if target.device.type == "meta" or not size:
+    if target.device.type == "meta":
+        file.seek(size, io.SEEK_CUR)
+        return
+    if not size:
         return
     staged = target if target.device.type == "cpu" else torch.UntypedStorage(size)
-    memoryview(staged)[:] = data
+    view, done = memoryview(staged), 0
+    while done < size:
+        count = read_some(file, view[done:])
+        if not count:
+            raise RuntimeError(f"unexpected EOF, expected {size - done} more bytes. The file might be corrupted.")
+        done += count
     if sys.byteorder == "big":
         staged.byteswap(dtype)
     if staged is not target:
