@@ -16,8 +16,9 @@ __all__ = [
 
 
 def get_storage_size(tensor: torch.Tensor) -> int:
-    """The number of elements that the memory behind a tensor holds."""
-    return tensor.untyped_storage().nbytes() // tensor.element_size()
+    """The number of elements that the memory behind a tensor holds; of a tensor that was moved into another's those of its own."""
+    own = tensor.__dict__.get("_npu_elements")
+    return own if own is not None else tensor.untyped_storage().nbytes() // tensor.element_size()
 
 
 def npu_change_data_ptr(dst: torch.Tensor, src: torch.Tensor, offset: int) -> int:
@@ -34,6 +35,7 @@ def npu_change_data_ptr(dst: torch.Tensor, src: torch.Tensor, offset: int) -> in
         raise RuntimeError(
             f"npu_change_data_ptr(): {dst.numel()} elements from {offset} on are not within the {get_storage_size(src)} there are"
         )
+    dst._npu_elements = get_storage_size(dst)  # type: ignore[attr-defined]  # (a mark on the tensor)
     dst.data = torch.as_strided(src.detach(), dst.shape, dst.stride(), offset)
     return 0
 
