@@ -495,6 +495,7 @@ class CppFunction {
     // A reference for the core, given back by `release`.
     void* context() const { return context_ ? new std::shared_ptr<void>(context_) : nullptr; }
     static void release(void* p) { delete static_cast<std::shared_ptr<void>*>(p); }
+    bool has_schema() const { return schema_ != nullptr; }
     std::string schema() const {
         TORCH_CHECK(schema_, "a schema cannot be inferred from a boxed function or a fallthrough");
         return schema_();
@@ -568,6 +569,8 @@ class Library {
             mindtorch::api().library(kinds[kind], ns_.c_str(), key_.empty() ? nullptr : key, file, line, &o));
         object_ = mindtorch::Object::steal(o);
     }
+    Library(Kind kind, std::string ns, std::optional<c10::DispatchKey> key, const char* file, uint32_t line)
+        : Library(kind, std::move(ns), key ? c10::toString(*key) : "", file, static_cast<int>(line)) {}
     Library(const Library&) = delete;
     Library(Library&&) = default;
 
@@ -584,7 +587,14 @@ class Library {
     Library& def(const char* text, F&& f, const std::vector<at::Tag>& tags = {}) & {
         CppFunction kernel(std::forward<F>(f));
         std::string schema = text;
-        if (schema.find('(') == std::string::npos) schema += kernel.schema();
+        if (schema.find('(') == std::string::npos) {
+            schema += kernel.schema();
+        } else if (kernel.has_schema()) {
+            const c10::FunctionSchema given(schema), own("kernel" + kernel.schema());
+            TORCH_CHECK(given.arguments().size() == own.arguments().size() &&
+                            (given.returns().size() == own.returns().size() || given.is_varret()),
+                        "def(\"", text, "\"): the function of C++ does not match, it is ", own);
+        }
         def(schema.c_str(), tags);
         const std::string name = schema.substr(0, schema.find('('));
         return implement(name.c_str(), kernel, "CompositeImplicitAutograd");
