@@ -397,3 +397,12 @@ def test_angles_in_turns(numbers: np.random.Generator) -> None:
         a, b = expected[t, :, :12].copy(), expected[t, :, 12:24].copy()
         expected[t, :, :12], expected[t, :, 12:24] = a * cos - b * sin, b * cos + a * sin
     close(out, expected.reshape(4, 64))
+
+
+def test_rows_of_no_expert_are_left_out() -> None:
+    x, experts = torch.arange(8.0).reshape(4, 2), torch.tensor([[1, -1], [0, 2], [-1, 1], [2, 0]], dtype=torch.int32)
+    out, places, counts, _ = npu.npu_moe_init_routing_v2(
+        x, experts, expert_num=3, expert_tokens_num_flag=True, expert_tokens_num_type=1
+    )
+    assert out[:, 0].tolist() == [2, 6, 0, 4, 2, 6] and counts.tolist() == [2, 2, 2]
+    assert places.tolist() == [2, -1, 0, 4, -1, 3, 5, 1]

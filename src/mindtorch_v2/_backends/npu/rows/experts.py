@@ -287,10 +287,10 @@ def npu_moe_init_routing_v2(
     flat = expert_idx.flatten().to(_INT64)
     active = (flat >= first) & (flat < last)
     # Rows of other experts come last: those of later ones by their numbers, then those of earlier ones.
-    order = aten.argsort(flat if first == 0 else aten.where(flat < first, _LATE, flat), dim=0, stable=True)
     taken = int(active.sum())
-    own = flat if first == 0 and taken == flat.numel() else flat[active] - first
-    counts = aten.bincount(own, minlength=last - first)
+    every = taken == flat.numel()
+    order = aten.argsort(flat if every else aten.where(flat < first, _LATE, flat), dim=0, stable=True)
+    counts = aten.bincount((flat if every else flat[active]) - first, minlength=last - first)
     if drop_pad_mode == 1:
         rows, filled, places = _with_capacity(operator, flat, order, expert_num, expert_capacity)
     else:
