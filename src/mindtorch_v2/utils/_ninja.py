@@ -135,7 +135,9 @@ def _precompiled(flags, sources):
         return folder
     made.parent.mkdir(parents=True, exist_ok=True)
     # What GCC reads where the precompiled one does not serve: before it is made, or included a second time.
-    made.with_suffix("").write_text("#pragma once\n#include_next <torch/extension.h>\n")
+    stand_in = made.with_suffix("")
+    if not stand_in.exists():  # written again, it would be newer than what was built with it
+        stand_in.write_text("#pragma once\n#include_next <torch/extension.h>\n")
     header = _cpp_headers.generated_include_path() / "torch" / "extension.h"
     includes = [word for path in system_folders() for word in ("-isystem", path)]
     command = [*_without_cache(words), *flags, *includes, "-x", "c++-header", str(header)]
