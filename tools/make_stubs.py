@@ -227,6 +227,8 @@ def _named_by_tables(name: str) -> str:
             lines.append(f"def {public}{_python_signature(value)}: ...")
         else:
             lines.append(f"{public}: Any")
+    if any("torch." in line for line in lines):  # as sources that annotate their functions call it
+        lines.insert(len(_ALIASES), "import mindtorch_v2 as torch")
     return _text(lines)
 
 

@@ -170,7 +170,8 @@ def _rebuild_qtensor(*args):
 
 
 def _rebuild_wrapper_subclass(cls, dtype, size, stride, storage_offset, layout, device, requires_grad):
-    return torch.Tensor._make_wrapper_subclass(
+    base: Any = torch.Tensor
+    return base._make_wrapper_subclass(
         cls,
         size,
         strides=stride,
@@ -236,8 +237,8 @@ def _reduce_plain(tensor):
     kind = type(tensor)
     if kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__ and not tensor.data_ptr():
         # No memory of its own: what it holds is among its attributes.
-        place = (tuple(tensor.size()), tensor.stride(), tensor.storage_offset(), tensor.layout, tensor.device)
-        return _rebuild_wrapper_subclass, (kind, tensor.dtype, *place, tensor.requires_grad)
+        where = (tuple(tensor.size()), tensor.stride(), tensor.storage_offset(), tensor.layout, tensor.device)
+        return _rebuild_wrapper_subclass, (kind, tensor.dtype, *where, tensor.requires_grad)
     if tensor.is_sparse:
         parts = (tensor._indices().detach(), tensor._values().detach(), tensor.size(), tensor.is_coalesced())
         return _rebuild_sparse_tensor, (tensor.layout, parts)

@@ -4,6 +4,7 @@
 from builtins import bool as _bool, complex as _complex, float as _float, int as _int
 from collections.abc import Sequence as _Sequence
 from typing import Any, overload
+import mindtorch_v2 as torch
 from collections import OrderedDict
 from typing import Never
 
