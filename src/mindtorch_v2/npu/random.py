@@ -34,7 +34,7 @@ def _generator(device):
 
 
 def _recorded():
-    """What this thread's recording of a graph draws; None where it records none."""
+    """Numbers that this thread's recording of a graph draws; None where it records none."""
     return _runtime.get().thread.draws
 
 

@@ -164,7 +164,7 @@ def _npu_matmul_add_fp32(x: Any, weight: Any, C: Any) -> None:
     aten.add_(C, aten.matmul(x.to(C.dtype).transpose(0, 1), weight.to(C.dtype)))
 
 
-def no_workspace(like):
+def no_workspace(like: Any) -> Any:
     """Nothing: the composition takes its memory as it goes."""
     return aten.empty([0], dtype=DTYPES["uint8"], device=like.device)
 

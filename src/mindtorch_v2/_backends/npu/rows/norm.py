@@ -26,7 +26,7 @@ def _dims(operator, x, gamma) -> list:
     return list(range(x.dim() - count, x.dim()))
 
 
-def normalized(operator, x, gamma, epsilon, shift=0.0) -> tuple:
+def normalized(operator: str, x: Any, gamma: Any, epsilon: float, shift: float = 0.0) -> tuple:
     """x / rms(x) * (gamma + shift) in the wide type, and the reciprocal of the root."""
     dims = _dims(operator, x, gamma)
     gain = wide(gamma).to(x.dtype)
