@@ -28,6 +28,7 @@ REFUSED = {
     "argwhere": "dynamic shape",
     "equal": "data-dependent control flow",
     "is_nonzero": "data-dependent control flow",
+    "is_pinned": "must only return Tensors",
     "is_same_size": "must only return Tensors",
     **dict.fromkeys(("sym_numel", "sym_size.int", "sym_storage_offset", "sym_stride.int"), "must only return Tensors"),
     "is_signed": "must only return Tensors",

@@ -70,7 +70,6 @@ def test_marks_of_scripted_and_quantized_models_change_nothing():
         ("ao.quantization", "convert"),
         ("cuda", "graph"),
         ("cuda", "use_mem_pool"),
-        ("distributed._functional_collectives", "all_gather_tensor"),
         ("distributed.rpc", "init_rpc"),
         ("_custom_ops", "impl"),
     ],

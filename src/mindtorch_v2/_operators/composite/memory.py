@@ -21,9 +21,7 @@ def _pin_memory(self, device=None):
     return self.pin_memory(device)
 
 
-@composite(
-    "is_pinned(Tensor self, Device? device=None) -> bool", "Whether the storage is page-locked memory.", explicit=True
-)
+@composite("is_pinned(Tensor self, Device? device=None) -> bool", "Whether the storage is page-locked memory.")
 def is_pinned(self: Tensor, device: _C.device | None = None) -> bool:
     return self.layout == _C.strided and self.untyped_storage().is_pinned()
 
