@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/reshape.h"
+#include "core/saturating.h"
 #include "core/typed_kernel.h"
 #include "cpu/strided_walk.h"
 
@@ -29,8 +30,8 @@ TensorRef slice_of(const Tensor& t, int64_t dim, int64_t start, int64_t end, int
     clamp_slice(t.size(d), start, end);
     Dims sizes(t.sizes()), strides(t.strides());
     int64_t offset = t.offset + start * strides[d];
-    sizes[d] = (end - start + step - 1) / step;
-    strides[d] *= step;
+    sizes[d] = end > start ? (end - start - 1) / step + 1 : 0;
+    strides[d] = saturating_mul(strides[d], step);
     return as_strided(t, sizes, strides, offset);
 }
 
@@ -176,7 +177,7 @@ void diag_embed_shape(ShapeCall& c, const Tensor& self, int64_t offset, int64_t 
     int64_t a = wrap_dim(dim1, n), b = wrap_dim(dim2, n);
     MT_CHECK(a != b, "diagonal dimensions cannot be identical ", dim1, ", ", dim2);
     MT_CHECK(self.dim() > 0, "diag_embed(): expected a tensor of at least one dimension");
-    int64_t side = self.size(self.dim() - 1) + (offset < 0 ? -offset : offset);
+    int64_t side = saturating_add(self.size(self.dim() - 1), offset < 0 ? saturating_mul(offset, -1) : offset);
     Dims sizes(n);
     for (int64_t d = 0, from = 0; d < n; d++) sizes[d] = d == a || d == b ? side : self.size(from++);
     c.output(0, sizes, self.dtype);
