@@ -298,8 +298,6 @@ def _is_vector(A, B):
 def _linalg_solve_ex(A, B, *, left=True, check_errors=False) -> tuple:
     _check_square(A, "linalg.solve")
     vector = _is_vector(A, B)
-    if vector and not left:
-        raise RuntimeError("linalg.solve: Vector broadcasting of the left hand side is not supported for left=False.")
     right = B.unsqueeze(-1) if vector else B
     wanted = A.size(-1)
     if right.size(-2 if left else -1) != wanted:
@@ -307,6 +305,11 @@ def _linalg_solve_ex(A, B, *, left=True, check_errors=False) -> tuple:
         raise RuntimeError(
             f"linalg.solve: Incompatible shapes of A and B for the equation {equation} "
             f"({A.size(-2)}x{A.size(-1)} and {right.size(-2)}x{right.size(-1)})"
+        )
+    if vector and not left:
+        raise RuntimeError(
+            "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this case "
+            "linalg.solve is equivalent to B / A.squeeze(-1)"
         )
     factors, pivots, info = aten.linalg_lu_factor_ex(A)
     if check_errors:
