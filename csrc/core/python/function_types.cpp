@@ -219,7 +219,8 @@ PyObject* function_name(PyObject* o, void*) {
     Py_INCREF(n);
     return n;
 }
-PyObject* method_qualified_name(PyObject* o, void*) {
+PyObject* function_qualified_name(PyObject* o, void*) {
+    if (Py_TYPE(o) != g_method_type) return function_name(o, nullptr);
     return PyUnicode_FromFormat("TensorBase.%U", reinterpret_cast<FunctionObject*>(o)->name);
 }
 PyObject* function_signature(PyObject* o, void*) {
@@ -252,19 +253,12 @@ PyObject* self_itself(PyObject* o, PyObject*) {
 }
 
 PyGetSetDef function_getset[] = {{"__name__", function_name, nullptr, nullptr, nullptr},
-                                 {"__qualname__", function_name, nullptr, nullptr, nullptr},
+                                 {"__qualname__", function_qualified_name, nullptr, nullptr, nullptr},
                                  {"__text_signature__", function_signature, nullptr, nullptr, nullptr},
                                  {"signatures", function_signature, nullptr, "Every overload, one a line.", nullptr},
                                  {"overloads", function_operators, nullptr, "The operators behind this name.", nullptr},
                                  {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
                                  {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyGetSetDef method_getset[] = {{"__name__", function_name, nullptr, nullptr, nullptr},
-                               {"__qualname__", method_qualified_name, nullptr, nullptr, nullptr},
-                               {"__text_signature__", function_signature, nullptr, nullptr, nullptr},
-                               {"signatures", function_signature, nullptr, "Every overload, one a line.", nullptr},
-                               {"overloads", function_operators, nullptr, "The operators behind this name.", nullptr},
-                               {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-                               {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef function_methods[] = {{"_take_numbers", take_numbers, METH_NOARGS, "Take a number for the first tensor."},
                                   {"__copy__", self_itself, METH_NOARGS, nullptr},
                                   {"__deepcopy__", self_itself, METH_O, nullptr},
@@ -280,7 +274,7 @@ PyType_Slot function_slots[] = {SLOT(Py_tp_new, function_new),         SLOT(Py_t
                                 SLOT(Py_tp_methods, function_methods), {0, nullptr}};
 PyType_Slot method_slots[] = {
     SLOT(Py_tp_new, function_new),         SLOT(Py_tp_dealloc, function_dealloc), SLOT(Py_tp_repr, function_repr),
-    SLOT(Py_tp_call, PyVectorcall_Call),   SLOT(Py_tp_getset, method_getset),     SLOT(Py_tp_members, function_members),
+    SLOT(Py_tp_call, PyVectorcall_Call),   SLOT(Py_tp_getset, function_getset),   SLOT(Py_tp_members, function_members),
     SLOT(Py_tp_methods, function_methods), SLOT(Py_tp_descr_get, method_get),     {0, nullptr}};
 PyType_Spec function_spec = {"mindtorch_v2._C.Function", sizeof(FunctionObject), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, function_slots};

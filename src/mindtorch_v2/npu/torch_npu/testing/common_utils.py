@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
 import re
 import unittest
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import mindtorch_v2 as torch
+from mindtorch_v2.testing._utils import freeze_rng_state
 
 from ..formats import npu_format_cast
 
@@ -41,16 +41,6 @@ def set_npu_device() -> str:
     """Make `get_npu_device()` the current device, and return its name."""
     torch.npu.set_device(get_npu_device())
     return get_npu_device()
-
-
-@contextlib.contextmanager
-def freeze_rng_state() -> Iterator[None]:
-    """Give the CPU's generator its state back at the end of a `with` block."""
-    state = torch.get_rng_state()
-    try:
-        yield
-    finally:
-        torch.set_rng_state(state)
 
 
 class SupportedDevices:
