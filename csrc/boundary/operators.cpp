@@ -50,6 +50,16 @@ void check_counts(const Operator& o, int32_t nargs, int32_t nrets) {
              " results, its schema is ", o.schema.text());
 }
 
+// Kernels take the items of a list of tensors as they are: an undefined one must not reach them.
+void check_lists(const Call& c) {
+    for (int i = 0; i < c.nargs; i++) {
+        if (c.args[i].tag != Tag::TensorList || c.op->schema.args[static_cast<size_t>(i)].kind != ArgKind::TensorList)
+            continue;
+        for (const Tensor* t : Span<Tensor*>(c.args[i].tensors, c.args[i].len))
+            if (__builtin_expect(!t, 0)) c.missing_tensor(i);
+    }
+}
+
 // Calls with the values of another library; what comes behind the schema's arguments is one value for the core.
 template <class F>
 void call_bound(Operator* o, mt_value* given, int32_t nargs, mt_value* rets, int32_t nrets, F&& enter) {
@@ -76,6 +86,7 @@ void call_bound(Operator* o, mt_value* given, int32_t nargs, mt_value* rets, int
     }
     for (int i = 0; i < c.nargs - has_rest(*o); i++)
         source[i] = c.args[i].tag == Tag::Tensor ? c.args[i].t->py() : nullptr;
+    check_lists(c);
     for (int i = 0; i < nrets; i++) c.rets[i] = Value();
     try {
         enter(c);

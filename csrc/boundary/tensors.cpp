@@ -96,7 +96,12 @@ int from_blob(void* data, int32_t dim, const int64_t* sizes, const int64_t* stri
             steps = IntSpan(strides, dim);
         else
             steps = contiguous_strides(size);
-        for (int64_t s : size) MT_CHECK(s >= 0, "from_blob: sizes must be non-negative, got ", size);
+        int64_t elements = 1;
+        for (int64_t s : size) {
+            MT_CHECK(s >= 0, "from_blob: sizes must be non-negative, got ", size);
+            MT_CHECK(!__builtin_mul_overflow(elements, std::max<int64_t>(s, 1), &elements),
+                     "from_blob: the number of elements is beyond 63 bits, sizes ", size);
+        }
         for (int64_t i = 0; i < steps.size(); i++)
             MT_CHECK(steps[i] >= 0, "from_blob: strides must be non-negative, got ", static_cast<IntSpan>(steps));
         const size_t bytes = storage_bytes_needed(size, steps, itemsize(static_cast<DType>(dtype)), 0);

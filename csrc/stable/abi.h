@@ -34,6 +34,14 @@ template <class... A>
 inline void check(int status) {
     if (__builtin_expect(status != 0, 0)) fail_with_core_error();
 }
+inline void expect_pointer(const void* p, const char* what) {
+    if (__builtin_expect(!p, 0)) fail(what, " was expected, got a null pointer");
+}
+// The text of an argument that must be there.
+inline const char* text(const char* s, const char* what) {
+    expect_pointer(s, what);
+    return s;
+}
 void keep_exception() noexcept;          // inside catch (...): its text becomes this thread's
 uint64_t failures_of_thread() noexcept;  // how often that happened
 const std::string& kept_text() noexcept;
@@ -49,13 +57,28 @@ AOTITorchError guarded(F&& body) noexcept {
         return AOTI_TORCH_FAILURE;
     }
 }
+// The same for a body that writes results to places of the caller's.
+template <class A, class F>
+AOTITorchError guarded(const A* place, F&& body) noexcept {
+    return guarded([&] {
+        expect_pointer(place, "a place for the result");
+        body();
+    });
+}
+template <class A, class B, class F>
+AOTITorchError guarded(const A* place, const B* second, F&& body) noexcept {
+    return guarded(place, [&] {
+        expect_pointer(second, "a place for the second result");
+        body();
+    });
+}
 
 // ---- handles ----
 //
 // A handle is no address but a kind, a count of uses and a place in a table. So a handle that was deleted, one of
 // another kind and any other number are told from one that counts, and raise instead of touching memory.
 
-enum class Kind : uint8_t { Tensor = 1, Object, List, String, Guard, Library };
+enum class Kind : uint8_t { Tensor = 1, Generator, Stream, List, String, Guard, Library };
 uint64_t new_handle(Kind kind, void* held);
 void* held_by(uint64_t handle, Kind kind);      // Failure if it is none
 void* take_handle(uint64_t handle, Kind kind);  // the same, and the handle ends
@@ -80,9 +103,15 @@ struct List {
 };
 inline List& list(uint64_t h) { return *static_cast<List*>(held_by(h, Kind::List)); }
 inline std::string& string(uint64_t h) { return *static_cast<std::string*>(held_by(h, Kind::String)); }
-inline mt_object object(uint64_t h) { return static_cast<mt_object>(held_by(h, Kind::Object)); }
 
 // ---- values ----
+
+// Of numbers of the caller's, one or two for each dimension: a length beyond all of them is no length but rubbish.
+inline void expect_list(const int64_t* p, int64_t n) {
+    constexpr int64_t most = 128;
+    if (n < 0 || n > most) fail("a list of 0 to ", most, " numbers was expected, got one of ", n);
+    if (n) expect_pointer(p, "a list of numbers");
+}
 
 // A type of a schema: '?' and '[' before what they are of, then a letter: t(ensor) i(nt) d(ouble) b(ool) y (element
 // type) l(ayout) m(emory format) v (device) s(tring) g(enerator); 'x' and its name for what the ABI has no form of.
@@ -158,6 +187,7 @@ inline mt_value value(mt_object o) {
     return v;
 }
 inline mt_value ints(const int64_t* p, int64_t n) {
+    expect_list(p, n);
     mt_value v{};
     v.tag = MT_INT_LIST;
     v.as.ints = p;
@@ -165,15 +195,43 @@ inline mt_value ints(const int64_t* p, int64_t n) {
     return v;
 }
 inline mt_value none() { return mt_value{}; }
+inline mt_device device_numbered(int64_t type, int64_t index) {
+    constexpr int64_t types = 21;  // that PyTorch counts
+    if (type < 0 || type >= types || index < -1 || index > 127) fail("no device has type ", type, " and index ", index);
+    return {static_cast<uint8_t>(type), static_cast<int8_t>(index)};
+}
+// A new tensor's: a CPU has no number there, as in PyTorch.
+inline mt_device device_of_new(int64_t type, int64_t index) {
+    mt_device d = device_numbered(type, index);
+    if (type == 0) d.index = -1;
+    return d;
+}
+inline mt_value value(mt_device d) {
+    mt_value v{};
+    v.tag = MT_DEVICE;
+    v.as.device = d;
+    return v;
+}
+inline uint8_t known_dtype(int32_t number) {
+    if (!aoti_torch_dtype_element_size(number)) fail("no element type has the number ", number);
+    return static_cast<uint8_t>(number);
+}
 inline mt_value dtype_value(int32_t number) {
     mt_value v{};
     v.tag = MT_DTYPE;
-    v.as.dtype = static_cast<uint8_t>(number);
+    v.as.dtype = known_dtype(number);
     return v;
 }
 
 // The core counts mkldnn before sparse_csr, PyTorch the other way round. Both ways.
 inline int64_t layout_number(int64_t n) { return n == 2 ? 3 : n == 3 ? 2 : n; }
+inline mt_value layout_value(int32_t number) {
+    if (number < 0 || number > 7) fail("no layout has the number ", number);
+    mt_value v{};
+    v.tag = MT_LAYOUT;
+    v.as.integer = layout_number(number);
+    return v;
+}
 
 mt_operator operator_named(const char* name, const char* overload);  // Failure if there is none
 // Calls an operator that gives one value, which the caller owns.

@@ -1,26 +1,15 @@
 // Operators that have a function of their own, where a schema's Scalar has no form in the ABI or a caller is older.
+#include <cmath>
+
 #include "stable/abi.h"
 
 using namespace mt::stable;
 
 namespace {
 
-mt_value device_value(const int32_t* type, int32_t index) {
-    if (!type) return none();
-    if (*type < 0 || *type > 127 || index < -1 || index > 127) fail("no device has type ", *type, " and index ", index);
-    mt_value v{};
-    v.tag = MT_DEVICE;
-    v.as.device = {static_cast<uint8_t>(*type), static_cast<int8_t>(*type == 0 ? -1 : index)};
-    return v;
-}
+mt_value device_value(const int32_t* type, int32_t index) { return type ? value(device_of_new(*type, index)) : none(); }
 mt_value optional_dtype(const int32_t* p) { return p ? dtype_value(*p) : none(); }
-mt_value optional_layout(const int32_t* p) {
-    mt_value v{};
-    if (!p) return v;
-    v.tag = MT_LAYOUT;
-    v.as.integer = layout_number(*p);
-    return v;
-}
+mt_value optional_layout(const int32_t* p) { return p ? layout_value(*p) : none(); }
 mt_value optional_bool(const int32_t* p) { return p ? value(*p != 0) : none(); }
 mt_value optional_tensor(AtenTensorHandle h) { return h ? value(tensor(h)) : none(); }
 mt_value required(AtenTensorHandle h) { return value(defined(h)); }
@@ -34,8 +23,9 @@ void run(const char* name, const char* overload, std::initializer_list<mt_value>
 
 AOTITorchError aoti_torch_aten_amax(AtenTensorHandle self, const int64_t* dim, int64_t dim_len, int32_t keepdim,
                                     AtenTensorHandle* ret) {
-    return guarded(
-        [&] { *ret = call_for_tensor("aten::amax", "", {required(self), ints(dim, dim_len), value(keepdim != 0)}); });
+    return guarded(ret, [&] {
+        *ret = call_for_tensor("aten::amax", "", {required(self), ints(dim, dim_len), value(keepdim != 0)});
+    });
 }
 AOTITorchError aoti_torch_aten_fill__Scalar(AtenTensorHandle self, double v) {
     return guarded([&] { run("aten::fill_", "Scalar", {required(self), value(v)}); });
@@ -43,7 +33,7 @@ AOTITorchError aoti_torch_aten_fill__Scalar(AtenTensorHandle self, double v) {
 AOTITorchError aoti_torch_aten_full(const int64_t* size, int64_t size_len, double fill_value, int32_t* dtype,
                                     int32_t* layout, int32_t* device, int32_t device_index, int32_t* pin_memory,
                                     AtenTensorHandle* ret) {
-    return guarded([&] {
+    return guarded(ret, [&] {
         *ret = call_for_tensor("aten::full", "",
                                {ints(size, size_len), value(fill_value), optional_dtype(dtype), optional_layout(layout),
                                 device_value(device, device_index), optional_bool(pin_memory)});
@@ -51,13 +41,14 @@ AOTITorchError aoti_torch_aten_full(const int64_t* size, int64_t size_len, doubl
 }
 AOTITorchError aoti_torch_aten_narrow(AtenTensorHandle self, int64_t dim, int64_t start, int64_t length,
                                       AtenTensorHandle* ret) {
-    return guarded(
-        [&] { *ret = call_for_tensor("aten::narrow", "", {required(self), value(dim), value(start), value(length)}); });
+    return guarded(ret, [&] {
+        *ret = call_for_tensor("aten::narrow", "", {required(self), value(dim), value(start), value(length)});
+    });
 }
 static AOTITorchError new_like(const char* name, AtenTensorHandle self, const int64_t* size, int64_t size_len,
                                int32_t* dtype, int32_t* layout, int32_t* device, int32_t device_index,
                                int32_t* pin_memory, AtenTensorHandle* ret) {
-    return guarded([&] {
+    return guarded(ret, [&] {
         *ret = call_for_tensor(name, "",
                                {required(self), ints(size, size_len), optional_dtype(dtype), optional_layout(layout),
                                 device_value(device, device_index), optional_bool(pin_memory)});
@@ -75,35 +66,35 @@ AOTITorchError aoti_torch_aten_new_zeros(AtenTensorHandle self, const int64_t* s
 }
 AOTITorchError aoti_torch_aten_pad(AtenTensorHandle self, const int64_t* pad, int64_t pad_len, const char* mode,
                                    double* v, AtenTensorHandle* ret) {
-    return guarded([&] {
-        *ret =
-            call_for_tensor("aten::pad", "", {required(self), ints(pad, pad_len), value(mode), v ? value(*v) : none()});
+    return guarded(ret, [&] {
+        *ret = call_for_tensor(
+            "aten::pad", "", {required(self), ints(pad, pad_len), value(text(mode, "a mode")), v ? value(*v) : none()});
     });
 }
 AOTITorchError aoti_torch_aten_subtract_Tensor(AtenTensorHandle self, AtenTensorHandle other, double alpha,
                                                AtenTensorHandle* ret) {
-    return guarded([&] {
+    return guarded(ret, [&] {
         // A whole number is one: a fractional alpha of integers raises.
-        const int64_t whole = static_cast<int64_t>(alpha);
+        const bool whole = std::fabs(alpha) < 0x1p53 && std::trunc(alpha) == alpha;
         *ret = call_for_tensor(
             "aten::subtract", "Tensor",
-            {required(self), required(other), static_cast<double>(whole) == alpha ? value(whole) : value(alpha)});
+            {required(self), required(other), whole ? value(static_cast<int64_t>(alpha)) : value(alpha)});
     });
 }
 
 AOTITorchError aoti_torch_as_strided(AtenTensorHandle self, const int64_t* sizes_ptr, const int64_t* strides_ptr,
                                      AtenTensorHandle* ret) {
-    return guarded([&] {
+    return guarded(ret, [&] {
         const int64_t n = core().dim(defined(self));
         *ret =
             call_for_tensor("aten::as_strided", "", {required(self), ints(sizes_ptr, n), ints(strides_ptr, n), none()});
     });
 }
 AOTITorchError aoti_torch_clone(AtenTensorHandle self, AtenTensorHandle* ret) {
-    return guarded([&] { *ret = call_for_tensor("aten::clone", "", {required(self), none()}); });
+    return guarded(ret, [&] { *ret = call_for_tensor("aten::clone", "", {required(self), none()}); });
 }
 AOTITorchError aoti_torch_clone_preserve_strides(AtenTensorHandle self, AtenTensorHandle* ret) {
-    return guarded([&] {
+    return guarded(ret, [&] {
         mt_tensor t = defined(self), made = nullptr;
         check(
             core().empty(core().dim(t), core().sizes(t), core().strides(t), core().dtype(t), core().device(t), &made));
@@ -124,17 +115,17 @@ AOTITorchError aoti_torch_zero_(AtenTensorHandle self) {
     return guarded([&] { run("aten::zero_", "", {required(self)}); });
 }
 AOTITorchError aoti_torch_view_as_real(AtenTensorHandle self, AtenTensorHandle* ret) {
-    return guarded([&] { *ret = call_for_tensor("aten::view_as_real", "", {required(self)}); });
+    return guarded(ret, [&] { *ret = call_for_tensor("aten::view_as_real", "", {required(self)}); });
 }
 AOTITorchError aoti_torch_view_dtype(AtenTensorHandle self, int32_t dtype, AtenTensorHandle* ret) {
-    return guarded([&] { *ret = call_for_tensor("aten::view", "dtype", {required(self), dtype_value(dtype)}); });
+    return guarded(ret, [&] { *ret = call_for_tensor("aten::view", "dtype", {required(self), dtype_value(dtype)}); });
 }
 AOTITorchError aoti_torch_nonzero(AtenTensorHandle self, AtenTensorHandle* ret) {
-    return guarded([&] { *ret = call_for_tensor("aten::nonzero", "", {required(self)}); });
+    return guarded(ret, [&] { *ret = call_for_tensor("aten::nonzero", "", {required(self)}); });
 }
 AOTITorchError aoti_torch_repeat_interleave_Tensor(AtenTensorHandle repeats, int64_t* output_size,
                                                    AtenTensorHandle* ret) {
-    return guarded([&] {
+    return guarded(ret, [&] {
         *ret = call_for_tensor("aten::repeat_interleave", "Tensor",
                                {required(repeats), output_size ? value(*output_size) : none()});
     });
@@ -157,6 +148,8 @@ AOTITorchError aoti_torch_index_put_out(AtenTensorHandle out, AtenTensorHandle s
                                         const uint32_t num_indices, const AtenTensorHandle values, bool accumulate) {
     return guarded([&] {
         std::vector<mt_tensor> list;
+        if (num_indices > 128) fail("0 to 128 indices were expected, got ", num_indices);
+        if (num_indices) expect_pointer(indices, "a list of indices");
         for (uint32_t i = 0; i < num_indices; i++) list.push_back(indices[i] ? tensor(indices[i]) : nullptr);
         mt_value all{};
         all.tag = MT_TENSOR_LIST;
@@ -176,8 +169,8 @@ AOTITorchError aoti_torch_scatter_reduce_out(AtenTensorHandle out, AtenTensorHan
                                              int32_t include_self) {
     return guarded([&] {
         run("aten::scatter_reduce", "two_out",
-            {required(self), value(dim), required(index), required(src), value(reduce), value(include_self != 0),
-             required(out)});
+            {required(self), value(dim), required(index), required(src), value(text(reduce, "a reduction")),
+             value(include_self != 0), required(out)});
     });
 }
 AOTITorchError aoti_torch_convolution(AtenTensorHandle input, AtenTensorHandle weight, AtenTensorHandle bias,
@@ -185,7 +178,7 @@ AOTITorchError aoti_torch_convolution(AtenTensorHandle input, AtenTensorHandle w
                                       int64_t padding_size, const int64_t* dilation_ptr, int64_t dilation_size,
                                       int transposed, const int64_t* output_padding_ptr, int64_t output_padding_size,
                                       int64_t groups, AtenTensorHandle* ret) {
-    return guarded([&] {
+    return guarded(ret, [&] {
         *ret = call_for_tensor("aten::convolution", "",
                                {required(input), required(weight), optional_tensor(bias), ints(stride_ptr, stride_size),
                                 ints(padding_ptr, padding_size), ints(dilation_ptr, dilation_size),
@@ -194,7 +187,7 @@ AOTITorchError aoti_torch_convolution(AtenTensorHandle input, AtenTensorHandle w
 }
 AOTITorchError aoti_torch__fft_c2c(AtenTensorHandle self, const int64_t* dim_ptr, int64_t dim_size,
                                    int64_t normalization, int32_t forward, AtenTensorHandle* ret) {
-    return guarded([&] {
+    return guarded(ret, [&] {
         *ret = call_for_tensor("aten::_fft_c2c", "",
                                {required(self), ints(dim_ptr, dim_size), value(normalization), value(forward != 0)});
     });

@@ -18,6 +18,7 @@ NO_CUDA
 AOTITorchError torch_get_current_cuda_blas_handle(void**) NO_CUDA
 
     AOTITorchError torch_c10_cuda_check_msg(int32_t err, const char*, const char*, uint32_t, bool, char** error_msg) {
+    if (!error_msg) return AOTI_TORCH_FAILURE;
     *error_msg = err ? strdup("CUDA error: mindtorch_v2 has no CUDA") : nullptr;
     return AOTI_TORCH_SUCCESS;
 }

@@ -58,11 +58,11 @@ const char* torch_exception_get_what() { return kept_text().c_str(); }
 const char* torch_exception_get_what_without_backtrace() { return kept_text().c_str(); }
 
 void aoti_torch_warn(const char* func, const char* file, uint32_t line, const char* msg) {
-    if (core().warn(msg, "UserWarning", file, static_cast<int>(line)) != 0)
+    if (core().warn(msg ? msg : "", "UserWarning", file ? file : "", static_cast<int>(line)) != 0)
         fail_with_core_error();  // warnings as errors
 }
 void aoti_torch_check(bool cond, const char* func, const char* file, uint32_t line, const char* msg) {
-    if (!cond) throw std::runtime_error(msg);
+    if (!cond) throw std::runtime_error(msg ? msg : "a check failed, and nothing was said");
 }
 bool torch_is_warn_always_enabled() {
     mt_value on{};

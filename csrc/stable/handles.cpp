@@ -39,8 +39,10 @@ const char* name_of(Kind kind) {
     switch (kind) {
         case Kind::Tensor:
             return "a tensor";
-        case Kind::Object:
-            return "a generator or stream";
+        case Kind::Generator:
+            return "a generator";
+        case Kind::Stream:
+            return "a stream";
         case Kind::List:
             return "a list";
         case Kind::String:

@@ -67,6 +67,7 @@ void release(const mt_value& v) {
 void call_on_stack(const char* name, const char* overload, StableIValue* stack) {
     mt_operator op = operator_named(name, overload);
     const Types& types = types_of(op);
+    if (!types.args.empty() || !types.returns.empty()) expect_pointer(stack, "a stack of arguments");
     Keeper keeper;
     std::vector<mt_value> args(types.args.size());
     for (size_t i = 0; i < args.size(); i++) {
@@ -192,10 +193,13 @@ AOTITorchError registered(F&& body) noexcept {
 
 AOTITorchError new_library(const char* kind, const char* ns, const char* key, const char* file, uint32_t line,
                            TorchLibraryHandle* ret) {
-    return guarded([&] {
+    return guarded(ret, [&] {
         auto made = std::make_unique<Library>();
-        const AOTITorchError status = registered(
-            [&] { check(core().library(kind, ns, key, file ? file : "", static_cast<int>(line), &made->object)); });
+        const AOTITorchError status = registered([&] {
+            expect_pointer(ns, "a namespace");
+            if (*kind == 'I') expect_pointer(key, "a dispatch key");
+            check(core().library(kind, ns, key, file ? file : "", static_cast<int>(line), &made->object));
+        });
         if (status != AOTI_TORCH_SUCCESS) fail(std::string(kept_text()));
         *ret = reinterpret_cast<TorchLibraryHandle>(new_handle(Kind::Library, made.get()));
         made.release();
@@ -206,6 +210,9 @@ AOTITorchError define(TorchLibraryHandle h, const char* schema, const int32_t* t
     return registered([&] {
         const Library& l = library(h);
         if (!l.object) return;
+        expect_pointer(schema, "a schema");
+        if (ntags < 0 || ntags > 1000) fail("0 to 1000 tags were expected, got ", ntags);
+        if (ntags) expect_pointer(tags, "a list of tags");
         std::vector<const char*> names;
         for (int32_t i = 0; i < ntags; i++) {
             const char* found = nullptr;
@@ -224,6 +231,7 @@ AOTITorchError implement(TorchLibraryHandle h, const char* name, Function fn) {
     return registered([&] {
         const Library& l = library(h);
         if (!l.object) return;
+        expect_pointer(name, "the name of an operator");
         if (!fn) fail("the kernel of ", name, " is a null pointer");
         check(core().implement(l.object, name, nullptr, run_kernel, reinterpret_cast<void*>(fn), nullptr));
     });
@@ -268,7 +276,9 @@ AOTITorchError torch_library_impl(TorchLibraryHandle self, const char* name, Fun
 AOTITorchError torch_library_set_python_module(TorchLibraryHandle self, const char* pymodule, const char* context) {
     return registered([&] {
         const Library& l = library(self);
-        if (l.object) call_hook("set_python_module", {value(l.object), value(pymodule), value(context)});
+        if (!l.object) return;
+        const char* module = text(pymodule, "the name of a module of Python");
+        call_hook("set_python_module", {value(l.object), value(module), value(context ? context : "")});
     });
 }
 AOTITorchError aoti_torch_delete_library_object(TorchLibraryHandle h) {

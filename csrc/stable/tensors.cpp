@@ -1,5 +1,9 @@
 // Tensors: handles, what they are, tensors over memory of somebody else's.
+#include <algorithm>
 #include <memory>
+#include <type_traits>
+
+#include <mindtorch/fits.h>
 
 #include "stable/abi.h"
 
@@ -32,20 +36,11 @@ mt_tensor with_storage(AtenTensorHandle h) {
 }
 
 AOTITorchError address(AtenTensorHandle h, void** ret) {
-    return guarded([&] {
+    return guarded(ret, [&] {
         mt_tensor t = tensor(h);
         if (!t) fail("Cannot access data pointer of Tensor that doesn't have storage");
         check(core().data(t, ret));
     });
-}
-
-mt_device device_of(int32_t type, int32_t index) {
-    if (type < 0 || type > 127 || index < -1 || index > 127) fail("no device has type ", type, " and index ", index);
-    return {static_cast<uint8_t>(type), static_cast<int8_t>(type == 0 ? -1 : index)};
-}
-uint8_t known_dtype(int32_t dtype) {
-    if (!aoti_torch_dtype_element_size(dtype)) fail("no element type has the number ", dtype);
-    return static_cast<uint8_t>(dtype);
 }
 
 struct Deleter {
@@ -54,7 +49,10 @@ struct Deleter {
 };
 void run_deleter(void* p) {
     std::unique_ptr<Deleter> d(static_cast<Deleter*>(p));
-    d->function(d->data, d->context);
+    // A tensor may end anywhere: there is nobody to raise what it throws to.
+    if (guarded([&] { d->function(d->data, d->context); }) != AOTI_TORCH_SUCCESS)
+        core().warn(("a deleter of torch_from_blob threw: " + kept_text()).c_str(), "RuntimeWarning", __FILE__,
+                    __LINE__);
 }
 
 void from_blob(void* data, int64_t ndim, const int64_t* sizes, const int64_t* strides, int64_t offset, int32_t dtype,
@@ -63,8 +61,9 @@ void from_blob(void* data, int64_t ndim, const int64_t* sizes, const int64_t* st
     if (layout != 0 || metadata_size != 0)
         fail("torch_from_blob: a strided tensor without metadata was expected, got layout ", layout);
     if (offset < 0) fail("torch_from_blob: the storage offset is ", offset);
+    expect_list(sizes, ndim);
     const uint8_t type = known_dtype(dtype);
-    const mt_device device = device_of(device_type, device_index);
+    const mt_device device = device_of_new(device_type, device_index);
     mt_tensor made = nullptr;
     if (!data) {  // as PyTorch: memory of its own
         check(core().empty(static_cast<int32_t>(ndim), sizes, strides, type, device, &made));
@@ -80,12 +79,15 @@ void from_blob(void* data, int64_t ndim, const int64_t* sizes, const int64_t* st
         return;
     }
     // The storage begins at `data`: all of it as one dimension first.
-    int64_t last = offset, elements = 1, step = 1;
+    int64_t last = offset, elements = 1, step = 1, span = 0;
     for (int64_t i = ndim; i-- > 0;) {
         const int64_t stride = strides ? strides[i] : step;
-        last += (sizes[i] - 1) * stride;
-        step *= sizes[i];
-        elements *= sizes[i];
+        if (sizes[i] < 0 || stride < 0)
+            fail("torch_from_blob: sizes and strides must be non-negative, got ", sizes[i], " and ", stride);
+        if (__builtin_mul_overflow(std::max<int64_t>(sizes[i] - 1, 0), stride, &span) ||
+            __builtin_add_overflow(last, span, &last) || __builtin_mul_overflow(elements, sizes[i], &elements) ||
+            __builtin_mul_overflow(step, std::max<int64_t>(sizes[i], 1), &step) || last == INT64_MAX)
+            fail("torch_from_blob: the sizes and strides are beyond 63 bits");
     }
     const int64_t all[1] = {elements ? last + 1 : offset};
     check(core().from_blob(data, 1, all, nullptr, type, device, held.get(), held ? run_deleter : nullptr, &made));
@@ -111,10 +113,10 @@ void from_blob(void* data, int64_t ndim, const int64_t* sizes, const int64_t* st
 // ---- handles ----
 
 AOTITorchError aoti_torch_new_uninitialized_tensor(AtenTensorHandle* ret) {
-    return guarded([&] { *ret = own(nullptr); });
+    return guarded(ret, [&] { *ret = own(nullptr); });
 }
 AOTITorchError aoti_torch_new_tensor_handle(AtenTensorHandle orig_handle, AtenTensorHandle* new_handle) {
-    return guarded([&] {
+    return guarded(new_handle, [&] {
         mt_tensor t = tensor(orig_handle);
         core().retain(t);
         *new_handle = own(t);
@@ -130,7 +132,7 @@ AOTITorchError aoti_torch_assign_tensors_out(AtenTensorHandle src, AtenTensorHan
 // ---- what they are ----
 
 AOTITorchError aoti_torch_is_defined(AtenTensorHandle h, bool* ret) {
-    return guarded([&] { *ret = tensor(h) != nullptr; });
+    return guarded(ret, [&] { *ret = tensor(h) != nullptr; });
 }
 AOTITorchError aoti_torch_get_data_ptr(AtenTensorHandle h, void** ret) { return address(h, ret); }
 AOTITorchError torch_get_mutable_data_ptr(AtenTensorHandle h, void** ret) { return address(h, ret); }
@@ -138,14 +140,14 @@ AOTITorchError torch_get_const_data_ptr(AtenTensorHandle h, const void** ret) {
     return address(h, const_cast<void**>(ret));
 }
 AOTITorchError aoti_torch_get_device_type(AtenTensorHandle h, int32_t* ret) {
-    return guarded([&] {
+    return guarded(ret, [&] {
         mt_tensor t = tensor(h);
         if (!t) fail("tensor does not have a device");
         *ret = core().device(t).type;
     });
 }
 AOTITorchError aoti_torch_get_device_index(AtenTensorHandle h, int32_t* ret) {
-    return guarded([&] {
+    return guarded(ret, [&] {
         mt_tensor t = tensor(h);
         if (!t) fail("tensor does not have a device");
         const mt_device d = core().device(t);
@@ -153,58 +155,58 @@ AOTITorchError aoti_torch_get_device_index(AtenTensorHandle h, int32_t* ret) {
     });
 }
 AOTITorchError aoti_torch_get_dim(AtenTensorHandle h, int64_t* ret) {
-    return guarded([&] { *ret = dim_of(tensor(h)); });
+    return guarded(ret, [&] { *ret = dim_of(tensor(h)); });
 }
 AOTITorchError aoti_torch_get_numel(AtenTensorHandle h, int64_t* ret) {
-    return guarded([&] {
+    return guarded(ret, [&] {
         mt_tensor t = tensor(h);
         *ret = t ? core().numel(t) : 0;
     });
 }
 AOTITorchError aoti_torch_get_dtype(AtenTensorHandle h, int32_t* ret) {
-    return guarded([&] {
+    return guarded(ret, [&] {
         mt_tensor t = tensor(h);
         *ret = t ? core().dtype(t) : kUndefinedType;
     });
 }
 AOTITorchError aoti_torch_get_layout(AtenTensorHandle h, int32_t* ret) {
-    return guarded([&] {
+    return guarded(ret, [&] {
         mt_tensor t = tensor(h);
         *ret = t ? static_cast<int32_t>(layout_number(core().layout(t))) : 0;
     });
 }
 AOTITorchError aoti_torch_get_sizes(AtenTensorHandle h, int64_t** ret) {
-    return guarded([&] { *ret = const_cast<int64_t*>(sizes_of(tensor(h))); });
+    return guarded(ret, [&] { *ret = const_cast<int64_t*>(sizes_of(tensor(h))); });
 }
 AOTITorchError aoti_torch_get_strides(AtenTensorHandle h, int64_t** ret) {
-    return guarded([&] { *ret = const_cast<int64_t*>(strides_of(tensor(h))); });
+    return guarded(ret, [&] { *ret = const_cast<int64_t*>(strides_of(tensor(h))); });
 }
 AOTITorchError aoti_torch_get_size(AtenTensorHandle h, int64_t d, int64_t* ret) {
-    return guarded([&] { *ret = at(sizes_of(tensor(h)), dim_of(tensor(h)), d); });
+    return guarded(ret, [&] { *ret = at(sizes_of(tensor(h)), dim_of(tensor(h)), d); });
 }
 AOTITorchError aoti_torch_get_stride(AtenTensorHandle h, int64_t d, int64_t* ret) {
-    return guarded([&] { *ret = at(strides_of(tensor(h)), dim_of(tensor(h)), d); });
+    return guarded(ret, [&] { *ret = at(strides_of(tensor(h)), dim_of(tensor(h)), d); });
 }
 AOTITorchError aoti_torch_is_contiguous(AtenTensorHandle h, bool* ret) {
-    return guarded([&] {
+    return guarded(ret, [&] {
         mt_tensor t = tensor(h);
         *ret = !t || (core().flags(t) & MT_FLAG_CONTIGUOUS);
     });
 }
 AOTITorchError aoti_torch_get_storage_offset(AtenTensorHandle h, int64_t* ret) {
-    return guarded([&] {
+    return guarded(ret, [&] {
         mt_tensor t = tensor(h);
         *ret = t ? core().offset(t) : 0;
     });
 }
 AOTITorchError aoti_torch_get_storage_size(AtenTensorHandle h, int64_t* ret) {
-    return guarded([&] {
+    return guarded(ret, [&] {
         void* data;
         check(core().storage(with_storage(h), &data, ret));
     });
 }
 AOTITorchError aoti_torch_get_storage_numel(AtenTensorHandle h, int64_t* ret) {
-    return guarded([&] {
+    return guarded(ret, [&] {
         void* data;
         mt_tensor t = with_storage(h);
         check(core().storage(t, &data, ret));
@@ -212,7 +214,7 @@ AOTITorchError aoti_torch_get_storage_numel(AtenTensorHandle h, int64_t* ret) {
     });
 }
 AOTITorchError torch_has_storage(AtenTensorHandle h, bool* ret) {
-    return guarded([&] {
+    return guarded(ret, [&] {
         mt_tensor t = tensor(h);
         *ret = t && core().layout(t) == 0;
     });
@@ -228,7 +230,7 @@ AOTITorchError torch_from_blob(void* data, int64_t ndim, const int64_t* sizes_pt
                                AtenTensorHandle* ret, int32_t layout, const uint8_t* opaque_metadata,
                                int64_t opaque_metadata_size, void (*deleter)(void* data, void* ctx),
                                void* deleter_ctx) {
-    return guarded([&] {
+    return guarded(ret, [&] {
         from_blob(data, ndim, sizes_ptr, strides_ptr, storage_offset, dtype, device_type, device_index, ret, layout,
                   opaque_metadata_size, deleter, deleter_ctx);
     });
@@ -250,34 +252,59 @@ AOTITorchError aoti_torch_create_tensor_from_blob(void* data, int64_t ndim, cons
 AOTITorchError aoti_torch_empty_strided(int64_t ndim, const int64_t* sizes_ptr, const int64_t* strides_ptr,
                                         int32_t dtype, int32_t device_type, int32_t device_index,
                                         AtenTensorHandle* ret) {
-    return guarded([&] {
+    return guarded(ret, [&] {
         mt_tensor made = nullptr;
+        expect_list(sizes_ptr, ndim);
         check(core().empty(static_cast<int32_t>(ndim), sizes_ptr, strides_ptr, known_dtype(dtype),
-                           device_of(device_type, device_index), &made));
+                           device_of_new(device_type, device_index), &made));
         *ret = own(made);
     });
 }
 AOTITorchError aoti_torch__reinterpret_tensor(AtenTensorHandle self, int64_t ndim, const int64_t* sizes_ptr,
                                               const int64_t* strides_ptr, int64_t storage_offset,
                                               AtenTensorHandle* ret) {
-    return guarded([&] {
+    return guarded(ret, [&] {
         mt_tensor t = defined(self);
-        *ret = call_for_tensor(
-            "aten::as_strided", "",
-            {value(t), ints(sizes_ptr, ndim), ints(strides_ptr, ndim), value(core().offset(t) + storage_offset)});
+        int64_t offset;
+        if (__builtin_add_overflow(core().offset(t), storage_offset, &offset))
+            fail("the storage offset ", storage_offset, " is beyond 63 bits");
+        *ret = call_for_tensor("aten::as_strided", "",
+                               {value(t), ints(sizes_ptr, ndim), ints(strides_ptr, ndim), value(offset)});
     });
 }
 
 // ---- numbers ----
 
-#define ITEM(name, type)                                                     \
-    AOTITorchError aoti_torch_item_##name(AtenTensorHandle h, type* ret) {   \
-        return guarded([&] {                                                 \
-            const mt_value v = call_hook("item", {value(defined(h))});       \
-            *ret = v.tag == MT_DOUBLE ? static_cast<type>(v.as.real)         \
-                   : v.tag == MT_BOOL ? static_cast<type>(v.as.boolean != 0) \
-                                      : static_cast<type>(v.as.integer);     \
-        });                                                                  \
+namespace {
+
+// A number of a tensor as the type that was asked for; what does not fit raises as PyTorch's `item<T>()` does.
+template <class T>
+T number_as(const mt_value& v) {
+    if (v.tag == MT_BOOL) return static_cast<T>(v.as.boolean != 0);
+    if (v.tag == MT_INT && mt::fits<T>(v.as.integer)) return static_cast<T>(v.as.integer);
+    const double real = v.tag == MT_COMPLEX ? v.as.complex[0] : v.as.real;
+    if (std::is_same_v<T, bool> && v.tag == MT_COMPLEX) return real != 0 || v.as.complex[1] != 0;
+    if (v.tag == MT_INT || (v.tag == MT_COMPLEX && v.as.complex[1] != 0) || !mt::fits<T>(real))
+        fail("value cannot be converted to type ", mt::type_name<T>(), " without overflow");
+    return static_cast<T>(real);
+}
+template <class T>
+T number_of(mt_tensor t) {
+    const mt_value v = call_hook("item", {value(t)});
+    // Half of the largest unsigned numbers have no form but their bits.
+    const bool beyond = core().dtype(t) == aoti_torch_dtype_uint64() && v.tag == MT_INT && v.as.integer < 0;
+    if (!beyond) return number_as<T>(v);
+    const uint64_t bits = static_cast<uint64_t>(v.as.integer);
+    if (std::is_integral_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, uint64_t>)
+        fail("value cannot be converted to type ", mt::type_name<T>(), " without overflow");
+    return static_cast<T>(bits);
+}
+
+}  // namespace
+
+#define ITEM(name, type)                                                   \
+    AOTITorchError aoti_torch_item_##name(AtenTensorHandle h, type* ret) { \
+        return guarded(ret, [&] { *ret = number_of<type>(defined(h)); });  \
     }
 ITEM(bool, bool)
 ITEM(int8, int8_t)
@@ -294,7 +321,7 @@ ITEM(float64, double)
 
 #define SCALAR_TO_TENSOR(name, type, number)                                           \
     AOTITorchError aoti_torch_scalar_to_tensor_##name(type v, AtenTensorHandle* ret) { \
-        return guarded([&] {                                                           \
+        return guarded(ret, [&] {                                                      \
             mt_tensor made = nullptr;                                                  \
             check(core().empty(0, nullptr, nullptr, number, {0, -1}, &made));          \
             void* data = nullptr;                                                      \

@@ -141,10 +141,7 @@ StableIValue device_cell(mt_device d) {
     return static_cast<uint64_t>(d.type) << 32 | static_cast<uint32_t>(index);
 }
 mt_device device_of(StableIValue cell) {
-    const int32_t index = static_cast<int32_t>(cell & 0xffffffff);
-    const uint64_t type = cell >> 32;
-    if (type > 127 || index < -1 || index > 127) fail("no device has type ", type, " and index ", index);
-    return {static_cast<uint8_t>(type), static_cast<int8_t>(index)};
+    return device_numbered(static_cast<int64_t>(cell >> 32), static_cast<int32_t>(cell & 0xffffffff));
 }
 
 StableIValue list_cell(const mt_value& v, const char* of) {
@@ -243,7 +240,7 @@ StableIValue cell_of(const mt_value& v, const char* type) {
         case kGenerator:
             if ((v.tag != MT_GENERATOR && v.tag != MT_OBJECT) || core().kind_of(v.as.object) != 'g') mismatch(v, type);
             core().retain(v.as.object);
-            return new_handle(Kind::Object, v.as.object);
+            return new_handle(Kind::Generator, v.as.object);
         default:
             unsupported("IValue", "StableIValue", type);
     }
@@ -259,6 +256,10 @@ namespace {
 
 // Frees the cell of an optional value; what was in it.
 StableIValue unwrap(StableIValue cell) {
+    // A number in the place of a cell's address is what is got wrong most: what cannot be an address is seen.
+    if (cell < 4096 || cell % alignof(StableIValue) || cell >> 56)
+        fail("the cell of an optional value was expected, got ", reinterpret_cast<void*>(cell),
+             ", which is no address");
     std::unique_ptr<StableIValue> inner(reinterpret_cast<StableIValue*>(cell));
     return *inner;
 }
@@ -301,12 +302,11 @@ mt_value simple(StableIValue cell, const char* type) {
         case kInt:
             return value(static_cast<int64_t>(cell));
         case kLayout:
+            return layout_value(static_cast<int32_t>(cell));
         case kFormat:
-            v.tag = *type == kLayout ? MT_LAYOUT : MT_MEMORY_FORMAT;
+            v.tag = MT_MEMORY_FORMAT;
             v.as.integer = static_cast<int32_t>(cell);
-            if (v.as.integer < 0 || v.as.integer > (*type == kLayout ? 7 : 3))
-                fail("no ", *type == kLayout ? "layout" : "memory format", " has the number ", v.as.integer);
-            if (*type == kLayout) v.as.integer = layout_number(v.as.integer);
+            if (v.as.integer < 0 || v.as.integer > 3) fail("no memory format has the number ", v.as.integer);
             return v;
         case kDouble: {
             double d;
@@ -316,13 +316,9 @@ mt_value simple(StableIValue cell, const char* type) {
         case kBool:
             return value((cell & 0xff) != 0);
         case kDtype:
-            if (!aoti_torch_dtype_element_size(static_cast<int32_t>(cell)))
-                fail("no element type has the number ", static_cast<int32_t>(cell));
             return dtype_value(static_cast<int32_t>(cell));
         case kDevice:
-            v.tag = MT_DEVICE;
-            v.as.device = device_of(cell);
-            return v;
+            return value(device_of(cell));
         case kString: {
             std::unique_ptr<std::string> s(static_cast<std::string*>(take_handle(cell, Kind::String)));
             v = value(s->c_str());
@@ -332,7 +328,7 @@ mt_value simple(StableIValue cell, const char* type) {
             return object_value(made);
         }
         case kGenerator:
-            v = object_value(static_cast<mt_object>(take_handle(cell, Kind::Object)));
+            v = object_value(static_cast<mt_object>(take_handle(cell, Kind::Generator)));
             v.tag = MT_GENERATOR;
             return v;
         default:
@@ -360,7 +356,7 @@ void drop_cell(StableIValue cell, const char* type) noexcept {
                 delete static_cast<std::string*>(take_handle(cell, Kind::String));
                 break;
             case kGenerator:
-                core().release(take_handle(cell, Kind::Object));
+                core().release(take_handle(cell, Kind::Generator));
                 break;
             default:
                 break;

@@ -157,6 +157,16 @@ static void check_scalars() {
     EXPECT(i.type() == at::kLong && d.type() == at::kDouble && b.type() == at::kBool && (-d).toDouble() == -2.5);
     EXPECT_THROW(at::Scalar(300).to<int8_t>(), std::exception,
                  "value cannot be converted to type int8_t without overflow");
+    EXPECT(at::Scalar(-1).to<uint8_t>() == 255 && at::Scalar(-300).to<uint16_t>() == 65236);
+    EXPECT_THROW(at::Scalar(-300).to<uint8_t>(), std::exception, "type uint8_t without overflow");
+    EXPECT_THROW(at::Scalar(-0.5).to<uint32_t>(), std::exception, "type uint32_t without overflow");
+    EXPECT_THROW(at::Scalar(127.5).to<int8_t>(), std::exception, "type int8_t without overflow");
+    EXPECT_THROW(at::Scalar(NAN).to<int>(), std::exception, "type int without overflow");
+    EXPECT_THROW(at::Scalar(1e300).to<float>(), std::exception, "type float without overflow");
+    EXPECT(std::isinf(at::Scalar(INFINITY).to<float>()) && at::Scalar(NAN).to<bool>());
+    at::Scalar complex = c10::complex<double>(3.0, 0.0), imaginary = c10::complex<double>(3.0, 1.0);
+    EXPECT(complex.to<int>() == 3 && imaginary.to<bool>());
+    EXPECT_THROW(imaginary.to<double>(), std::exception, "type double without overflow");
     EXPECT(std::string(c10::toString(at::kFloat)) == "Float" && c10::elementSize(at::kDouble) == 8);
     EXPECT(c10::isFloatingType(at::kHalf) && c10::isIntegralType(at::kBool, true) &&
            !c10::isIntegralType(at::kBool, false));

@@ -62,7 +62,7 @@ class StableABI:
         return _NUMBERS[type(a)](a) if type(a) in _NUMBERS else a
 
     def what(self):
-        return self.library.torch_exception_get_what_without_backtrace().decode()
+        return self.library.torch_exception_get_what_without_backtrace().decode(errors="replace")
 
     def number(self, function):
         return getattr(self.library, function)()

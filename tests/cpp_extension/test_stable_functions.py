@@ -166,6 +166,39 @@ def test_values_of_one_element(abi):
         abi.delete(h)
 
 
+@pytest.mark.parametrize(
+    ("source", "value", "target", "expected"),
+    [
+        ("float64", 2.5, "int8", 2),
+        ("float64", 1e10, "int64", 10**10),
+        ("float64", 1e10, "int32", "int"),
+        ("float64", 127.5, "int8", "int8_t"),
+        ("float64", -0.5, "uint8", "uint8_t"),
+        ("float64", float("nan"), "bool", True),
+        ("float64", float("nan"), "int16", "int16_t"),
+        ("float64", 1e300, "float32", "float"),
+        ("float64", float("inf"), "float32", float("inf")),
+        ("int64", -1, "uint8", 255),
+        ("int64", -300, "uint16", 65236),
+        ("int64", -300, "uint8", "uint8_t"),
+        ("int64", 300, "int8", "int8_t"),
+        ("uint64", (1 << 64) - 1, "uint64", (1 << 64) - 1),
+        ("uint64", (1 << 64) - 1, "float64", 2.0**64),
+        ("uint64", (1 << 64) - 1, "int64", "int64_t"),
+    ],
+)
+def test_values_as_another_type(abi, source, value, target, expected):
+    kinds = {"float32": ctypes.c_float, "float64": ctypes.c_double, "bool": BOOL}
+    kinds.update({f"{u}int{n}": getattr(ctypes, f"c_{u}int{n}") for u in ("", "u") for n in (8, 16, 32, 64)})
+    h = POINTER(abi.call(f"aoti_torch_scalar_to_tensor_{source}", kinds[source](value), out=POINTER))
+    if isinstance(expected, str):
+        with pytest.raises(Failed, match=f"value cannot be converted to type {expected} without overflow"):
+            abi.call(f"aoti_torch_item_{target}", h, out=kinds[target])
+    else:
+        assert abi.call(f"aoti_torch_item_{target}", h, out=kinds[target]) == expected
+    abi.delete(h)
+
+
 def test_strings(abi):
     h = abi.string("two words, é")
     assert abi.text(h) == "two words, é"

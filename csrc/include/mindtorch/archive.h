@@ -57,7 +57,8 @@ class InputArchive final {
         return true;
     }
     void read(const std::string& key, c10::IValue& value) {
-        TORCH_CHECK(try_read(key, value), "No such serialized IValue '", key, "'");
+        if (!try_read(key, value))  // no c10::Error, as PyTorch's is none either
+            throw std::runtime_error("the archive does not have a field with name '" + key + "'");
     }
     void read(const std::string& key, at::Tensor& tensor, bool is_buffer = false) {
         TORCH_CHECK(try_read(key, tensor, is_buffer), "No such serialized tensor '", key, "'");

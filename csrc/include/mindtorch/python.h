@@ -20,9 +20,17 @@ template <class F>
 decltype(auto) wrap_pybind_function(F&& f) {
     return std::forward<F>(f);
 }
+// The same for one that runs without Python's lock.
+template <class F, class R, class... A>
+auto without_lock(F f, R (*)(A...)) {
+    return [f = std::move(f)](A... args) mutable -> R {
+        py::gil_scoped_release released;
+        return f(std::forward<A>(args)...);
+    };
+}
 template <class F>
-decltype(auto) wrap_pybind_function_no_gil(F&& f) {
-    return std::forward<F>(f);
+auto wrap_pybind_function_no_gil(F&& f) {
+    return without_lock(std::forward<F>(f), static_cast<py::detail::function_signature_t<std::decay_t<F>>*>(nullptr));
 }
 }  // namespace torch
 

@@ -1,6 +1,7 @@
 // A number of any kind, and the options of new tensors.
 #pragma once
 
+#include <mindtorch/fits.h>
 #include <mindtorch/types.h>
 
 #include <stdexcept>
@@ -59,8 +60,8 @@ class Scalar {
                                : T(static_cast<typename T::value_type>(to<double>()));
         } else {
             if (isComplex()) {
-                TORCH_CHECK(v_.as.complex[1] == 0, "value cannot be converted to type ",
-                            toString(CppTypeToScalarType<T>::value), " without overflow");
+                if (std::is_same<T, bool>::value) return v_.as.complex[0] != 0 || v_.as.complex[1] != 0;
+                if (v_.as.complex[1] != 0) refuse<T>();
                 return from(v_.as.complex[0], static_cast<T*>(nullptr));
             }
             if (isFloatingPoint()) return from(v_.as.real, static_cast<T*>(nullptr));
@@ -98,24 +99,14 @@ class Scalar {
         v_.as.real = v;
     }
     template <class T>
-    static const char* integer_name() {
-        const bool is_signed = std::is_signed<T>::value;
-        return sizeof(T) == 1   ? (is_signed ? "int8_t" : "uint8_t")
-               : sizeof(T) == 2 ? (is_signed ? "int16_t" : "uint16_t")
-               : sizeof(T) == 4 ? (is_signed ? "int" : "uint32_t")
-                                : (is_signed ? "int64_t" : "uint64_t");
+    [[noreturn]] static void refuse() {
+        throw std::runtime_error(str("value cannot be converted to type ", mt::type_name<T>(), " without overflow"));
     }
     template <class From, class T>
     static T from(From v, T*) {
         using Wide = std::conditional_t<std::is_integral<T>::value, T,
                                         std::conditional_t<std::is_same<T, double>::value, double, float>>;
-        if (std::is_integral<T>::value && !std::is_same<T, bool>::value) {
-            const double d = static_cast<double>(v);
-            if (d < static_cast<double>(std::numeric_limits<Wide>::lowest()) ||
-                d > static_cast<double>(std::numeric_limits<Wide>::max()))
-                throw std::runtime_error(
-                    str("value cannot be converted to type ", integer_name<T>(), " without overflow"));
-        }
+        if (std::is_arithmetic<T>::value && !mt::fits<T>(v)) refuse<T>();
         return T(static_cast<Wide>(v));
     }
     mt_value v_{};

@@ -45,8 +45,10 @@ def first_name(name: str) -> str | None:
     return f"aten::{handles[0].name}" if handles else None
 
 
-def item(tensor: _C.TensorBase) -> bool | int | float:
-    return tensor.item()
+def item(tensor: _C.TensorBase) -> bool | int | float | complex:
+    """The number of a tensor of one element; what is beyond 63 bits as the signed number of the same bits."""
+    value = tensor.item()
+    return value - (1 << 64) if type(value) is int and value >= 1 << 63 else value
 
 
 # ---- devices ----
