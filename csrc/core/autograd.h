@@ -87,13 +87,8 @@ struct Tangent {
 };
 
 struct AutogradMeta {
-    // Made and gone with nearly every tensor, under the GIL: Python's own allocator is the quickest.
-    static void* operator new(size_t bytes) {
-        void* p = PyObject_Malloc(bytes);
-        if (!p) throw std::bad_alloc();
-        return p;
-    }
-    static void operator delete(void* p) { PyObject_Free(p); }
+    static void* operator new(size_t bytes);
+    static void operator delete(void* p);
 
     bool requires_grad = false;
     bool retains_grad = false;
@@ -163,7 +158,7 @@ void check_inplace(Tensor& t);
 void track_view(Tensor& view, Tensor& base, Creation creation);
 
 Node* new_node(PyTypeObject* type, const NodeBehaviour* behaviour, int nedges, int noutputs, int nsaved);
-void free_arrays(Node* n);  // edges, metas and saved
+void free_node_object(Node* n);  // of which only edges, metas, saved and their room are left
 void describe_output(Node* n, uint32_t nr, const Tensor& t);
 [[noreturn]] void throw_released();  // RuntimeError: backward has already freed what a node saved
 void check_not_released(const Node* n);

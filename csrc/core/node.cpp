@@ -11,6 +11,7 @@
 #include "gil.h"
 #include "python/types.h"
 #include "python_keys.h"
+#include "spares.h"
 #include "sparse.h"
 
 namespace mt {
@@ -47,6 +48,19 @@ TensorRef engine_zeros(const InputMeta& m) {
 
 void check_can_require_grad(DType dtype) {
     MT_CHECK(is_differentiable(dtype), "Only Tensors of floating point and complex dtype can require gradients");
+}
+
+namespace {
+Spares<void, 64> g_spare_metadata;
+}
+void* AutogradMeta::operator new(size_t bytes) {
+    void* p = g_spare_metadata.take();
+    if (!p) p = PyObject_Malloc(bytes);
+    if (!p) throw std::bad_alloc();
+    return p;
+}
+void AutogradMeta::operator delete(void* p) {
+    if (p && !g_spare_metadata.give(p)) PyObject_Free(p);
 }
 
 AutogradMeta& autograd_of(Tensor& t) {
@@ -107,21 +121,47 @@ T* in_room(char*& at, int count) {
 }
 }  // namespace
 
+namespace {
+// Ended nodes of formulas and of leaves, with their rooms. A room is for a few edges and saved tensors, or it is freed.
+constexpr size_t kSpareRoom = 256;
+Spares<Node, 64> g_spares;
+
+Node* new_node_object(PyTypeObject* type) {
+    Node* n = type->tp_basicsize == sizeof(Node) ? g_spares.take() : nullptr;
+    if (!n) {
+        n = reinterpret_cast<Node*>(type->tp_alloc(type, 0));
+        if (!n) throw PythonError();
+        return n;
+    }
+    PyObject_Init(reinterpret_cast<PyObject*>(n), type);
+    char* room = n->room;
+    size_t room_bytes = n->room_bytes;
+    std::memset(reinterpret_cast<char*>(n) + sizeof(PyObject), 0, sizeof(Node) - sizeof(PyObject));
+    n->room = room;
+    n->room_bytes = room_bytes;
+    PyObject_GC_Track(n);
+    return n;
+}
+}  // namespace
+
 Node* new_node(PyTypeObject* type, const NodeBehaviour* behaviour, int nedges, int noutputs, int nsaved) {
-    Node* n = reinterpret_cast<Node*>(type->tp_alloc(type, 0));
-    if (!n) throw PythonError();
+    Node* n = new_node_object(type);
     n->behaviour = behaviour;
+    const size_t bytes = sizeof(InputMeta) * static_cast<size_t>(noutputs) +
+                         sizeof(Edge) * static_cast<size_t>(nedges) + sizeof(Saved) * static_cast<size_t>(nsaved);
+    if (n->room_bytes < bytes) {
+        PyObject_Free(n->room);
+        n->room_bytes = std::max(bytes, kSpareRoom);
+        n->room = static_cast<char*>(PyObject_Malloc(n->room_bytes));
+        if (!n->room) {
+            n->room_bytes = 0;
+            Py_DECREF(reinterpret_cast<PyObject*>(n));
+            throw std::bad_alloc();
+        }
+    }
     n->nedges = nedges;
     n->noutputs = noutputs;
     n->nsaved = nsaved;
-    n->room_bytes = sizeof(InputMeta) * static_cast<size_t>(noutputs) + sizeof(Edge) * static_cast<size_t>(nedges) +
-                    sizeof(Saved) * static_cast<size_t>(nsaved);
-    n->room = static_cast<char*>(PyObject_Malloc(n->room_bytes));
-    if (!n->room) {
-        n->nedges = n->noutputs = n->nsaved = 0;
-        Py_DECREF(reinterpret_cast<PyObject*>(n));
-        throw std::bad_alloc();
-    }
     char* at = n->room;
     n->metas = in_room<InputMeta>(at, noutputs);
     n->edges = in_room<Edge>(at, nedges);
@@ -130,7 +170,7 @@ Node* new_node(PyTypeObject* type, const NodeBehaviour* behaviour, int nedges, i
     return n;
 }
 
-void free_arrays(Node* n) {
+void free_node_object(Node* n) {
     auto end = [n](auto* items, int count) {
         if (!items) return;
         const char* p = reinterpret_cast<const char*>(items);
@@ -142,7 +182,13 @@ void free_arrays(Node* n) {
     end(n->metas, n->noutputs);
     end(n->edges, n->nedges);
     end(n->saved, n->nsaved);
-    PyObject_Free(n->room);
+    PyTypeObject* type = Py_TYPE(n);
+    const bool usual = type->tp_basicsize == sizeof(Node) && n->room_bytes <= kSpareRoom;
+    if (!usual || !g_spares.give(n)) {
+        PyObject_Free(n->room);
+        type->tp_free(n);
+    }
+    Py_DECREF(type);
 }
 
 void describe_output(Node* n, uint32_t nr, const Tensor& t) {

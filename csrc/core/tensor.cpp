@@ -9,6 +9,7 @@
 #include "kernel.h"
 #include "python/types.h"
 #include "registry.h"
+#include "spares.h"
 #include "sparse.h"
 
 namespace mt {
@@ -47,14 +48,8 @@ KeySet keys_for(Device& d, bool inference) {
 }
 
 // Ended tensors of the usual class, for the next ones to live in: the way through Python's allocator and collector
-// costs as much as a small operator. Guarded by the GIL.
-#ifdef MT_CHECKED
-constexpr int kSpareTensors = 0;  // the sanitizer sees who uses one after its end
-#else
-constexpr int kSpareTensors = 64;
-#endif
-PyObject* g_spare[kSpareTensors + 1];
-int g_spares = 0;
+// costs as much as a small operator.
+Spares<PyObject, 64> g_spares;
 
 void set_dims_storage(Tensor& t, int64_t ndim) {
     bool fits = ndim <= Tensor::kInlineDims;
@@ -135,9 +130,9 @@ constexpr DeviceType kFunctionalSlots[] = {DeviceType::CPU, DeviceType::CUDA, De
 
 Tensor* new_tensor_object() {
     PyTypeObject* type = tensor_type();
-    PyObject* o;
-    if (g_spares > 0) {
-        o = PyObject_Init(g_spare[--g_spares], type);
+    PyObject* o = g_spares.take();
+    if (o) {
+        PyObject_Init(o, type);
         std::memset(reinterpret_cast<char*>(o) + offsetof(Tensor, dict), 0,
                     offsetof(Tensor, inline_) - offsetof(Tensor, dict));
         PyObject_GC_Track(o);
@@ -152,10 +147,7 @@ Tensor* new_tensor_object() {
 
 void free_tensor_object(PyObject* o) {
     PyTypeObject* type = Py_TYPE(o);
-    if (type == tensor_type() && g_spares < kSpareTensors && !type->tp_finalize)
-        g_spare[g_spares++] = o;
-    else
-        type->tp_free(o);
+    if (type != tensor_type() || type->tp_finalize || !g_spares.give(o)) type->tp_free(o);
     Py_DECREF(type);
 }
 // Four types of device with 32 indices (-1 to 30) each fit in the index.

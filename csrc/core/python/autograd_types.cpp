@@ -32,7 +32,6 @@ void free_node(PyObject* o) {
     Py_CLEAR(n->dict);
     for (int i = 0; i < n->nsaved; i++) clear(n->saved[i]);
     for (int i = 0; i < n->nedges; i++) Py_XDECREF(reinterpret_cast<PyObject*>(n->edges[i].node));
-    free_arrays(n);
     Py_CLEAR(n->pre_hooks);
     Py_CLEAR(n->post_hooks);
     Py_CLEAR(n->tensor_hooks);
@@ -45,9 +44,7 @@ void free_node(PyObject* o) {
     }
     delete n->list_sizes;
     if (is_function_node(n)) clear_function_node(static_cast<FunctionNode*>(n));
-    PyTypeObject* type = Py_TYPE(o);
-    type->tp_free(o);
-    Py_DECREF(type);
+    free_node_object(n);
 }
 }  // namespace
 
