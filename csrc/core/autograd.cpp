@@ -2,7 +2,7 @@
 #include "autograd.h"
 
 #include <algorithm>
-#include <optional>
+#include <memory>
 #include <unordered_map>
 
 #include "gil.h"
@@ -239,11 +239,11 @@ void record(Call& c) {
             return t.sizes() == IntSpan(sizes) && t.strides() == IntSpan(strides) && t.offset == offset;
         }
     };
-    std::optional<Geometry> before;  // of a view that an in-place operator works on
+    std::unique_ptr<Geometry> before;  // of a view that an in-place operator works on
     if (op.self_index >= 0) {
         Tensor& self = c.mutable_tensor(op.self_index);
         check_inplace(self);
-        if (is_view(self)) before.emplace(self);
+        if (is_view(self)) before = std::make_unique<Geometry>(self);
     }
 
     // Edges first: an in-place operator changes the history of its own input.

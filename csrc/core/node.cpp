@@ -136,7 +136,10 @@ Node* new_node_object(PyTypeObject* type) {
     PyObject_Init(reinterpret_cast<PyObject*>(n), type);
     char* room = n->room;
     size_t room_bytes = n->room_bytes;
-    std::memset(reinterpret_cast<char*>(n) + sizeof(PyObject), 0, sizeof(Node) - sizeof(PyObject));
+    // The size read from the type: of a constant one the compiler makes `rep stos`, which takes as long as all the
+    // rest.
+    std::memset(reinterpret_cast<char*>(n) + sizeof(PyObject), 0,
+                static_cast<size_t>(type->tp_basicsize) - sizeof(PyObject));
     n->room = room;
     n->room_bytes = room_bytes;
     PyObject_GC_Track(n);
