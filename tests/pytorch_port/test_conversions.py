@@ -47,6 +47,41 @@ def test_one_element_is_needed(count):
         int(torch.zeros(count))
 
 
+@pytest.mark.parametrize(
+    ("items", "found"),
+    [
+        (([0.5], [0.25]), [0.5, 0.25]),
+        (([0.5], 1.0), [0.5, 1.0]),
+        ((2.0, [[0.5]]), [2.0, 0.5]),
+        ((True, [2]), [1, 2]),
+        (([1j], 2.0), [1j, 2.0]),
+    ],
+)
+def test_tensors_of_one_number_in_a_sequence_are_numbers(items, found):
+    made = torch.tensor([torch.tensor(item) if isinstance(item, list) else item for item in items])
+    assert made.shape == (2,) and made.tolist() == found
+
+
+def test_where_a_first_row_asks_for_more_a_tensor_is_a_row():
+    assert torch.tensor([[1.0, 2.0], torch.ones(2)]).tolist() == [[1, 2], [1, 1]]
+    assert torch.tensor([[[1.0, 2.0]], torch.ones(1, 2)]).tolist() == [[[1, 2]], [[1, 1]]]
+    with pytest.raises(ValueError, match=r"expected sequence of length 2 at dim 1 \(got 3\)"):
+        torch.tensor([[1.0, 2.0], torch.ones(3)])
+    with pytest.raises(TypeError, match="not a sequence"):
+        torch.tensor([[1.0], torch.tensor(2.0)])
+
+
+def test_what_is_no_number_of_the_wanted_type_in_a_sequence():
+    for shape in ((0,), (2,), (1, 2)):
+        with pytest.raises(ValueError, match="only one element tensors"):
+            torch.tensor([torch.ones(shape)])
+    for shape in ((), (1,)):
+        for dtype in (torch.int64, torch.bool, torch.uint8):
+            with pytest.raises(TypeError, match="only integer tensors of a single element can be converted"):
+                torch.tensor([torch.ones(shape)], dtype=dtype)
+            assert torch.tensor([torch.ones(shape, dtype=torch.bool)], dtype=dtype).item() == 1
+
+
 def test_of_several_sizes_that_do_not_fit_the_last_is_named():
     text = "The size of tensor a (20) must match the size of tensor b (16) at non-singleton dimension 2"
     for function in (torch.add, torch.atan2, torch.polar, torch.eq):

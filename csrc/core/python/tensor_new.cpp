@@ -118,8 +118,9 @@ Dims infer_shape(PyObject* data) {
         ~Owner() { Py_XDECREF(o); }
     } owner{o};
     while (true) {
-        if (tensor_check(o)) {
-            for (int64_t s : as_tensor(o).sizes()) sizes.push_back(s);
+        if (tensor_check(o)) {  // in a sequence a tensor is a number, whatever its shape
+            if (o == data)
+                for (int64_t s : as_tensor(o).sizes()) sizes.push_back(s);
             return sizes;
         }
         // Bytes are numbers where they stand in a sequence.
@@ -244,19 +245,14 @@ void store(T*& to, PyObject* o, const Dims& sizes, int64_t dim) {
     if (tensor_check(o)) {
         Tensor& t = as_tensor(o);
         check_data(t);
-        int64_t rest = sizes.size() - dim;
-        if (t.dim() == 0 && rest == 0) {
-            *to++ = only_number<T>(t);
-            return;
-        }
-        MT_CHECK_VALUE(rest == 0 || t.numel() == 1 || t.dim() == rest,
-                       "only one element tensors can be converted to Python scalars");
-        if (t.dim() == rest) {
+        if (dim == sizes.size()) {
             MT_CHECK_VALUE(t.numel() == 1, "only one element tensors can be converted to Python scalars");
+            MT_CHECK_TYPE(!std::is_integral_v<T> || is_integer(t.dtype) || is_bool(t.dtype),
+                          "only integer tensors of a single element can be converted to an index");
             *to++ = only_number<T>(t);
             return;
         }
-        MT_CHECK_VALUE(t.numel() == 1, "only one element tensors can be converted to Python scalars");
+        MT_CHECK_TYPE(t.dim() > 0, "not a sequence");
     }
     if (dim == sizes.size()) {
         MT_CHECK_VALUE(!PyUnicode_Check(o), "too many dimensions '", Py_TYPE(o)->tp_name, "'");
@@ -274,7 +270,7 @@ void store(T*& to, PyObject* o, const Dims& sizes, int64_t dim) {
         to += same->numel();
         return;
     }
-    MT_CHECK_TYPE(PySequence_Check(o), "not a sequence");
+    MT_CHECK_TYPE(tensor_check(o) || PySequence_Check(o), "not a sequence");
     PyObject* seq = PySequence_Fast(o, "not a sequence");
     if (!seq) throw PythonError();
     struct Owner {
