@@ -48,10 +48,18 @@ class Object {
 
 namespace c10 {
 
+// A place in a source file.
+struct SourceLocation {
+    const char* function;
+    const char* file;
+    uint32_t line;
+};
+
 // The base of what TORCH_CHECK throws. Python sees the exception class of `kind`, or the exception that it came from.
 class Error : public std::exception {
   public:
     explicit Error(std::string text, int kind = MT_ERROR_RUNTIME) : text_(std::move(text)), kind_(kind) {}
+    Error(SourceLocation, std::string text) : Error(std::move(text)) {}
     Error(std::string text, mindtorch::Object exception)
         : text_(std::move(text)), kind_(MT_ERROR_PYTHON), exception_(std::move(exception)) {}
     const char* what() const noexcept override { return text_.c_str(); }
@@ -70,6 +78,7 @@ class Error : public std::exception {
     class Name : public Error {                                           \
       public:                                                             \
         explicit Name(std::string text) : Error(std::move(text), kind) {} \
+        Name(SourceLocation, std::string text) : Name(std::move(text)) {} \
     };
 MINDTORCH_ERROR(IndexError, MT_ERROR_INDEX)
 MINDTORCH_ERROR(ValueError, MT_ERROR_VALUE)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mindtorch/functions.h>
+#include <mindtorch/hash_map.h>
 #include <mindtorch/library.h>
 
 #include <cxxabi.h>
@@ -25,7 +26,7 @@ class AutogradContext {
     AutogradContext& operator=(const AutogradContext&) = delete;
 
     c10::Dict<std::string, c10::IValue> dict_saved() const { return dict_; }
-    std::unordered_map<std::string, c10::IValue> saved_data;
+    ska::flat_hash_map<std::string, c10::IValue> saved_data;
 
     void save_for_backward(variable_list tensors) {
         const std::vector<mt_tensor> h = handles(tensors);

@@ -9,6 +9,11 @@ inline at::ScalarType scalar_type(const at::DeprecatedTypeProperties& t) { retur
 inline at::ScalarType scalar_type(caffe2::TypeMeta t) { return t.toScalarType(); }
 }  // namespace detail
 
+namespace at {
+// PyTorch can be built with some types of some kernels only; extensions are compiled with all.
+constexpr bool should_include_kernel_dtype(const char*, ScalarType) { return true; }
+}  // namespace at
+
 namespace mindtorch MINDTORCH_HIDDEN {
 [[noreturn, gnu::cold]] inline void no_case(const char* name, at::ScalarType t) {
     throw c10::NotImplementedError(c10::str('"', name, "\" not implemented for '", c10::toString(t), "'"));

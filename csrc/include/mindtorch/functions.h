@@ -79,6 +79,7 @@ MINDTORCH_COMPARE(^, bitwise_xor, bitwise_xor)
 #undef MINDTORCH_COMPARE
 
 // What `print` shows in Python.
+using c10::toString;
 inline std::string toString(const Tensor& t) {
     if (!t.defined()) return "[ Tensor (undefined) ]";
     mindtorch::Object text =
@@ -300,6 +301,17 @@ inline Tensor einsum(std::string_view equation, TensorList operands, OptionalInt
 inline ScalarType promote_types(ScalarType a, ScalarType b) {
     return static_cast<ScalarType>(
         mindtorch::call_python("mindtorch_v2", "promote_types", {mindtorch::arg(a), mindtorch::arg(b)}).as.dtype);
+}
+// The sizes of two tensors that are broadcast together.
+inline std::vector<int64_t> infer_size(IntArrayRef a, IntArrayRef b) {
+    std::vector<int64_t> all(std::max(a.size(), b.size()));
+    for (size_t i = 0; i < all.size(); i++) {
+        const int64_t n = i < a.size() ? a[a.size() - 1 - i] : 1, m = i < b.size() ? b[b.size() - 1 - i] : 1;
+        TORCH_CHECK(n == m || n == 1 || m == 1, "The size of tensor a (", n, ") must match the size of tensor b (", m,
+                    ") at non-singleton dimension ", all.size() - 1 - i);
+        all[all.size() - 1 - i] = n == 1 ? m : n;
+    }
+    return all;
 }
 inline bool can_cast(ScalarType from, ScalarType to) {
     return mindtorch::call_python("mindtorch_v2", "can_cast", {mindtorch::arg(from), mindtorch::arg(to)}).as.boolean;

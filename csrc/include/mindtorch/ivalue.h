@@ -299,6 +299,31 @@ struct Tuple {
 namespace impl {
 using GenericList = List<IValue>;
 using GenericDict = Dict<IValue, IValue>;
+// The same items, of the given types or of any.
+template <class T>
+List<T> toTypedList(const GenericList& list) {
+    List<T> typed;
+    for (size_t i = 0; i < list.size(); i++) typed.push_back(IValue(list.get(i)).template to<T>());
+    return typed;
+}
+template <class K, class V>
+Dict<K, V> toTypedDict(const GenericDict& dict) {
+    Dict<K, V> typed;
+    for (const auto& e : dict) typed.insert(e.key().template to<K>(), e.value().template to<V>());
+    return typed;
+}
+template <class T>
+GenericList toList(const List<T>& list) {
+    GenericList any;
+    for (size_t i = 0; i < list.size(); i++) any.push_back(IValue(list.get(i)));
+    return any;
+}
+template <class K, class V>
+GenericDict toGenericDict(const Dict<K, V>& dict) {
+    GenericDict any;
+    for (const auto& e : dict) any.insert(IValue(e.key()), IValue(e.value()));
+    return any;
+}
 }  // namespace impl
 
 inline std::ostream& operator<<(std::ostream& s, const IValue& v) {

@@ -559,6 +559,8 @@ inline const char* schema(const char* text) { return text; }
 template <class T>
 class class_;
 
+enum class _RegisterOrVerify { REGISTER, VERIFY };
+
 class Library {
   public:
     enum Kind { DEF, IMPL, FRAGMENT };
@@ -574,14 +576,19 @@ class Library {
     Library(const Library&) = delete;
     Library(Library&&) = default;
 
-    Library& def(const char* text, const std::vector<at::Tag>& tags = {}) & {
+    Library& def(const char* text, const std::vector<at::Tag>& tags = {},
+                 _RegisterOrVerify rv = _RegisterOrVerify::REGISTER) & {
+        check_registers(rv);
         std::vector<const char*> names;
         for (at::Tag t : tags) names.push_back(mindtorch::tag_name(t));
         mindtorch::check(
             mindtorch::api().define(object_.get(), text, names.data(), static_cast<int32_t>(names.size())));
         return *this;
     }
-    Library& def(const std::string& text, const std::vector<at::Tag>& tags = {}) & { return def(text.c_str(), tags); }
+    Library& def(const std::string& text, const std::vector<at::Tag>& tags = {},
+                 _RegisterOrVerify rv = _RegisterOrVerify::REGISTER) & {
+        return def(text.c_str(), tags, rv);
+    }
     // A schema, or a name: then the schema follows from the function's type.
     template <class F>
     Library& def(const char* text, F&& f, const std::vector<at::Tag>& tags = {}) & {
@@ -604,7 +611,8 @@ class Library {
         return def(text.c_str(), std::forward<F>(f), tags);
     }
     template <class F>
-    Library& impl(const char* name, F&& f) & {
+    Library& impl(const char* name, F&& f, _RegisterOrVerify rv = _RegisterOrVerify::REGISTER) & {
+        check_registers(rv);
         return implement(name, CppFunction(std::forward<F>(f)), nullptr);
     }
     template <class F>
@@ -642,6 +650,10 @@ class Library {
     }
 
   private:
+    static void check_registers(_RegisterOrVerify rv) {
+        TORCH_CHECK_NOT_IMPLEMENTED(rv == _RegisterOrVerify::REGISTER,
+                                    "Library: registrations are made here, not only verified");
+    }
     const char* key_of(const CppFunction& k, const char* key) const {
         if (k.key()) return c10::toString(*k.key());
         return key ? key : key_.empty() ? nullptr : key_.c_str();

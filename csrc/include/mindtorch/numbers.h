@@ -79,6 +79,14 @@ float float8_to_float(uint8_t h) {
 }  // namespace mindtorch MINDTORCH_HIDDEN
 
 namespace c10 {
+namespace detail {
+// Of bfloat16.
+inline float f32_from_bits(uint16_t bits) { return mindtorch::float_of(static_cast<uint32_t>(bits) << 16); }
+inline uint16_t round_to_nearest_even(float value) { return mindtorch::bfloat16_of(value); }
+}  // namespace detail
+}  // namespace c10
+
+namespace c10 {
 
 #define MINDTORCH_SMALL_FLOAT(Name, Bits, TO, FROM)                                                        \
     struct alignas(sizeof(Bits)) Name {                                                                    \

@@ -19,6 +19,9 @@ using int_same_size_t = std::conditional_t<
     std::conditional_t<sizeof(T) == 2, int16_t, std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>>;
 
 template <class T>
+inline constexpr bool is_reduced_floating_point_v = std::is_same_v<T, c10::Half> || std::is_same_v<T, c10::BFloat16>;
+
+template <class T>
 class alignas(VECTOR_WIDTH) Vectorized {
   public:
     using value_type = T;
@@ -290,8 +293,7 @@ void convert(const From* from, To* to, int64_t n) {
 
 // ---- whole arrays. Functions of 16-bit floats are given vectors of float. ----
 template <class T>
-using vec_scalar_t =
-    std::conditional_t<std::is_same<T, c10::Half>::value || std::is_same<T, c10::BFloat16>::value, float, T>;
+using vec_scalar_t = std::conditional_t<is_reduced_floating_point_v<T>, float, T>;
 template <class T>
 struct Widened {
     using type = vec_scalar_t<T>;

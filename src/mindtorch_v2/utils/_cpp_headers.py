@@ -40,10 +40,10 @@ _PACKAGE = Path(mindtorch_v2.__file__).parent
 _FORWARDS = {
     "mindtorch/all.h": "torch/all.h torch/torch.h torch/types.h torch/autograd.h torch/cuda.h torch/utils.h torch/version.h "
     "torch/script.h torch/csrc/api/include/torch/types.h torch/csrc/api/include/torch/all.h torch/arg.h torch/enum.h "
-    "torch/csrc/jit/api/module.h torch/csrc/jit/runtime/custom_operator.h torch/serialize/tensor.h",
+    "torch/csrc/jit/api/module.h torch/csrc/jit/runtime/custom_operator.h torch/serialize/tensor.h torch/data.h",
     "mindtorch/python.h": "torch/extension.h torch/python.h torch/csrc/utils/pybind.h torch/csrc/Exceptions.h "
     "torch/csrc/autograd/python_variable.h torch/csrc/THP.h torch/csrc/utils/python_arg_parser.h",
-    "mindtorch/library.h": "torch/library.h ATen/core/op_registration/op_registration.h ATen/core/dispatch/Dispatcher.h "
+    "mindtorch/library.h": "ATen/core/op_registration/op_registration.h ATen/core/dispatch/Dispatcher.h "
     "ATen/core/LegacyTypeDispatch.h c10/core/DispatchKey.h c10/core/DispatchKeySet.h ATen/core/stack.h "
     "c10/core/impl/LocalDispatchKeySet.h ATen/core/boxing/KernelFunction.h ATen/core/op_registration/infer_schema.h "
     "ATen/core/function_schema_inl.h",
@@ -53,7 +53,7 @@ _FORWARDS = {
     "torch/csrc/autograd/autograd.h torch/csrc/autograd/grad_mode.h torch/csrc/autograd/VariableTypeUtils.h "
     "torch/csrc/autograd/generated/variable_factories.h ATen/core/grad_mode.h c10/core/GradMode.h "
     "ATen/core/VariableHooksInterface.h c10/core/InferenceMode.h",
-    "mindtorch/custom_class.h": "torch/custom_class.h torch/custom_class_detail.h",
+    "mindtorch/custom_class.h": "torch/library.h torch/custom_class.h torch/custom_class_detail.h",
     "mindtorch/ivalue.h": "ATen/core/ivalue.h ATen/core/List.h ATen/core/Dict.h ATen/core/IListRef.h "
     "ATen/core/ivalue_inl.h ATen/core/List_inl.h ATen/core/Dict_inl.h",
     "mindtorch/parallel.h": "ATen/Parallel.h ATen/ParallelOpenMP.h",
@@ -81,6 +81,9 @@ _FORWARDS = {
     "mindtorch/archive.h": "torch/serialize/archive.h torch/serialize.h torch/serialize/input-archive.h torch/serialize/output-archive.h",
     "mindtorch/vec.h": "ATen/cpu/vec/vec.h ATen/cpu/vec/functional.h ATen/cpu/vec/vec_base.h ATen/cpu/vec/functional_base.h "
     "ATen/cpu/vec256/vec256.h ATen/cpu/vec256/functional.h",
+    "mindtorch/iterator.h": "ATen/native/TensorIterator.h ATen/native/cpu/Loops.h ATen/TensorIterator.h",
+    "mindtorch/native.h": "ATen/native/cpu/utils.h ATen/native/EmbeddingBag.h ATen/native/IndexingUtils.h ATen/native/UpSample.h",
+    "mindtorch/hash_map.h": "c10/util/flat_hash_map.h",
     "mindtorch/generated/spaces.h": "torch/fft.h torch/linalg.h torch/special.h",
     "mindtorch/sparse.h": "ATen/SparseTensorUtils.h",
     "mindtorch/api.h": "c10/util/Exception.h c10/macros/Macros.h c10/macros/Export.h c10/util/StringUtil.h "
@@ -120,10 +123,8 @@ _FORWARDS = {
 _MISSING = {
     "torch::nn in C++": "torch/nn.h torch/nn/module.h torch/nn/functional.h",
     "torch::optim in C++": "torch/optim.h",
-    "torch::data in C++": "torch/data.h",
     "CUDA": "ATen/cuda/CUDAContext.h ATen/cuda/CUDABlas.h ATen/cuda/Exceptions.h c10/cuda/CUDAGuard.h c10/cuda/CUDAStream.h "
     "c10/cuda/CUDAException.h c10/cuda/CUDAFunctions.h c10/cuda/CUDACachingAllocator.h ATen/cuda/CUDAEvent.h THC/THC.h",
-    "TensorIterator": "ATen/native/TensorIterator.h ATen/native/cpu/Loops.h ATen/TensorIterator.h",
 }
 
 _RESERVED = frozenset(

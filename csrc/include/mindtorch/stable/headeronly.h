@@ -122,3 +122,7 @@ using HeaderOnlyGenericPackedTensorAccessor = at::GenericPackedTensorAccessor<T,
 }  // namespace torch::headeronly
 
 #pragma GCC visibility pop
+
+namespace c10 {
+using torch::headeronly::HeaderOnlyArrayRef;
+}

@@ -1,0 +1,12 @@
+// Hash tables by the names that PyTorch took over: here they are the standard library's.
+#pragma once
+
+#include <unordered_map>
+#include <unordered_set>
+
+namespace ska {
+template <class K, class V, class H = std::hash<K>, class E = std::equal_to<K>>
+using flat_hash_map = std::unordered_map<K, V, H, E>;
+template <class K, class H = std::hash<K>, class E = std::equal_to<K>>
+using flat_hash_set = std::unordered_set<K, H, E>;
+}  // namespace ska
