@@ -88,7 +88,7 @@ def _run(*arguments):
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
-    """What each kernel raised, by its name: the class and the text."""
+    """A process in which each kernel ran; it printed the class and the text of what was raised."""
     folder = tmp_path_factory.mktemp("hostile")
     library = cpp_extension.load(
         "hostile_library",

@@ -415,7 +415,14 @@ inline mt_value object_value(const Object& o) {
     return v;
 }
 template <class T>
-struct Convert;  // pack(const T&), from(const mt_value&), schema()
+struct Convert {  // pack(const T&), from(const mt_value&), schema()
+    static_assert(sizeof(T) == 0,
+                  "mindtorch_v2: no operator takes or gives a value of this C++ type; "
+                  "docs/cpp-operators.md lists the types that cross");
+    static Packed pack(const T&);
+    static T from(const mt_value&);
+    static std::string schema();
+};
 template <class T>
 struct Convert<const T> : Convert<T> {};
 template <class T>

@@ -54,6 +54,8 @@ class Scalar {
     }
     template <class T>
     T to() const {
+        static_assert(std::is_constructible<T, float>::value && !std::is_same<T, Scalar>::value,
+                      "at::Scalar::to, at::Tensor::item: this C++ type is no type of a number");
         if constexpr (c10::is_complex<T>::value) {
             return isComplex() ? T(static_cast<typename T::value_type>(v_.as.complex[0]),
                                    static_cast<typename T::value_type>(v_.as.complex[1]))

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mindtorch_v2.utils import _cpp_headers
+from mindtorch_v2.utils._compiler_errors import errors_first
 
 __all__ = [
     "Lock",
@@ -91,15 +92,7 @@ def _ninja(folder, text, verbose, what):
     if verbose:
         print(done.stdout, end="", flush=True)
     if done.returncode:
-        raise RuntimeError(f"Error building extension '{what}': {_errors_first(done.stdout)}")
-
-
-def _errors_first(output):
-    """The compiler's output with its first error at the top: what a person has to read."""
-    lines = output.splitlines()
-    errors = [line for line in lines if re.search(r"\b(fatal )?error\b:|undefined reference", line)]
-    head = "\n".join(dict.fromkeys(errors[:8]))
-    return f"{head}\n\n{output}" if head else output
+        raise RuntimeError(f"Error building extension '{what}': {errors_first(done.stdout, folder, system_folders())}")
 
 
 def _first_include(path):

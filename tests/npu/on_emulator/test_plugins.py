@@ -1,6 +1,7 @@
 """A plug-in in C++ that calls Ascend's operators, as programs for torch_npu write them: compiled, loaded and run on the emulator."""
 
 import pathlib
+import re
 import shutil
 import types
 
@@ -135,6 +136,21 @@ def test_what_goes_wrong_is_said(plugin: types.SimpleNamespace) -> None:
     with pytest.raises(RuntimeError, match="operator Exp is called by name, through aclop"):
         plugin.by_name(x)
     assert plugin.add(x, x, 1).tolist() == [[2.0] * 3] * 2  # nothing is left behind
+
+
+def test_the_guides_example(tmp_path: pathlib.Path) -> None:
+    guide = (pathlib.Path(__file__).parents[3] / "docs" / "cpp-operators.md").read_text()
+    block = next(b for b in re.findall(r"^```cpp\n(.*?)^```", guide, re.MULTILINE | re.DOTALL) if "EXEC_NPU_CMD" in b)
+    definition = 'TORCH_LIBRARY(mylib, m) { m.def("add(Tensor a, Tensor b, Scalar alpha) -> Tensor"); }'
+    cpp_extension.load_inline(
+        "npu_guide",
+        block + definition,
+        extra_cflags=["-O0"],
+        is_python_module=False,
+        no_implicit_headers=True,
+        build_directory=str(tmp_path),
+    )
+    assert torch.ops.mylib.add(torch.ones(3).npu(), torch.arange(3.0).npu(), 2).tolist() == [1, 3, 5]
 
 
 def test_packages_of_torch_npu_are_built_as_before(tmp_path: pathlib.Path) -> None:
