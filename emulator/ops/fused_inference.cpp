@@ -134,7 +134,8 @@ Plan infer(const Request& r, O result, O logs) {
             reject("actualSeqLengthsKv ends at ", ke.back(), ", allowed: up to ", ks.plain.tokens);
     } else {
         if (paged && !r.kv_lengths) reject("actualSeqLengthsKv is left out, and a paged cache takes it");
-        auto nq = numbers(r.q_lengths, "actualSeqLengths", qh.batches, qh.tokens),
+        auto nq = numbers(qh.tokens == 1 ? nullptr : r.q_lengths,  // which single queries do not have
+                          "actualSeqLengths", qh.batches, qh.tokens),
              nk = numbers(r.kv_lengths, "actualSeqLengthsKv", qh.batches, paged ? -1 : ks.plain.tokens);
         for (int64_t b = 0; b < qh.batches; b++) parts.push_back({b, 0, nq[at(b)], 0, nk[at(b)]});
     }

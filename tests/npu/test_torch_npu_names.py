@@ -256,3 +256,8 @@ def test_a_capability_that_is_no_pair_of_numbers(monkeypatch: pytest.MonkeyPatch
         assert torch.npu.get_device_capability() is None
     monkeypatch.setenv("TORCH_NPU_DEVICE_CAPABILITY", "9.1")
     assert torch.npu.get_device_capability() == (9, 1)
+
+
+def test_the_modules_of_gradients_are_names() -> None:
+    program = "import mindtorch_v2 as torch; assert torch.autograd.grad_mode.no_grad is torch.no_grad"
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -109,11 +109,12 @@ void fill_dl(DLTensor& d, const Tensor& t, Exported* e) {
     // Consumers may read strides of size-one dimensions: give them the plain ones.
     for (int64_t i = 0; i < e->sizes.size(); i++)
         if (e->sizes[i] < 2) e->strides[i] = 1;
-    d.data = t.numel() ? t.raw() : nullptr;
+    // Operators of devices take aligned addresses and an offset from there.
+    d.byte_offset = t.numel() && !t.is_cpu() ? static_cast<uint64_t>(t.offset * t.itemsize()) : 0;
+    d.data = t.numel() ? static_cast<char*>(t.raw()) - d.byte_offset : nullptr;
     d.ndim = t.ndim;
     d.shape = e->sizes.data();
     d.strides = e->strides.data();
-    d.byte_offset = 0;
 }
 
 void drop(void* context) {
@@ -181,10 +182,13 @@ TensorRef import_managed(Managed* m) {
     Dims strides = d.strides ? Dims(IntSpan(d.strides, d.ndim)) : contiguous_strides(sizes);
     for (int64_t s : strides)
         MT_CHECK(s >= 0, "from_dlpack(): negative strides are not supported, got ", IntSpan(strides));
-    size_t bytes = count ? storage_bytes_needed(sizes, strides, itemsize(dtype), 0) : 0;
-    Storage* storage =
-        storage_wrap(static_cast<char*>(d.data) + d.byte_offset, bytes, device, m, release_foreign<Managed>);
-    TensorRef t = from_storage(storage, 0, sizes, strides, dtype);
+    const auto width = static_cast<uint64_t>(itemsize(dtype));
+    const bool keeps_base = !device.is_cpu() && d.byte_offset % width == 0;
+    const auto offset = static_cast<int64_t>(keeps_base ? d.byte_offset / width : 0);
+    size_t bytes = count ? storage_bytes_needed(sizes, strides, itemsize(dtype), offset) : 0;
+    Storage* storage = storage_wrap(static_cast<char*>(d.data) + (keeps_base ? 0 : d.byte_offset), bytes, device, m,
+                                    release_foreign<Managed>);
+    TensorRef t = from_storage(storage, offset, sizes, strides, dtype);
     storage->drop();
     return t;
 }
@@ -289,9 +293,20 @@ const DLPackExchangeAPI exchange = {{kVersion, nullptr}, exchange_allocate, exch
 
 }  // namespace
 
+std::pair<int32_t, int32_t> dlpack_number(Device d) {
+    DLDevice number = dl_device(d);
+    return {number.device_type, number.device_id};
+}
+
 void check_exportable(const Tensor& t) {
     if (requires_grad(t)) buffer_error("Can't export tensors that require gradient, use tensor.detach()");
-    if (!t.is_cpu()) buffer_error("Cannot pack tensors on " + device_name(t.device));
+    if (t.is_cpu()) return;
+    dl_device(t.device);
+    PyObject* module = PyImport_ImportModule("mindtorch_v2._library.stable");
+    PyObject* done = module ? PyObject_CallMethod(module, "check_exportable", "O", t.py()) : nullptr;
+    Py_XDECREF(module);
+    if (!done) throw PythonError();
+    Py_DECREF(done);
 }
 
 PyObject* tensor_to_dlpack(Tensor& t, bool versioned) {

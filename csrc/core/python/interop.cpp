@@ -445,6 +445,14 @@ PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* 
         bool versioned = version && PyTuple_Check(version) && PyTuple_GET_SIZE(version) == 2 &&
                          PyLong_AsLong(PyTuple_GET_ITEM(version, 0)) >= 1;
         if (PyErr_Occurred()) throw PythonError();
+        if (!t.is_cpu() && stream && stream != Py_None && PyLong_AsLong(stream) != -1) {
+            // The consumer's stream is a handle of its own library: what it reads must be there already.
+            PyObject* module = PyImport_ImportModule("mindtorch_v2._library.stable");
+            PyObject* done = module ? PyObject_CallMethod(module, "wait_for", "i", int(t.device.index)) : nullptr;
+            Py_XDECREF(module);
+            if (!done) throw PythonError();
+            Py_DECREF(done);
+        }
         if (copy && copy != Py_None && unbox_bool(copy, "_to_dlpack", "copy")) {
             check_exportable(t);
             TensorRef own = clone(t);
@@ -457,8 +465,10 @@ PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* 
 PyObject* dlpack_device(PyObject* self, PyObject*) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         Tensor& t = as_tensor(self);
-        MT_CHECK_VALUE(t.is_cpu(), "Unknown device type ", device_type_name(t.device.type), " for Dlpack");
-        return Py_BuildValue("(ii)", 1, 0);
+        MT_CHECK_VALUE(t.is_cpu() || t.device.type == DeviceType::NPU, "Unknown device type ",
+                       device_type_name(t.device.type), " for Dlpack");
+        auto [type, index] = dlpack_number(t.device);
+        return Py_BuildValue("(ii)", type, index);
     });
 }
 

@@ -31,7 +31,8 @@ PyObject* tensor_to_numpy(const Tensor& t);
 PyObject* item_of(const Tensor& t, int64_t element_offset);  // the element as a Python number
 
 // Capsules of the DLPack protocol.
-void check_exportable(const Tensor& t);  // BufferError if its memory cannot be handed over
+std::pair<int32_t, int32_t> dlpack_number(Device d);  // (type, index) that DLPack has for a device
+void check_exportable(const Tensor& t);               // BufferError if its memory cannot be handed over
 PyObject* tensor_to_dlpack(Tensor& t, bool versioned);
 TensorRef tensor_from_dlpack(PyObject* capsule);
 PyObject* dlpack_exchange_api();  // a capsule of C functions, which other libraries look for on the class

@@ -90,5 +90,15 @@ def stream_handle(stream: Any) -> int:
     return getattr(stream, f"{stream.device.type}_stream")
 
 
+def check_exportable(tensor: Any) -> None:
+    """BufferError for memory of a device that cannot be handed to another library as it lies."""
+    above.device_module(tensor.device.type)._check_exportable(tensor)
+
+
+def wait_for(index: int) -> None:
+    """Let the host wait for the work of the current stream."""
+    current_stream(index).synchronize()
+
+
 def current_stream_handle(index: int) -> int:
     return stream_handle(current_stream(index))

@@ -16,7 +16,7 @@ from .._core.autograd.grad_mode import (
     set_multithreading_enabled,
 )
 from .. import _C as _C
-from . import forward_ad, function, functional, graph
+from . import forward_ad, function, functional, grad_mode, graph
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 
 # From the submodule of the same name: imported here, a later import of it can't take the function's place.

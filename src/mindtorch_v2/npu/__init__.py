@@ -18,6 +18,7 @@ from mindtorch_v2._backends.npu import libraries as _libraries
 from mindtorch_v2._backends.npu import runtime as _runtime
 from mindtorch_v2._backends.npu import state as _state
 from mindtorch_v2._backends.npu.ascendc import AscendCExtension, ascendc_load
+from mindtorch_v2._backends.npu.casts import check_exportable as _check_exportable
 from mindtorch_v2._backends.npu.custom_kernel import AclnnLauncher, KernelLauncher, alloc_like, ascendc_op, tensor_ptr
 from mindtorch_v2._backends.npu.errors import NPUError, NPUOutOfMemoryError
 from mindtorch_v2._backends.npu.fallback import get_cpu_fallback, set_cpu_fallback

@@ -47,7 +47,10 @@ globals().update(
 
 
 def _allocator(device):
-    return _state.get().memory[device_index(device)]
+    index, memory = device_index(device), _state.get().memory
+    if index not in range(len(memory)):
+        raise RuntimeError(f"Invalid device argument: npu:{index}; there are {len(memory)} devices")
+    return memory[index]
 
 
 def memory_allocated(device: Device | None = None) -> int:

@@ -491,3 +491,48 @@ def test_another_seed_is_refused_while_a_graph_is_recorded() -> None:
             npu.set_rng_state(early)
     with npu.graph(npu.NPUGraph()):
         npu.manual_seed(0)
+
+
+def test_options_of_fused_kernels_are_checked() -> None:
+    graph = torch.npu.NPUGraph()
+    x = torch.ones(3, device="npu")
+    with torch.npu.graph(graph):
+        y = x + 1
+    good = {
+        "preload_code": 1,
+        "opt_extend": "",
+        "dcci_before_kernel_start": ["add"],
+        "aggressive_opt_strategies": {"task_breaker_bypass": 1},
+    }
+    with pytest.warns(UserWarning, match="super_kernel_optimize has no effect"):
+        graph.super_kernel_optimize(good, {"debug_sync_all": 1})
+    graph.replay()
+    assert y.tolist() == [2, 2, 2]
+    for options, text in [
+        ("fast", "optimize_options must be a dict, not str"),
+        ({"fast": 1}, "optimize_options has no 'fast'; known are aggressive_opt_strategies"),
+        ({"debug_sync_all": 1}, "optimize_options has no 'debug_sync_all'"),
+        ({"preload_code": "1"}, r"optimize_options\['preload_code'\] must be int, not str"),
+        ({"opt_extend": 1}, "must be str, not int"),
+        ({"dcci_disable_on_kernel": 1}, "must be list, not int"),
+        ({"ubuf_lock_ignore_kernel": ["add", None]}, "must hold str, but None is NoneType"),
+        ({"aggressive_opt_strategies": 1}, r"\['aggressive_opt_strategies'\] must be a dict, not int"),
+        ({"aggressive_opt_strategies": {"event_breaker_bypass": ""}}, "must be int, not str"),
+    ]:
+        with pytest.raises(RuntimeError, match=text):
+            graph.super_kernel_optimize(options)
+    with pytest.raises(RuntimeError, match="debug_options has no 'preload_code'"):
+        graph.super_kernel_optimize(None, {"preload_code": 1})
+
+
+def test_a_recording_knows_its_generators() -> None:
+    graph = torch.npu.NPUGraph()
+    generator = torch.Generator("npu").manual_seed(3)
+    graph.register_generator_state(generator)
+    with pytest.raises(RuntimeError, match="expected a generator of an NPU, but its device is cpu"):
+        graph.register_generator_state(torch.Generator())
+    wanted = torch.rand(4, device="npu", generator=torch.Generator("npu").manual_seed(3))
+    with torch.npu.graph(graph):
+        drawn = torch.rand(4, device="npu", generator=generator)
+    graph.replay()
+    assert drawn.tolist() == wanted.tolist()

@@ -8,7 +8,8 @@ import pytest
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import nn
-from mindtorch_v2.npu import NPUError
+from mindtorch_v2.npu import NPUError, torch_npu
+from mindtorch_v2.npu.torch_npu.testing import testcase
 
 F = nn.functional
 
@@ -412,3 +413,50 @@ def test_streams_of_other_libraries() -> None:
     assert runtime.npuStreamCreate(0) != 0 and runtime.npuStreamDestroy(0) != 0
     with pytest.raises(RuntimeError, match="must be the address of a stream, but it is 0"):
         torch.npu.ExternalStream(0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool])
+def test_dlpack_hands_memory_over(dtype: torch.dtype) -> None:
+    x = torch.arange(12).reshape(3, 4).to(dtype).npu()
+    for each in (x, x.t(), x[1:, ::2]):
+        assert each.__dlpack_device__() == (12, 0)
+        back = torch.utils.dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(each))
+        assert back.data_ptr() == each.data_ptr() and back.device == each.device and back.dtype == dtype
+        assert back.stride() == each.stride() and back.tolist() == each.tolist()
+    kept = torch.from_dlpack(x)
+    x.fill_(1)
+    assert kept.tolist() == x.tolist()
+    capsule = x.__dlpack__(stream=1)  # a handle of the consumer's: what it reads is there already
+    del x
+    assert torch.from_dlpack(capsule).tolist() == kept.tolist()
+    copied = torch.from_dlpack(kept.__dlpack__(copy=True))
+    assert copied.data_ptr() != kept.data_ptr() and copied.tolist() == kept.tolist()
+
+
+def test_native_names_that_generated_programs_call() -> None:
+    made = torch_npu._C._empty_strided_npu((2, 3), (1, 2), torch.int8)
+    assert made.stride() == (1, 2) and made.dtype == torch.int8 and made.device == torch.device("npu", 0)
+    assert torch_npu._C._npu_getDeviceCount() == torch.npu.device_count()
+    with torch.npu.stream(torch.npu.Stream()) as _:
+        handle = torch.npu.current_stream().npu_stream
+        assert handle and torch_npu._C._npu_getCurrentRawStream(0) == handle
+        assert torch_npu._C._npu_getCurrentRawStreamNoWait(0) == handle
+
+
+def test_almost_equal_tensors_of_two_devices() -> None:
+    case = testcase.TestCase()
+    x = torch.tensor([True, False])
+    case.assertAlmostEqual(x, x.npu())
+    case.assertAlmostEqual(torch.tensor([1.0]), torch.tensor([1.02]).npu(), delta=0.1)
+    case.assertAlmostEqual(1.0, 1.0 + 1e-9)
+    with pytest.raises(AssertionError):
+        case.assertAlmostEqual(x, ~x.npu())
+    with pytest.raises(AssertionError):
+        case.assertAlmostEqual(torch.tensor([1.0]), torch.tensor([1.02]).npu(), places=3)
+
+
+@pytest.mark.parametrize("name", ["memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved"])
+@pytest.mark.parametrize("device", ["npu:99", 99, -5])
+def test_memory_of_devices_that_are_not_there(name: str, device: object) -> None:
+    with pytest.raises(RuntimeError, match="Invalid device argument: npu:"):
+        getattr(torch.npu, name)(device)

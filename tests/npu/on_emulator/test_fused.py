@@ -167,3 +167,13 @@ def test_fused_attention_refuses_in_a_sentence(place: int, value: Any, sentence:
     arguments[place] = value.to("npu") if isinstance(value, torch.Tensor) else value
     with pytest.raises(torch.npu.NPUError, match=f"aclnnFlashAttentionScore: {sentence}"):
         operator("aclnnFlashAttentionScore").run(*arguments, *results)
+
+
+def test_single_queries_have_no_lengths() -> None:
+    torch.manual_seed(0)
+    q, k = torch.randn(2, 2, 1, 16).half().npu(), torch.randn(2, 2, 6, 16).half().npu()
+    call = torch.ops.npu.npu_fused_infer_attention_score
+    wanted = call(q, k, k, num_heads=2, input_layout="BNSD")[0]
+    for lengths in ([100], [0, 7]):
+        made = call(q, k, k, num_heads=2, input_layout="BNSD", actual_seq_lengths=lengths)[0]
+        assert torch.equal(made.cpu(), wanted.cpu())

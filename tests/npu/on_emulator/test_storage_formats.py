@@ -132,9 +132,33 @@ def test_a_saved_tensor_is_in_rows() -> None:
         assert get_npu_format(loaded["w"]) == 2
 
 
-def test_dlpack_is_refused() -> None:
-    with pytest.raises(BufferError, match="Cannot pack tensors on npu:0"):
+def test_dlpack_takes_rows_only() -> None:
+    with pytest.raises(BufferError, match="Cannot pack tensors on npu:0 that lie in memory in the format FRACTAL_NZ"):
         _laid().__dlpack__()
+    rows = npu_format_cast(_laid(), 2)
+    assert torch.from_dlpack(rows).data_ptr() == rows.data_ptr()
+
+
+@pytest.mark.parametrize("number", [3, 4])
+@pytest.mark.parametrize("shape", [(), (7,), (20, 5), (0, 7), (7, 0), (3, 4, 5)])
+def test_fewer_than_four_dimensions_are_channels_height_and_width(number: int, shape: tuple[int, ...]) -> None:
+    count = int(np.prod(shape))
+    x = np.arange(1, count + 1, dtype=np.float16).reshape(shape)
+    laid = npu_format_cast(torch.from_numpy(x).npu(), number)
+    assert laid.shape == shape and get_npu_format(laid) == (number if count else 2)  # nothing is in no order
+    assert np.array_equal(laid.cpu().numpy(), x) and np.array_equal((laid + 1).cpu().numpy(), x + 1)
+    assert np.array_equal(npu_format_cast_(laid, 2).cpu().numpy(), x)
+    if not count:
+        return
+    laid = npu_format_cast(torch.from_numpy(x).npu(), number)
+    channels, height, width = (*shape, 1, 1, 1)[:3] if shape else (1, 1, 1)
+    across = -(-channels // 16)
+    stored = (1, across, height, width, 16) if number == 3 else (across, height, width, 1, 16, 16)
+    blocks = _memory(laid, number, stored)
+    first = blocks[0] if number == 3 else blocks[:, :, :, 0, 0]  # (across, height, width, 16)
+    padded = first.transpose(0, 3, 1, 2).reshape(across * 16, height, width)
+    assert np.array_equal(padded[:channels].reshape(shape), x) and not padded[channels:].any()
+    assert blocks.sum(dtype=np.float64) == x.sum(dtype=np.float64)
 
 
 _WRITE: dict[str, Callable[[torch.Tensor], Any]] = {
@@ -227,7 +251,11 @@ def test_new_tensors_in_a_format() -> None:
         (lambda: torch.zeros(2, 2), NZ, "in the memory of NPUs, but the tensor is on cpu; move it there first"),
         (lambda: torch.zeros(3).npu(), NZ, r"FRACTAL_NZ takes 2 to 6 dimensions, but the sizes are \[3\]"),
         (lambda: torch.zeros(2, 2, dtype=torch.int64).npu(), NZ, "takes elements of 1, 2 or 4 bytes, but these have 8"),
-        (lambda: torch.zeros(2, 2).npu(), 3, r"NC1HWC0 takes 4 dimensions, but the sizes are \[2, 2\]"),
+        (
+            lambda: torch.zeros(2, 2, 1, 1, 1).npu(),
+            3,
+            r"NC1HWC0 takes 4 dimensions, but the sizes are \[2, 2, 1, 1, 1\]",
+        ),
         (lambda: torch.zeros(2, 2).npu(), 12, "tensors are not laid out as NC1HWC0_C04 here; use ND"),
         (lambda: torch.zeros(2, 2).npu(), 77, r"77 is no format; known are .*2 \(ND\)"),
     ],

@@ -406,3 +406,14 @@ def test_rows_of_no_expert_are_left_out() -> None:
     )
     assert out[:, 0].tolist() == [2, 6, 0, 4, 2, 6] and counts.tolist() == [2, 2, 2]
     assert places.tolist() == [2, -1, 0, 4, -1, 3, 5, 1]
+
+
+def test_single_queries_have_no_lengths(numbers: np.random.Generator) -> None:
+    """`actual_seq_lengths` of a decoding step says nothing, whatever it is: those of the keys count."""
+    q, k = tensor(numbers.standard_normal((2, 2, 1, 4))), tensor(numbers.standard_normal((2, 2, 6, 4)))
+    wanted, _ = npu.npu_fused_infer_attention_score(q, k, k, num_heads=2, input_layout="BNSD")
+    for lengths in ([100], [0, 7]):
+        made, _ = npu.npu_fused_infer_attention_score(
+            q, k, k, num_heads=2, input_layout="BNSD", actual_seq_lengths=lengths
+        )
+        assert torch.equal(made, wanted)

@@ -25,6 +25,15 @@ def is_in_rows(tensor: Any) -> bool:
     return not in_blocks or described(_C._describe(tensor)) not in in_blocks
 
 
+def check_exportable(tensor: Any) -> None:
+    """BufferError for a tensor that another library would read in the wrong order."""
+    if not is_in_rows(tensor):
+        raise BufferError(
+            f"Cannot pack tensors on {tensor.device} that lie in memory in the format {format_of(tensor).name}: DLPack knows of "
+            "rows only; cast it first, torch_npu.npu_format_cast(x, 2)"
+        )
+
+
 def require_rows(what: str, tensor: Any) -> None:
     """RuntimeError for a tensor whose address says nothing to who does not know of its format."""
     if not is_in_rows(tensor):
@@ -89,7 +98,7 @@ def cast_(tensor: Any, wanted: Format) -> Any:
     nbytes = tensor.numel() * tensor.element_size()
     layout = None if wanted in IN_ROWS else layout_of(tensor, wanted)
     in_blocks = held.formats.in_blocks.get(described(_C._describe(tensor)))
-    own = nbytes == storage.nbytes() if in_blocks is None else tuple(tensor.shape) == in_blocks.sizes
+    own = nbytes == storage.nbytes() if in_blocks is None else in_blocks.is_of(tuple(tensor.shape))
     if not own or not tensor.is_contiguous() or tensor.storage_offset():
         raise RuntimeError(
             "npu_format_cast_(): a storage is laid out as a whole, but this tensor is a view of a part of one; use "

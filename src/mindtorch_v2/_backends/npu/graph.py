@@ -12,6 +12,7 @@ import ctypes
 import gc
 import itertools
 import sys
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -118,6 +119,47 @@ def graph_pool_handle() -> Any:
     return _Pool(state.get().runtime.thread.device)
 
 
+# The options of `super_kernel_optimize` and the types of their values: of a list its elements', of a dictionary its entries'.
+_OPTIMIZE: dict[str, Any] = {
+    **dict.fromkeys(("auto_op_parallel", "constant_codegen", "early_start", "preload_code"), int),
+    **dict.fromkeys(("split_mode", "stream_fusion"), int),
+    **dict.fromkeys(("dcci_after_kernel_end", "dcci_before_kernel_start", "dcci_disable_on_kernel"), [str]),
+    "aggressive_opt_strategies": dict.fromkeys(
+        ("event_breaker_bypass", "task_breaker_bypass", "value_breaker_bypass"), int
+    ),
+    "opt_extend": str,
+    "ubuf_lock_ignore_kernel": [str],
+}
+_DEBUG: dict[str, Any] = {
+    **dict.fromkeys(("debug_cross_core_sync_check", "debug_op_exec_trace", "debug_per_op_max_core_num"), int),
+    "debug_extend": str,
+    "debug_sync_all": int,
+}
+
+
+def _check_options(what: str, given: Any, known: dict[str, Any]) -> None:
+    if given is None:
+        return
+    if not isinstance(given, dict):
+        raise RuntimeError(f"super_kernel_optimize: {what} must be a dict, not {type(given).__name__}")
+    for name, value in given.items():
+        if name not in known:
+            raise RuntimeError(f"super_kernel_optimize: {what} has no {name!r}; known are {', '.join(sorted(known))}")
+        kind, place = known[name], f"{what}[{name!r}]"
+        if isinstance(kind, dict):
+            _check_options(place, value, kind)
+            continue
+        element = kind[0] if isinstance(kind, list) else None
+        wanted = list if element else kind
+        if not isinstance(value, wanted):
+            raise RuntimeError(f"super_kernel_optimize: {place} must be {wanted.__name__}, not {type(value).__name__}")
+        for each in value if element else ():
+            if not isinstance(each, element):
+                raise RuntimeError(
+                    f"super_kernel_optimize: {place} must hold {element.__name__}, but {each!r} is {type(each).__name__}"
+                )
+
+
 class NPUGraph:
     """Work of a stream that is recorded once and done often, on what its tensors then hold.
 
@@ -196,6 +238,24 @@ class NPUGraph:
     def pool(self) -> Any:
         """The pool of its memory, to be shared with another graph."""
         return self._pool
+
+    def register_generator_state(self, generator: Any) -> None:
+        """Check that a generator is of an NPU: a recording takes up each that it draws from, at its first number."""
+        if generator.device.type != "npu":
+            raise RuntimeError(
+                f"register_generator_state: expected a generator of an NPU, but its device is {generator.device}"
+            )
+
+    def super_kernel_optimize(
+        self, optimize_options: dict[str, Any] | None = None, debug_options: dict[str, Any] | None = None
+    ) -> None:
+        """Check the options and, as a warning says, do nothing: kernels of a graph are not fused here.
+
+        RuntimeError for an option that is not known, or whose value is of another type.
+        """
+        _check_options("optimize_options", optimize_options, _OPTIMIZE)
+        _check_options("debug_options", debug_options, _DEBUG)
+        warnings.warn("super_kernel_optimize has no effect here: kernels are not fused", stacklevel=2)
 
     def debug_dump(self, debug_path: str | None = None) -> None:
         """Print the recorded tasks."""

@@ -48,6 +48,13 @@ def _blocks(size: int, block: int) -> int:
     return -(-size // block)
 
 
+def _of_pictures(format: Format, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Sizes as the formats of pictures read them: fewer than four dimensions are the channels, the height and the width of one."""
+    if format in (Format.NC1HWC0, Format.FRACTAL_Z) and len(sizes) < 4:
+        return (1, *sizes, *(1,) * (3 - len(sizes)))
+    return sizes
+
+
 def sizes_in(format: Format, sizes: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     """The sizes of what lies in memory. RuntimeError for what the format does not take."""
     rank = {Format.NC1HWC0: 4, Format.FRACTAL_Z: 4, Format.NDC1HWC0: 5, Format.FRACTAL_Z_3D: 5}.get(format)
@@ -110,6 +117,10 @@ class Layout(NamedTuple):
             self.stored[-3] * self.stored[-2],
             self.stored[-1],
         )
+
+    def is_of(self, sizes: tuple[int, ...]) -> bool:
+        """Whether a tensor of these sizes, from the storage's begin on, is all of it."""
+        return _of_pictures(self.format, sizes) == self.sizes
 
     def key(self, device: int, address: int) -> bytes:
         """All of the storage, as `_C._describe` would say it."""
@@ -225,7 +236,7 @@ def moved(key: bytes, address: int) -> bytes:
 
 def layout_of(tensor: Any, format: Format) -> Layout:
     """The layout of a format for a tensor. RuntimeError for what the format does not take."""
-    sizes = tuple(tensor.shape)
+    sizes = _of_pictures(format, tuple(tensor.shape))
     stored = sizes_in(format, sizes, tensor.element_size())
     dtype = struct.unpack_from("3q", _C._describe(tensor))[2]
     return Layout(format, sizes, stored, dtype, _product(stored) * tensor.element_size())

@@ -20,7 +20,7 @@ def device_index(device: Any) -> int:
     if isinstance(device, bool) or not isinstance(device, int):
         device = _C.device(device)
         if device.type != "npu":
-            raise ValueError(f"Expected an npu device, but got: {device}")
+            raise ValueError(f"Expected a npu device, but got: {device}")
         return runtime.thread.device if device.index is None else device.index
     return device
 

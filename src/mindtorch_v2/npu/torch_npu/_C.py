@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
@@ -24,6 +25,24 @@ def _npu_getOption(name: str) -> bytes | None:
 def _npu_get_soc_version() -> int:
     """The number of the chip."""
     return torch.npu.get_soc_version()
+
+
+def _npu_getDeviceCount() -> int:
+    """The number of devices."""
+    return torch.npu.device_count()
+
+
+def _npu_getCurrentRawStream(device_index: int) -> int:
+    """The handle of a device's current stream."""
+    return torch.npu.current_stream(device_index).npu_stream
+
+
+_npu_getCurrentRawStreamNoWait = _npu_getCurrentRawStream  # calls are handed over at once: there is nothing to wait for
+
+
+def _empty_strided_npu(sizes: Sequence[int], strides: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+    """`torch.empty_strided` on the current device, as generated programs ask for it."""
+    return torch.empty_strided(sizes, strides, dtype=dtype, device="npu")
 
 
 def _npu_setStream(stream_id: int, device_index: int, device_type: int = 0) -> None:

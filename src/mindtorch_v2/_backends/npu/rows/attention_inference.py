@@ -131,7 +131,9 @@ class _Request:
         if self.query_rope is not None:
             query = aten.cat([query, self._whole(self.query_rope, self.heads)], -1)
         count = query.shape[0]
-        q_lengths = _numbers(self.q_lengths, count, query.shape[2], self.operator, "actual_seq_lengths")
+        # Of sequences of one query there are no lengths to say: CANN reads none.
+        given = None if query.shape[2] == 1 else self.q_lengths
+        q_lengths = _numbers(given, count, query.shape[2], self.operator, "actual_seq_lengths")
         if self.table is None:
             key, value = self._whole(self.key, self.key_heads), self._whole(self.value, self.key_heads)
             if self.key_rope is not None:

@@ -81,6 +81,16 @@ class TestCase(unittest.TestCase):
                 apart.max().item() if apart.numel() else 0.0, prec or self.precision, message or None
             )
 
+    def assertAlmostEqual(  # type: ignore[override]  # (torch_npu's)
+        self, first: Any, second: Any, places: Any = None, msg: Any = None, delta: Any = None
+    ) -> None:
+        """unittest's, and `assertEqual` for tensors, of which no element may then differ by more than `delta` or 10**-`places`."""
+        if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor):
+            prec = delta if delta is not None else None if places is None else 10.0**-places
+            self.assertEqual(first, second, prec, msg)
+        else:
+            super().assertAlmostEqual(first, second, places, msg, delta)
+
     def assertRtolEqual(
         self,
         x: Any,
