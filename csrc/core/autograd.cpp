@@ -5,6 +5,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "functional.h"
 #include "gil.h"
 #include "python/box.h"
 #include "python/types.h"
@@ -389,13 +390,20 @@ void run_adinplaceorview(Call& c) {
         }
         return;
     }
-    // What detach returns has no part in its source's history: writing to it changes no gradient.
-    if (c.args[0].tag != Tag::Tensor || g_thread.inference_mode || c.op == g_engine_ops.detach) return;
+    if (c.args[0].tag != Tag::Tensor) return;
     Tensor& base = *c.args[0].t;
     if (base.flags & kInference || is_sparse(base)) return;
-    Creation creation = g_thread.grad_mode ? Creation::Default : Creation::NoGrad;
+    Creation creation = g_thread.inference_mode ? Creation::Inference
+                        : g_thread.grad_mode    ? Creation::Default
+                                                : Creation::NoGrad;
     auto track = [&](Tensor& view, Creation how) {
         if (&view == &base) return;
+        if (how == Creation::Inference) {  // of an ordinary tensor it is one, too
+            view.flags &= static_cast<uint8_t>(~kInference);
+            refresh_keys(view);
+        }
+        // What detach returns has no part in its source's history: writing to it changes no gradient.
+        if (c.op == g_engine_ops.detach) return;
         track_view(view, base, how);
         AutogradMeta& a = *view.autograd;
         if (view.dtype != base.dtype || (is_view(base) && base.autograd->view->replay)) {

@@ -60,10 +60,10 @@ void for_each_hook(PyObject* dict, F use) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(hooks.object); i++) use(PyList_GET_ITEM(hooks.object, i));
 }
 
+// A gradient that nothing flowed into comes to its hooks as None.
 void run_gradient_hooks(PyObject* dict, TensorRef& grad) {
-    if (!grad) return;
     for_each_hook(dict, [&](PyObject* hook) {
-        Reference r{call_python(hook, grad->py())};
+        Reference r{call_python(hook, grad ? grad->py() : Py_None)};
         if (!r.object) throw PythonError();
         if (r.object != Py_None) replace(grad, r.object, hook);
     });

@@ -194,7 +194,11 @@ void check_creation(const Tensor& t, const char* other) {
                      "the custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix "
                      "this by cloning the output of the custom Function.");
         default:
-            MT_THROW(Runtime, start, ". This view was created in inference mode and cannot be written to here.");
+            MT_THROW(Runtime, start,
+                     " in normal mode. Given that this use case is ambiguous and error-prone, it is forbidden. You can "
+                     "clarify your code by moving both the view and the inplace either both inside the inference_mode "
+                     "block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to "
+                     "be tracked).");
     }
 }
 }  // namespace
@@ -205,9 +209,10 @@ Node* grad_fn_of(Tensor& t) {
     AutogradMeta& a = *t.autograd;
     if (!a.view || a.view->version == t.version()) return a.grad_fn;
     Tensor& base = *a.view->base;
+    const bool follows = requires_grad(base);
+    if (follows) check_creation(t, "its base or another view of its base has been");
     a.view->version = t.version();
-    if (!requires_grad(base)) return a.grad_fn;
-    check_creation(t, "its base or another view of its base has been");
+    if (!follows) return a.grad_fn;
     if (!g_strided_view_type) g_strided_view_type = make_node_type(g_engine_ops.as_strided->node_name.c_str());
     Node* n = new_node(g_strided_view_type, a.view->replay ? &kReplayView : &kStridedView, 1, 1, 0);
     n->view = geometry(t, base, a.view->replay);

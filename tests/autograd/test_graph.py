@@ -248,3 +248,103 @@ def test_the_context_dies_with_its_graph() -> None:
     del y
     gc.collect()
     assert node() is None
+
+
+def test_what_is_saved_is_copied_once_and_only_while_needed() -> None:
+    with allow_mutation_on_saved_tensors() as kept:
+        a = torch.randn(2, 3, requires_grad=True).clone()
+        first, second = a**2, a**2
+        assert len(kept.tid_to_weakhandle) == 1
+        a.sin_()
+        assert len(kept.cloned) == 1
+        del first, second
+        assert len(kept.cloned) == 0
+        third = a**2
+        a.sin_()
+        fourth = a**2
+        a.sin_()
+        assert len(kept.cloned) == 2
+        del third
+        assert len(kept.cloned) == 1
+        fourth.sum().backward()
+        a.sin_()
+        assert len(kept.cloned) == 0
+
+
+def test_mutation_is_allowed_within_one_block_only() -> None:
+    with allow_mutation_on_saved_tensors():
+        with pytest.raises(RuntimeError, match="allow_mutation_on_saved_tensors contexts cannot be nested"):
+            allow_mutation_on_saved_tensors().__enter__()
+        out = (torch.ones(2, requires_grad=True) ** 2).sum()
+    outside = "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
+    with pytest.raises(AssertionError, match=outside):
+        out.backward()
+    with allow_mutation_on_saved_tensors():
+        out = (torch.ones(2, requires_grad=True) ** 2).sum()
+    with allow_mutation_on_saved_tensors(), pytest.raises(AssertionError, match=outside):
+        out.backward()
+
+
+def test_nodes_are_instances_of_a_class_that_none_descends_from() -> None:
+    made = torch.ones(2, requires_grad=True).exp().grad_fn
+    leaf = made.next_functions[0][0]
+    assert isinstance(made, Node) and isinstance(leaf, Node) and Node not in type(made).mro()
+    assert isinstance(leaf, torch._C._functions.AccumulateGrad)
+    assert issubclass(torch._C._functions.DelayedError, Node) and issubclass(
+        torch.autograd.function.BackwardCFunction, Node
+    )
+    assert not any(isinstance(each, Node) for each in (None, 1, Node))
+    with pytest.raises(TypeError):
+        Node()
+
+
+def test_no_gradient_flows_through_an_undefined_one() -> None:
+    x = torch.ones(2, requires_grad=True)
+    y = torch._C._functions.UndefinedGrad()(x * 1)
+    assert y.tolist() == [1, 1]
+    y.sum().backward()
+    assert x.grad is None
+
+
+class _AsIs(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, tangent):
+        ctx.tangent = tangent
+        return x
+
+    @staticmethod
+    def jvp(ctx, x, _):
+        return ctx.tangent(x)
+
+
+@pytest.mark.parametrize("tangent", [lambda t: t, lambda t: t * 2])
+def test_the_tangent_of_an_input_returned_as_is_is_a_view(tangent) -> None:
+    with torch.autograd.forward_ad.dual_level():
+        x = torch.autograd.forward_ad.make_dual(torch.ones(2, requires_grad=True), torch.ones(2))
+        made = _AsIs.apply(x, lambda t: t.view_as(t))
+        assert torch.autograd.forward_ad.unpack_dual(made).tangent.tolist() == [1, 1]
+        with pytest.raises(
+            RuntimeError, match="is returning a view .or an input as-is. but the jvp is not returning a"
+        ):
+            _AsIs.apply(x, tangent)
+
+
+def test_gradients_of_outputs_without_one_may_stay_absent() -> None:
+    seen = []
+
+    class Two(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, fill):
+            ctx._materialize_non_diff_grads = fill
+            second = x.clone()
+            ctx.mark_non_differentiable(second)
+            return x.clone(), second
+
+        @staticmethod
+        def backward(ctx, *grads):
+            seen.append([None if g is None else g.tolist() for g in grads])
+            return grads[0], None
+
+    for fill in (True, False):
+        Two.apply(torch.ones(1, requires_grad=True), fill)[0].sum().backward()
+    assert seen == [[[1], [0]], [[1], None]]

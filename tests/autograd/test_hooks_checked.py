@@ -91,3 +91,32 @@ def test_an_edge_names_an_output_that_exists(number):
     edge = torch.autograd.graph.GradientEdge(ones(2, requires_grad=True).mul(2).grad_fn, number)
     with pytest.raises(IndexError):
         torch.autograd.backward([edge], [ones(2)])
+
+
+class _OneOfTwo(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        return a * 2 + b
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2, None
+
+
+def test_a_hook_hears_of_a_gradient_that_did_not_come() -> None:
+    seen = []
+    leaf, other = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    leaf.register_hook(lambda g: seen.append(("leaf", g)))
+    _OneOfTwo.apply(other, leaf).sum().backward()
+    middle = leaf * 2
+    middle.register_hook(lambda g: seen.append(("middle", g)))
+    _OneOfTwo.apply(other, middle).sum().backward()
+    assert seen == [("leaf", None), ("middle", None), ("leaf", None)]
+    assert leaf.grad is None
+
+
+def test_a_hook_cannot_make_a_gradient_where_none_came() -> None:
+    leaf = torch.ones(2, requires_grad=True)
+    leaf.register_hook(lambda g: torch.ones(2))
+    with pytest.raises(RuntimeError, match="can't replace a None gradient with a non-None value"):
+        _OneOfTwo.apply(torch.ones(2, requires_grad=True), leaf).sum().backward()

@@ -379,8 +379,8 @@ PyObject* py_set_inference(PyObject*, PyObject* o) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         settle_all();
         g_thread.inference_mode = v;
-        const KeySet recorded = kAutogradKeys | Key::ADInplaceOrView;
-        g_thread.exclude = v ? g_thread.exclude | recorded : g_thread.exclude - recorded;
+        // Writes are still counted, and views followed, for ordinary tensors: those made here lack ADInplaceOrView.
+        g_thread.exclude = v ? g_thread.exclude | kAutogradKeys : g_thread.exclude - kAutogradKeys;
         Py_RETURN_NONE;
     });
 }

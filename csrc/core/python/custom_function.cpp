@@ -136,7 +136,7 @@ class Outputs {
         bool differentiable = recorded_ && !contains(ctx_->non_differentiable, o) && is_differentiable(t->dtype);
         if (!differentiable) {
             t = without_gradient(t, input, dirty);
-            if (recorded_) describe_output(ctx_, nr, *t);
+            if (recorded_) ctx_->keep_absent_non_diff ? describe_nothing(nr) : describe_output(ctx_, nr, *t);
         } else if (dirty) {
             written(*t, input, nr);
         } else {

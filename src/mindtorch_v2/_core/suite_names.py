@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import enum
+import types
 import warnings
 import weakref
 from typing import Any
 
 from mindtorch_v2 import _C
 from mindtorch_v2._core import torch_function
+from mindtorch_v2._core.autograd.function import DelayedError, UndefinedGrad
+from mindtorch_v2._core.autograd.graph import get_gradient_edge
 from mindtorch_v2._core.processor import get_cpu_capability
 from mindtorch_v2._core.unavailable import unavailable_function
 
@@ -152,6 +155,12 @@ NAMES: dict[str, Any] = {
     )
 }
 NAMES |= {
+    "_functions": types.SimpleNamespace(
+        AccumulateGrad=type(get_gradient_edge(_C._find_operator("aten::zeros", "")([]).requires_grad_()).node),
+        DelayedError=DelayedError,
+        UndefinedGrad=UndefinedGrad,
+    ),
+    "_autograd": types.SimpleNamespace(SavedTensor=_C.SavedTensor),
     "_get_cpu_capability": get_cpu_capability,
     "_get_graph_executor_optimize": lambda value=None: _OPTIMIZE.get() if value is None else _OPTIMIZE.set(value),
     "_set_graph_executor_optimize": _OPTIMIZE.set,

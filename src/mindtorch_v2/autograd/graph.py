@@ -40,21 +40,14 @@ def _get_grad_fn_or_grad_acc(t: Any) -> Any:
     return t.node if isinstance(t, GradientEdge) else get_gradient_edge(t).node
 
 
-class _Kept:
-    """A tensor kept for backward: itself, until something writes to its memory; from then on a copy of before."""
-
-    def __init__(self, tensor: Any) -> None:
-        self.tensor = tensor
-        self.is_copy = False
-
-    def copy(self) -> None:
-        if not self.is_copy:
-            self.tensor = self.tensor.detach().clone()
-            self.is_copy = True
+class _Handle:
+    """What a node keeps in place of a tensor; the tensor lives as long as a node has its handle."""
 
 
 class allow_mutation_on_saved_tensors:
     """Within this block tensors that backward needs may be written to: what it needs is copied just before.
+
+    Backward belongs into the block, too (AssertionError outside). Blocks of this kind are not nested (RuntimeError).
 
     >>> with torch.autograd.graph.allow_mutation_on_saved_tensors():
     ...     a = torch.ones(2, requires_grad=True)
@@ -66,28 +59,47 @@ class allow_mutation_on_saved_tensors:
     tensor([2., 2.])
     """
 
+    _active = False
+
     def __init__(self) -> None:
-        self._kept: dict[int, list] = {}
+        self.original: weakref.WeakKeyDictionary[_Handle, Any] = weakref.WeakKeyDictionary()
+        self.cloned: weakref.WeakKeyDictionary[_Handle, Any] = weakref.WeakKeyDictionary()
+        # One handle for a tensor in one state, however often it is saved; and the states saved of each storage.
+        self.tid_to_weakhandle: weakref.WeakValueDictionary[tuple, _Handle] = weakref.WeakValueDictionary()
+        self._saved_of: dict[int, set[tuple]] = {}
         self._hooks = saved_tensors_hooks(self._pack, self._unpack)
         self._mode: Any = None
 
-    def _pack(self, tensor: Any) -> _Kept:
-        kept = _Kept(tensor)
-        self._kept.setdefault(tensor.untyped_storage()._cdata, []).append(weakref.ref(kept))
-        return kept
+    def _pack(self, tensor: Any) -> _Handle:
+        storage = tensor.untyped_storage()._cdata
+        shape = (tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), tensor.dtype)
+        state = (storage, *shape, tensor.is_conj(), tensor.is_neg(), tensor._version)
+        handle = self.tid_to_weakhandle.get(state)
+        if handle is None:
+            self.tid_to_weakhandle[state] = handle = _Handle()
+            self.original[handle] = tensor
+            self._saved_of.setdefault(storage, set()).add(state)
+        return handle
 
-    def _unpack(self, kept: _Kept) -> Any:
-        return kept.tensor
+    def _unpack(self, handle: _Handle) -> Any:
+        tensor = self.cloned.get(handle)
+        if tensor is None:
+            tensor = self.original.get(handle)
+        if tensor is None:
+            raise AssertionError("Trying to backward outside of the 'allow_mutation_on_saved_tensors' context")
+        return tensor
 
     def _before_write(self, tensor: Any) -> None:
-        for reference in self._kept.pop(tensor.untyped_storage()._cdata, ()):
-            kept = reference()
-            if kept is not None:
-                kept.copy()
+        for state in self._saved_of.pop(tensor.untyped_storage()._cdata, ()):
+            handle = self.tid_to_weakhandle.pop(state, None)
+            if handle is not None:
+                self.cloned[handle] = self.original.pop(handle).detach().clone()
 
     def __enter__(self) -> allow_mutation_on_saved_tensors:
         from ..utils._python_dispatch import TorchDispatchMode  # slow to load, and only this context needs it
 
+        if allow_mutation_on_saved_tensors._active:
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
         owner = self
 
         class Writes(TorchDispatchMode):
@@ -106,9 +118,12 @@ class allow_mutation_on_saved_tensors:
         self._mode = Writes()
         self._hooks.__enter__()
         self._mode.__enter__()
+        allow_mutation_on_saved_tensors._active = True
         return self
 
     def __exit__(self, *exception: object) -> None:
+        allow_mutation_on_saved_tensors._active = False
         self._mode.__exit__(*exception)
         self._hooks.__exit__(*exception)
-        self._kept.clear()
+        for known in (self.original, self.cloned, self.tid_to_weakhandle, self._saved_of):
+            known.clear()

@@ -318,6 +318,12 @@ def _apply_with_tangents(cls: Any, args: tuple, new_style: bool) -> Any:
                     if output._is_view()
                     else f"Expected the tangent of output {number} to have shape {tuple(output.shape)}, got {tuple(tangent.shape)}"
                 )
+            shown = output._base if output._is_view() else None
+            as_is = place is None and any(a is shown or (_is_tensor(a) and shown is a._base is not None) for a in args)
+            if as_is and tangent is not None and not tangent._is_view():
+                raise RuntimeError(
+                    "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
+                )
             _C._set_tangent(output, level, tangent)
     return result
 
@@ -359,28 +365,64 @@ def once_differentiable(fn: Callable) -> Callable:
         if not with_grad or not any(_is_tensor(a) and a.requires_grad for a in args):
             return outputs
         many = isinstance(outputs, tuple)
-        results = [_DelayedError.apply(o) if _is_tensor(o) else o for o in (outputs if many else (outputs,))]
+        results = [
+            _Refusing.apply(o.detach().requires_grad_(), _TWICE) if _is_tensor(o) else o
+            for o in (outputs if many else (outputs,))
+        ]
         return tuple(results) if many else results[0]
 
     return wrapper
 
 
+_TWICE = "trying to differentiate twice a function that was marked with @once_differentiable"
+
+
 class _Refusing(Function):
+    """The same values with a history that raises when it is gone back along."""
+
     @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
+    def forward(ctx: Any, x: Any, message: str) -> Any:
+        ctx.message = message
         return x.detach()
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+        raise RuntimeError(ctx.message)
 
 
-class _DelayedError:
-    """Gives a gradient a history that raises when it is gone back along."""
+class DelayedError:
+    """A function of as many tensors as it says: the same values, whose backward raises RuntimeError with this message.
+
+    >>> y = torch._C._functions.DelayedError("not this way", 1)(torch.ones(2, requires_grad=True))
+    >>> y.sum().backward()
+    Traceback (most recent call last):
+    RuntimeError: not this way
+    """
+
+    def __init__(self, message: str, count: int) -> None:
+        self.message, self.count = message, count
+
+    def __call__(self, *tensors: Any) -> Any:
+        results = tuple(_Refusing.apply(tensor, self.message) for tensor in tensors)
+        return results[0] if self.count == 1 else results
+
+
+class _Undefined(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x.view_as(x)
 
     @staticmethod
-    def apply(x: Any) -> Any:
-        return _Refusing.apply(x.detach().requires_grad_())
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return None
+
+
+class UndefinedGrad:
+    """A function of tensors: the same values, through which no gradient flows, as if backward had returned None."""
+
+    def __call__(self, *tensors: Any) -> Any:
+        results = tuple(_Undefined.apply(tensor) for tensor in tensors)
+        return results[0] if len(results) == 1 else results
 
 
 class InplaceFunction(Function):

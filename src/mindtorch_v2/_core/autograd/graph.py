@@ -2,13 +2,52 @@
 
 from __future__ import annotations
 
+import abc
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ... import _C
+from .function import DelayedError, UndefinedGrad
 
-Node = _C.Node
+
+class Node(abc.ABC):
+    """The class of every `grad_fn`: each node is an instance, though none descends from it."""
+
+    @abc.abstractmethod
+    def name(self) -> str:
+        """The node's name, PyTorch's, such as "AddBackward0".
+
+        >>> (torch.ones(2, requires_grad=True) + 1).grad_fn.name()
+        'AddBackward0'
+        """
+        raise NotImplementedError
+
+    @property
+    @abc.abstractmethod
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """For each input its node, None without one, and which of that node's outputs it is."""
+        raise NotImplementedError
+
+    @property
+    @abc.abstractmethod
+    def metadata(self) -> dict:
+        """A place for notes on this node."""
+        raise NotImplementedError
+
+    @abc.abstractmethod
+    def register_hook(self, fn: Callable) -> Any:
+        """Call ``fn(grad_inputs, grad_outputs)`` after the node ran; what it returns replaces the `grad_inputs`."""
+        raise NotImplementedError
+
+    @abc.abstractmethod
+    def register_prehook(self, fn: Callable) -> Any:
+        """Call ``fn(grad_outputs)`` before the node runs; what it returns replaces them."""
+        raise NotImplementedError
+
+
+for _class in (_C.Node, DelayedError, UndefinedGrad):
+    Node.register(_class)
 
 
 class saved_tensors_hooks:
