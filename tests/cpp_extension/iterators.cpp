@@ -137,6 +137,10 @@ void check_containers() {
     c10::impl::GenericList items(c10::IntType::get());
     items.push_back(int64_t(4));
     EXPECT(c10::impl::toTypedList<int64_t>(items).get(0) == 4);
+    at::Tensor x = at::arange(3, at::kFloat) - 1, zeros = at::zeros({3});
+    EXPECT(at::equal(x.where(x > 0, zeros), x.clamp_min(0)) &&
+           at::allclose(x.abs().add(1).polygamma(1), at::polygamma(1, x.abs() + 1)));
+    EXPECT((x > 0)._is_any_true().item<bool>() && !(x > 0)._is_all_true().item<bool>());
     EXPECT(at::infer_size({3, 1}, {4}) == std::vector<int64_t>({3, 4}));
     EXPECT(std::string(at::toString(at::kHalf)) == "Half");
     EXPECT(c10::detail::round_to_nearest_even(1.0f) == 0x3f80 && c10::detail::f32_from_bits(0x4000) == 2.0f);

@@ -58,7 +58,8 @@ _FORWARDS = {
     "ATen/core/ivalue_inl.h ATen/core/List_inl.h ATen/core/Dict_inl.h",
     "mindtorch/parallel.h": "ATen/Parallel.h ATen/ParallelOpenMP.h",
     "mindtorch/dispatch.h": "ATen/Dispatch.h ATen/Dispatch_v2.h",
-    "mindtorch/functions.h": "ATen/ATen.h ATen/Functions.h ATen/Operators.h ATen/NativeFunctions.h ATen/Tensor.h "
+    "mindtorch/aten.h": "ATen/ATen.h",
+    "mindtorch/functions.h": "ATen/Functions.h ATen/Operators.h ATen/NativeFunctions.h ATen/Tensor.h "
     "ATen/core/Tensor.h ATen/core/TensorBody.h ATen/core/TensorBase.h ATen/TensorOperators.h ATen/TensorIndexing.h "
     "ATen/TensorUtils.h ATen/TensorGeometry.h ATen/ScalarOps.h ATen/WrapDimUtils.h ATen/DeviceGuard.h ATen/Config.h "
     "ATen/Utils.h ATen/ExpandUtils.h ATen/core/Generator.h ATen/CPUGeneratorImpl.h ATen/ATenVersion.h "
@@ -443,29 +444,40 @@ def _functions(function, seen):
     return parts
 
 
+# PyTorch's Tensor has these though their names are private here, and these though `self` is a later argument.
+_PRIVATE_METHODS = frozenset(
+    "_conj _is_all_true _is_any_true _neg_view _reshape_alias _to_dense _to_sparse _to_sparse_csc _to_sparse_csr".split()
+)
+_METHODS_OF_A_LATER_ARGUMENT = frozenset(["hardshrink_backward", "polygamma", "where"])
+
+
 def _methods(function, by_hand, seen):
     """(declaration, definition) pairs of methods of Tensor."""
     parameters = function.parameters
-    if not parameters or parameters[0].name != "self" or not parameters[0].cpp.endswith("at::Tensor&") or function.out:
+    place_of_self = next((i for i, p in enumerate(parameters) if p.name == "self"), -1)
+    if place_of_self < 0 or (place_of_self and function.name not in _METHODS_OF_A_LATER_ARGUMENT):
+        return []
+    if not parameters[place_of_self].cpp.endswith("at::Tensor&") or function.out:
         return []
     # PyTorch's C++ tensors have what Python's have, and what Python says otherwise: slice, index, alias.
     public = not function.name.startswith("_") and not hasattr(mindtorch_v2, function.name)
-    if function.name in by_hand or not (hasattr(mindtorch_v2.Tensor, function.name) or public):
+    known = public or function.name in _PRIVATE_METHODS or place_of_self > 0
+    if function.name in by_hand or not (hasattr(mindtorch_v2.Tensor, function.name) or known):
         return []
     pairs = []
     lists = (
         [function.with_options(), function.parameters] if function.with_options() is not None else [function.parameters]
     )
     for place, parameters in enumerate(lists):
-        rest = parameters[1:]
+        rest = [*parameters[:place_of_self], *parameters[place_of_self + 1 :]]
         key = (function.name, tuple(p.cpp for p in rest))
         if key in seen:
             continue
         declared = _trailing_defaults(rest, function.name, seen) if place == 0 else _without_defaults(rest)
         seen.add(key)
         result = function.result[0]
-        own = "const_cast<at::Tensor&>(*this)" if parameters[0].written else "*this"
-        call = ", ".join([own, *(p.name for p in rest)])
+        own = "const_cast<at::Tensor&>(*this)" if parameters[place_of_self].written else "*this"
+        call = ", ".join(own if i == place_of_self else p.name for i, p in enumerate(parameters))
         returned = "" if result == "void" else "return "
         pairs.append(
             (

@@ -1,0 +1,6 @@
+// What <ATen/ATen.h> brings: tensors, their functions, the macros that dispatch on element types.
+#pragma once
+
+#include <mindtorch/context.h>
+#include <mindtorch/dispatch.h>
+#include <mindtorch/functions.h>

@@ -1,0 +1,22 @@
+"""What one header of PyTorch's brings with it: programs that include no more than that one."""
+
+import pytest
+
+from .test_survey import errors_of
+
+PROGRAMS = {
+    "ATen/ATen.h": 'void f(at::Tensor x) { AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "f", [&] { x.data_ptr<scalar_t>(); }); }',
+    "torch/library.h": 'struct C : torch::CustomClassHolder {}; TORCH_LIBRARY(a, m) { m.class_<C>("C").def(torch::init<>()); }',
+    "torch/data.h": "at::Tensor f() { return torch::ones({2}); }",
+}
+
+
+def pytest_generate_tests(metafunc):
+    both = ["ours", "live"] if metafunc.config.getoption("--live") else ["ours"]
+    metafunc.parametrize("which", both)
+
+
+@pytest.mark.parametrize("header", PROGRAMS)
+def test_one_header(which, header, tmp_path):
+    assert errors_of(which, f"#include <{header}>\n{PROGRAMS[header]}\n", tmp_path) == []
+    assert errors_of(which, f"#include <{header}>\nusing torch::no_such_name;\n", tmp_path)

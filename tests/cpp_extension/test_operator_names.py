@@ -1,0 +1,46 @@
+"""Every operator that is registered here has its function, its form with `out` and its method in C++ where PyTorch has.
+
+operator_names.json has the names of PyTorch 2.13's headers.
+"""
+
+import json
+import pathlib
+import re
+
+import pytest
+
+from mindtorch_v2 import _C
+from mindtorch_v2.utils import _cpp_headers
+
+PYTORCH = json.loads((pathlib.Path(__file__).parent / "operator_names.json").read_text())
+# Of these a type is not said in C++ here: a stream, and a value that is a number or a symbol.
+WITHOUT = {"functions": {"_efficient_attention_forward"}, "outs": set(), "methods": {"record_stream"}}
+
+
+def pytorch(kind):
+    return {name for line in PYTORCH[kind] for name in line.split()}
+
+
+@pytest.fixture(scope="module")
+def here():
+    """The names that the headers define."""
+    installed = _cpp_headers.installed_include_path() / "mindtorch"
+    generated = _cpp_headers.generated_include_path() / "mindtorch" / "generated"
+    functions = (generated / "functions.h").read_text() + (installed / "functions.h").read_text()
+    methods = (generated / "methods.h").read_text() + (installed / "tensor.h").read_text()
+    defined = set(re.findall(r"^inline [^\n(]*?[ &](\w+)\(", functions, re.MULTILINE))
+    return {
+        "functions": {name for name in defined if not name.endswith("_out")},
+        "outs": {name.removesuffix("_out") for name in defined if name.endswith("_out")},
+        "methods": set(re.findall(r"[ &](\w+)\(", methods)),
+    }
+
+
+@pytest.mark.parametrize("kind", ["functions", "outs", "methods"])
+def test_names(here, kind):
+    operators = [handle for handle in _C._all_operators() if handle.namespace == "aten"]
+    if kind == "outs":
+        operators = [h for h in operators if any(a["is_write"] and a["kwarg_only"] for a in h.arguments)]
+    wanted = {handle.name for handle in operators} & pytorch(kind)
+    assert len(wanted) > {"functions": 900, "outs": 300, "methods": 400}[kind]
+    assert wanted - here[kind] == WITHOUT[kind]
