@@ -223,7 +223,7 @@ class IValue {
     std::optional<T> toOptional() const {
         return isNone() ? std::nullopt : std::optional<T>(to<T>());
     }
-    const char* tagKind() const { return kind(); }
+    std::string tagKind() const { return kind(); }
     template <class T>
     std::vector<T> vector_of() const {
         std::vector<T> all;
