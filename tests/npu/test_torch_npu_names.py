@@ -1,5 +1,6 @@
 """Names of torch_npu beside its operators: what they do, or what they say that is not there."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -261,3 +262,13 @@ def test_a_capability_that_is_no_pair_of_numbers(monkeypatch: pytest.MonkeyPatch
 def test_the_modules_of_gradients_are_names() -> None:
     program = "import mindtorch_v2 as torch; assert torch.autograd.grad_mode.no_grad is torch.no_grad"
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_the_record_of_torch_npus_own_tests_agrees_with_itself() -> None:
+    root = pathlib.Path(__file__).parents[2]
+    record = json.loads((root / "tests/snapshots/torch_npu_suite.json").read_text("utf-8"))
+    failing, excepted = set(record["failing"]), set(record["not counted"])
+    assert not failing & excepted and all(record["not counted"].values())
+    for folder, figures in record["figures"].items():
+        assert figures["failed"] == sum(name.startswith(folder) for name in failing)
+        assert figures["excepted"] == sum(name.startswith(folder) for name in excepted)
