@@ -1,4 +1,4 @@
-"""What one header of PyTorch's brings with it: programs that include no more than that one."""
+"""Programs that include one header of PyTorch's and use what it brings with it."""
 
 import pytest
 

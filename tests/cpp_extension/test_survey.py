@@ -133,7 +133,7 @@ def text():
 
 
 def errors_of(which, source, folder):
-    """What the compiler says against the headers of one."""
+    """Errors of the compiler against the headers of one."""
     folders = []
     if which == "ours":
         folders.append(pytest.importorskip("pybind11", reason="torch/extension.h needs pybind11").get_include())
