@@ -37,7 +37,7 @@ int parallel_for(int64_t begin, int64_t end, int64_t grain, int (*body)(void*, i
     Loop loop{body, context, begin, &failed, &mutex, &kind, &message, &exception};
     // The error of a worker is that thread's: the first one is carried over.
     run_ranges(
-        end - begin, std::max<int64_t>(grain, 1),
+        end - begin, std::clamp<int64_t>(grain, 1, INT64_MAX / 8),  // it is multiplied there
         [](const void* p, int64_t b, int64_t e) {
             const Loop& l = *static_cast<const Loop*>(p);
             if (l.failed->load(std::memory_order_relaxed) || !l.body(l.context, l.begin + b, l.begin + e)) return;

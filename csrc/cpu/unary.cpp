@@ -151,7 +151,7 @@ void round_decimals_cpu(Out out, const Tensor& self, int64_t decimals) {
     if (decimals == 0) return round_cpu(out, self);
     MT_CHECK(!is_integer(self.dtype), "\"round_cpu\" not implemented for '", dtype_class_name(self.dtype), "'");
     bool up = decimals > 0;
-    double ten = std::pow(10.0, static_cast<double>(std::abs(decimals)));
+    double ten = std::pow(10.0, std::fabs(static_cast<double>(decimals)));
     unary(out, Floats{}, self, [=]<class T>(T a) -> T {
         T k = T(ten);
         return up ? std::nearbyint(a * k) / k : std::nearbyint(a / k) * k;

@@ -7,11 +7,19 @@ import types
 
 import pytest
 
+from .processes import PRELOADED
 from .stable_library import StableABI
 
 SOURCES = pathlib.Path(__file__).parent
-# Under scripts/sanitize extensions are checked too; compilers are not: what this process needs of it is loaded.
-SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize=vptr"] * ("libasan" in os.environ.pop("LD_PRELOAD", ""))
+# Under scripts/sanitize extensions are checked too.
+SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize=vptr"] * bool(PRELOADED)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave compilers alone: what this process needs of the sanitizers is loaded. One that only starts workers keeps it for them."""
+    starts_workers = config.getoption("numprocesses", None) and not hasattr(config, "workerinput")
+    if PRELOADED and not starts_workers:
+        os.environ.pop("LD_PRELOAD", None)
 
 
 def build(which: str, source: str, folders: pytest.TempPathFactory) -> types.SimpleNamespace:

@@ -1,6 +1,5 @@
 """docs/cpp-operators.md's C++ (its Python is run by tests/docs), and the package of examples/cpp_extension, with --live also on PyTorch."""
 
-import os
 import pathlib
 import re
 import shutil
@@ -11,6 +10,8 @@ import pytest
 
 import mindtorch_v2 as torch
 from mindtorch_v2.utils import cpp_extension
+
+from .processes import environment
 
 ROOT = pathlib.Path(__file__).parent.parent.parent
 BLOCKS = re.findall(r"^```cpp\n(.*?)^```", (ROOT / "docs" / "cpp-operators.md").read_text(), re.MULTILINE | re.DOTALL)
@@ -63,9 +64,8 @@ def test_a_call_with_named_arguments(tmp_path):
 
 
 def _run(folder, *arguments):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run(
-        [sys.executable, *arguments], cwd=folder, capture_output=True, text=True, env=environment, timeout=600
+        [sys.executable, *arguments], cwd=folder, capture_output=True, text=True, env=environment(), timeout=600
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     return done.stdout

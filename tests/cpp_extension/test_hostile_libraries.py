@@ -3,7 +3,6 @@
 Each runs in a process of its own: with hostile_library.cpp its kernels, with hostile_program.py every C function.
 """
 
-import os
 import pathlib
 import re
 import subprocess
@@ -12,6 +11,8 @@ import sys
 import pytest
 
 from mindtorch_v2.utils import cpp_extension
+
+from .processes import environment
 
 FOLDER = pathlib.Path(__file__).parent
 KERNELS = {
@@ -73,12 +74,11 @@ for name in sys.argv[2:]:
 
 
 def _run(*arguments):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "4"}
     done = subprocess.run(
         [sys.executable, "-X", "faulthandler", *arguments],
         capture_output=True,
         text=True,
-        env=environment,
+        env=environment(OMP_NUM_THREADS="4"),
         check=False,
         timeout=300,
     )

@@ -1,22 +1,21 @@
 """stable_checks.cpp, compiled against our headers and, with --live, against PyTorch's too; each runs with both."""
 
-import os
 import pathlib
 import subprocess
 import sys
 
 import pytest
 
+from .processes import environment
+
 FOLDER = pathlib.Path(__file__).parent
 OURS, LIVE = "mindtorch_v2", "torch"
 
 
-def _environment():
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "4"}
-
-
 def _run(*arguments):
-    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=_environment(), check=False)
+    done = subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, env=environment(OMP_NUM_THREADS="4"), check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.strip().splitlines()
 
@@ -83,6 +82,6 @@ def test_versions_that_are_too_old(tmp_path):
         [sys.executable, "-c", _older(tmp_path, "2ULL << 56 | 9ULL << 48")],
         capture_output=True,
         text=True,
-        env=_environment(),
+        env=environment(OMP_NUM_THREADS="4"),
     )
     assert "libraries for PyTorch before 2.10 cannot be made" in done.stderr
