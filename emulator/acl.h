@@ -1,16 +1,14 @@
-// The part of Ascend's C interface that the emulator implements, declared here from its names, types and numbers.
+// The part of Ascend's C interface that the emulator implements, declared here from its names, types and numbers; what
+// plug-ins name, too, stands in the header for them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "../csrc/include/mindtorch/npu/acl.h"
+
 #define EMU_API extern "C" __attribute__((visibility("default")))
 
-using aclError = int;
-using aclnnStatus = int32_t;
-using aclrtStream = void*;
-using aclrtEvent = void*;
-using aclrtContext = void*;
 using aclmdlRI = void*;
 using aclrtTaskGrp = void*;
 using aclFloat16 = uint16_t;
@@ -18,44 +16,6 @@ using aclFloat16 = uint16_t;
 struct aclrtExceptionInfo;  // about a task that failed
 using aclrtExceptionInfoCallback = void (*)(aclrtExceptionInfo*);
 
-struct aclTensor;
-struct aclScalar;
-struct aclIntArray;
-struct aclFloatArray;
-struct aclBoolArray;
-struct aclTensorList;
-struct aclScalarList;
-struct aclOpExecutor;
-
-enum aclDataType : int {
-    ACL_DT_UNDEFINED = -1,
-    ACL_FLOAT = 0,
-    ACL_FLOAT16 = 1,
-    ACL_INT8 = 2,
-    ACL_INT32 = 3,
-    ACL_UINT8 = 4,
-    ACL_INT16 = 6,
-    ACL_UINT16 = 7,
-    ACL_UINT32 = 8,
-    ACL_INT64 = 9,
-    ACL_UINT64 = 10,
-    ACL_DOUBLE = 11,
-    ACL_BOOL = 12,
-    ACL_COMPLEX64 = 16,
-    ACL_COMPLEX128 = 17,
-    ACL_BF16 = 27,
-};
-
-enum aclFormat : int {
-    ACL_FORMAT_UNDEFINED = -1,
-    ACL_FORMAT_NCHW = 0,
-    ACL_FORMAT_ND = 2,
-    ACL_FORMAT_NC1HWC0 = 3,
-    ACL_FORMAT_FRACTAL_Z = 4,
-    ACL_FORMAT_FRACTAL_NZ = 29,
-    ACL_FORMAT_NDC1HWC0 = 32,
-    ACL_FRACTAL_Z_3D = 33,
-};
 enum aclrtMemcpyKind : int { kHostToHost = 0, kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 3, kInfer = 4 };
 enum aclrtMemMallocPolicy : int {};
 enum aclrtMemAttr : int {};
