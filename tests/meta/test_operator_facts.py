@@ -33,6 +33,7 @@ ALLOWED = {
     "_sizes/recorded.py": (1, _COMPARISONS),
     "fx/_codegen.py": (1, "Python's operators as graphs print them"),
     "fx/node.py": (1, "functions, not operators, that PyTorch's passes keep"),
+    "utils/_cpp_headers.py": (1, "methods that PyTorch's C++ tensors have, and Python's have not"),
     "masked/__init__.py": (1, "names that PyTorch's `_reduction_identity` is asked for"),
     "nn/init.py": (1, "names of layers and activations that `calculate_gain` takes"),
     "storage.py": (1, _DTYPES),

@@ -17,6 +17,7 @@
 #include <mindtorch/autograd.h>
 #include <mindtorch/context.h>
 #include <mindtorch/custom_class.h>
+#include <mindtorch/config.h>
 #include <mindtorch/dispatch.h>
 #include <mindtorch/functional.h>
 #include <mindtorch/functions.h>
@@ -30,9 +31,6 @@
 #define TORCH_VERSION_PATCH 0
 #define TORCH_VERSION "2.13.0"
 #define MINDTORCH_VERSION 1
-#define AT_PARALLEL_OPENMP 1
-#define AT_MKL_ENABLED() 0
-#define AT_CUDNN_ENABLED() 0
 #define RECORD_FUNCTION(...) static_cast<void>(0)
 #define RECORD_USER_SCOPE(...) static_cast<void>(0)
 

@@ -41,7 +41,7 @@ def _get_grad_fn_or_grad_acc(t: Any) -> Any:
 
 
 class _Handle:
-    """What a node keeps in place of a tensor; the tensor lives as long as a node has its handle."""
+    """The thing that a node keeps in place of a tensor; the tensor lives as long as a node has its handle."""
 
 
 class allow_mutation_on_saved_tensors:

@@ -59,9 +59,10 @@ _FORWARDS = {
     "mindtorch/parallel.h": "ATen/Parallel.h ATen/ParallelOpenMP.h",
     "mindtorch/dispatch.h": "ATen/Dispatch.h ATen/Dispatch_v2.h",
     "mindtorch/aten.h": "ATen/ATen.h",
+    "mindtorch/config.h": "ATen/Config.h",
     "mindtorch/functions.h": "ATen/Functions.h ATen/Operators.h ATen/NativeFunctions.h ATen/Tensor.h "
     "ATen/core/Tensor.h ATen/core/TensorBody.h ATen/core/TensorBase.h ATen/TensorOperators.h ATen/TensorIndexing.h "
-    "ATen/TensorUtils.h ATen/TensorGeometry.h ATen/ScalarOps.h ATen/WrapDimUtils.h ATen/DeviceGuard.h ATen/Config.h "
+    "ATen/TensorUtils.h ATen/TensorGeometry.h ATen/ScalarOps.h ATen/WrapDimUtils.h ATen/DeviceGuard.h "
     "ATen/Utils.h ATen/ExpandUtils.h ATen/core/Generator.h ATen/CPUGeneratorImpl.h ATen/ATenVersion.h "
     "ATen/TypeDefault.h ATen/TensorSubclassLikeUtils.h ATen/native/TypeProperties.h c10/core/DeviceGuard.h "
     "torch/csrc/utils/tensor_flatten.h c10/core/Storage.h c10/core/TensorImpl.h ATen/core/DeprecatedTypeProperties.h",
@@ -444,19 +445,20 @@ def _functions(function, seen):
     return parts
 
 
-# PyTorch's Tensor has these though their names are private here, and these though `self` is a later argument.
+# PyTorch's Tensor has these though their names are private here.
 _PRIVATE_METHODS = frozenset(
     "_conj _is_all_true _is_any_true _neg_view _reshape_alias _to_dense _to_sparse _to_sparse_csc _to_sparse_csr".split()
 )
-_METHODS_OF_A_LATER_ARGUMENT = frozenset(["hardshrink_backward", "polygamma", "where"])
 
 
 def _methods(function, by_hand, seen):
     """(declaration, definition) pairs of methods of Tensor."""
     parameters = function.parameters
     place_of_self = next((i for i, p in enumerate(parameters) if p.name == "self"), -1)
-    if place_of_self < 0 or (place_of_self and function.name not in _METHODS_OF_A_LATER_ARGUMENT):
+    if place_of_self < 0:
         return []
+    if place_of_self and not hasattr(mindtorch_v2.Tensor, function.name) and function.name != "hardshrink_backward":
+        return []  # an only one of PyTorch's methods with a later `self` is not Python's, too
     if not parameters[place_of_self].cpp.endswith("at::Tensor&") or function.out:
         return []
     # PyTorch's C++ tensors have what Python's have, and what Python says otherwise: slice, index, alias.

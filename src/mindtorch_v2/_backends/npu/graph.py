@@ -14,7 +14,7 @@ import itertools
 import sys
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from ..._core.dtype import DTYPES
 from ..._operators.table import aten
@@ -149,11 +149,11 @@ def _check_options(what: str, given: Any, known: dict[str, Any]) -> None:
         if isinstance(kind, dict):
             _check_options(place, value, kind)
             continue
-        element = kind[0] if isinstance(kind, list) else None
-        wanted = list if element else kind
+        element: type = kind[0] if isinstance(kind, list) else object
+        wanted: type = list if isinstance(kind, list) else kind
         if not isinstance(value, wanted):
             raise RuntimeError(f"super_kernel_optimize: {place} must be {wanted.__name__}, not {type(value).__name__}")
-        for each in value if element else ():
+        for each in cast("list", value) if isinstance(kind, list) else ():
             if not isinstance(each, element):
                 raise RuntimeError(
                     f"super_kernel_optimize: {place} must hold {element.__name__}, but {each!r} is {type(each).__name__}"

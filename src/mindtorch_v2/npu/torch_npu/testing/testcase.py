@@ -81,7 +81,7 @@ class TestCase(unittest.TestCase):
                 apart.max().item() if apart.numel() else 0.0, prec or self.precision, message or None
             )
 
-    def assertAlmostEqual(  # type: ignore[override]  # (torch_npu's)
+    def assertAlmostEqual(
         self, first: Any, second: Any, places: Any = None, msg: Any = None, delta: Any = None
     ) -> None:
         """unittest's, and `assertEqual` for tensors, of which no element may then differ by more than `delta` or 10**-`places`."""
