@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 
 #include "device_memory.h"
 #include "functional.h"
@@ -11,6 +12,7 @@
 #include "registry.h"
 #include "spares.h"
 #include "sparse.h"
+#include "uninitialised.h"
 
 namespace mt {
 namespace {
@@ -389,6 +391,18 @@ void copy_into(Tensor& dst, const Tensor& src) {
     MT_CHECK(g_copy, "the CPU kernels are not loaded");
     g_copy(dst, src);
 }
+void fill_unread(Tensor& t) {
+    if (is_floating(t.dtype) || is_complex(t.dtype)) {
+        const double nan = std::numeric_limits<double>::quiet_NaN();
+        return fill(t, is_complex(t.dtype) ? Value::of(c128(nan, 0)) : Value::of(nan));
+    }
+    const bool is_signed =
+        t.dtype == DType::Int8 || t.dtype == DType::Int16 || t.dtype == DType::Int32 || t.dtype == DType::Int64;
+    const int unused = 64 - 8 * static_cast<int>(t.itemsize());
+    // -1 is the largest number of an unsigned type
+    fill(t, Value::of(t.dtype == DType::Bool ? int64_t(1) : is_signed ? INT64_MAX >> unused : int64_t(-1)));
+}
+
 void fill(Tensor& t, const Value& scalar) {
     if (t.is_meta()) return;
     if (!t.is_cpu()) {

@@ -3,6 +3,9 @@
 
 namespace mt {
 
+struct Tensor;
+
 extern bool g_fill_uninitialised;  // set by torch.use_deterministic_algorithms
+void fill_unread(Tensor& t);       // with nan, or the largest number of its type
 
 }  // namespace mt

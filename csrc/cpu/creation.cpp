@@ -96,18 +96,7 @@ void scalar_tensor_shape(ShapeCall& c, Unread s, std::optional<DType> dtype) {
 
 // Memory as it was found; with torch.use_deterministic_algorithms(True) a value that shows when it is read.
 void uninitialised(Out out, RestUnread) {
-    if (!g_fill_uninitialised) return;
-    const DType dtype = out->dtype;
-    if (is_floating(dtype) || is_complex(dtype)) {
-        const double nan = std::numeric_limits<double>::quiet_NaN();
-        fill(out, is_complex(dtype) ? Value::of(c128(nan, 0)) : Value::of(nan));
-    } else {
-        const bool is_signed =
-            dtype == DType::Int8 || dtype == DType::Int16 || dtype == DType::Int32 || dtype == DType::Int64;
-        const int unused = 64 - 8 * static_cast<int>(out->itemsize());
-        // -1 is the largest number of an unsigned type
-        fill(out, Value::of(dtype == DType::Bool ? int64_t(1) : is_signed ? INT64_MAX >> unused : int64_t(-1)));
-    }
+    if (g_fill_uninitialised) fill_unread(*out);
 }
 void fill_zero(Out out, RestUnread) {
     if (out->is_non_overlapping_and_dense() && out->numel() > 0)

@@ -6,6 +6,7 @@
 #include "core/python/types.h"
 #include "core/reshape.h"
 #include "core/typed_kernel.h"
+#include "core/uninitialised.h"
 #include "cpu/memory_format.h"
 
 namespace mt {
@@ -422,12 +423,22 @@ Tensor& as_strided_inplace(Tensor& self, IntSpan size, IntSpan stride, std::opti
     return self;
 }
 
+// With torch.use_deterministic_algorithms(True) memory that was added holds a value that shows when it is read.
+void fill_grown(Tensor& t, size_t before) {
+    if (!g_fill_uninitialised || !t.storage || t.storage->nbytes <= before || t.device.is_meta()) return;
+    const int64_t first = static_cast<int64_t>(before) / t.itemsize();
+    const int64_t count = static_cast<int64_t>(t.storage->nbytes) / t.itemsize() - first, step = 1;
+    fill_unread(*as_strided(t, IntSpan(&count, 1), IntSpan(&step, 1), first));
+}
+
 // A tensor that has the sizes already keeps its strides unless a format is asked for.
 void resize_to(Tensor& self, IntSpan asked, std::optional<MemoryFormat> format) {
     MT_CHECK(!requires_grad(self), "cannot resize variables that require grad");
     Dims sizes(asked);
     if (format) check_format_rank(*format, sizes.size());
+    const size_t before = self.storage ? self.storage->nbytes : 0;
     if (!(self.sizes() == IntSpan(sizes))) resize(self, sizes);
+    fill_grown(self, before);
     if (!format) return;
     switch (*format) {
         case MemoryFormat::Preserve:

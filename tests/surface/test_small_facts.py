@@ -1,0 +1,101 @@
+"""Numbers, words and documentation that programs read: enumerations, sizes as text, traces, properties, facts of rows."""
+
+import json
+import math
+
+import pytest
+
+import mindtorch_v2 as torch
+from mindtorch_v2._operators.table import facts
+from mindtorch_v2.autograd import _profiler_table
+from mindtorch_v2.nn import functional as F
+
+
+def test_numbers_of_scaling_types_are_pytorchs() -> None:
+    assert {each.name: each.value for each in F.ScalingType} == {
+        "TensorWise": 0,
+        "RowWise": 1,
+        "BlockWise1x16": 2,
+        "BlockWise1x32": 3,
+        "BlockWise1x128": 4,
+        "BlockWise128x128": 5,
+    }
+    assert {each.name: each.value for each in F.SwizzleType} == {"NO_SWIZZLE": 0, "SWIZZLE_32_4_4": 1}
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(1 << 30, "1.00 GB"), (-(1 << 20), "-1.00 MB"), (1 << 10, "1.00 KB"), (1023, "1023 B"), (3 << 19, "1.50 MB")],
+)
+def test_sizes_as_text(size, text) -> None:
+    assert _profiler_table.format_memory(size) == text
+
+
+def test_the_head_of_a_trace(tmp_path) -> None:
+    with torch.autograd.profiler.profile() as run:
+        torch.ones(2).add(1)
+    run.export_chrome_trace(str(tmp_path / "trace"))
+    trace = json.loads((tmp_path / "trace").read_text())
+    assert (trace["schemaVersion"], trace["displayTimeUnit"], trace["record_shapes"]) == (1, "ms", 0)
+
+
+@pytest.mark.parametrize("name", ["real", "imag", "T", "H", "mT", "mH", "shape", "grad", "data", "device", "dtype"])
+def test_properties_of_tensors_say_what_they_are(name) -> None:
+    assert getattr(torch.Tensor, name).__doc__
+
+
+@pytest.mark.parametrize("words", [{"batching": "sideways"}, {"autocast": "sideways"}])
+def test_a_word_that_no_row_knows(words) -> None:
+    (word,) = words
+    with pytest.raises(ValueError, match=f"twice.Tensor self. -> Tensor: {word}='sideways' is none of"):
+        facts._resolved("twice(Tensor self) -> Tensor", words)
+
+
+def test_incomplete_gamma_functions_of_integers_are_not_rounded() -> None:
+    one, two = torch.tensor([1]), torch.tensor([2])
+    assert math.isclose(torch.igammac(one, two).item(), math.exp(-2), rel_tol=1e-6)
+    assert math.isclose(torch.igamma(one, two).item(), 1 - math.exp(-2), rel_tol=1e-6)
+
+
+def test_time_first_convolution_is_the_usual_one_turned() -> None:
+    for steps, pad in ((1, 1), (6, 1), (6, 0), (5, 2)):
+        x, w, b = torch.randn(steps, 2, 3), torch.randn(3, 3, 4), torch.randn(4)
+        usual = F.conv1d(x.permute(1, 2, 0), w.permute(2, 1, 0), b, padding=pad).permute(2, 0, 1)
+        assert torch.equal(torch.conv_tbc(x, w, b, pad), usual)
+
+
+def test_a_layer_norm_whose_weights_are_not_mapped() -> None:
+    x, w, b = torch.randn(5, 3, 4), torch.randn(4), torch.randn(4)
+    looped = torch.stack([F.layer_norm(each, (4,), w, b) for each in x])
+    assert torch.allclose(torch.vmap(lambda each: F.layer_norm(each, (4,), w, b))(x), looped, atol=1e-6)
+    assert torch.allclose(torch.vmap(lambda each: F.layer_norm(each, (4,), w))(x), looped - b, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:Using non-full backward hooks:FutureWarning")
+def test_the_old_backward_hook_hangs_on_the_first_result() -> None:
+    class Two(torch.nn.Module):
+        def forward(self, x):
+            return [x * 2, x.exp()]
+
+    seen = []
+    module = Two()
+    module.register_backward_hook(lambda *given: seen.append(len(given[1])))
+    x = torch.ones(2, requires_grad=True)
+    module(x)[1].sum().backward()
+    assert seen == []
+    module(x)[0].sum().backward()
+    assert len(seen) == 1
+
+
+def test_the_steps_of_a_fused_optimizer_are_float32() -> None:
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        for fused, dtype in ((True, torch.float32), (False, torch.float64)):
+            parameter = torch.nn.Parameter(torch.ones(2))
+            optimizer = torch.optim.Adam([parameter], fused=fused)
+            parameter.sum().backward()
+            optimizer.step()
+            assert optimizer.state[parameter]["step"].dtype == dtype
+    finally:
+        torch.set_default_dtype(before)
