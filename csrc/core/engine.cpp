@@ -296,7 +296,7 @@ class Task {
         Node* n = s.node;
         Gradients grads = std::move(s.grads);
         grads.resize(static_cast<size_t>(std::max(n->noutputs, 1)));
-        run_tensor_hooks(n, grads);
+        if (s.needed || !s.captures.empty()) run_tensor_hooks(n, grads);  // else it is only counted off
         for (auto& [nr, index] : s.captures) {
             if (nr < grads.size() && grads[nr]) captured_[index] = grads[nr];
         }
