@@ -4,6 +4,7 @@ import importlib
 import os
 import pathlib
 import types
+from collections.abc import Generator
 
 import pytest
 
@@ -15,11 +16,15 @@ SOURCES = pathlib.Path(__file__).parent
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize=vptr"] * bool(PRELOADED)
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Leave compilers alone: what this process needs of the sanitizers is loaded. One that only starts workers keeps it for them."""
-    starts_workers = config.getoption("numprocesses", None) and not hasattr(config, "workerinput")
-    if PRELOADED and not starts_workers:
-        os.environ.pop("LD_PRELOAD", None)
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Leave compilers alone while a test of this folder runs: what this process needs of the sanitizers is loaded."""
+    kept = os.environ.pop("LD_PRELOAD", None) if PRELOADED and SOURCES in item.path.parents else None
+    try:
+        return (yield)
+    finally:
+        if kept is not None:
+            os.environ["LD_PRELOAD"] = kept
 
 
 def build(which: str, source: str, folders: pytest.TempPathFactory) -> types.SimpleNamespace:

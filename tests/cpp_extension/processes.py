@@ -3,7 +3,7 @@
 import os
 import sys
 
-# Of the sanitizers; conftest.py takes it out of the environment, which compilers see.
+# Of the sanitizers; conftest.py takes it out of the environment, which compilers see, while these tests run.
 PRELOADED = {"LD_PRELOAD": preload} if "libasan" in (preload := os.environ.get("LD_PRELOAD", "")) else {}
 
 
