@@ -289,6 +289,8 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
 
 
 def _condition(self, p):
+    if p is not None and (p not in ("fro", "nuc") if isinstance(p, str) else abs(p) not in (1, 2, math.inf)):
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     if self.numel() == 0:
         return aten.real(self.new_zeros(self.shape[:-2])) if self.is_complex() else self.new_zeros(self.shape[:-2])
     if p is None or (not isinstance(p, str) and abs(p) == 2):

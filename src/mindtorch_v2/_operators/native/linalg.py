@@ -91,7 +91,7 @@ def _qr_grad(grads, mode, result0, result1):
         )
     rows, cols = q.size(-2), r.size(-1)
     if mode == "complete" and rows > cols:
-        raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols")
+        raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
     if rows < cols:
         # A = [X Y] with X square: R = [U V], X = Q U, Y = Q V.
         first, second = r[..., :, :rows], r[..., :, rows:]
