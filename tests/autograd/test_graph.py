@@ -348,3 +348,19 @@ def test_gradients_of_outputs_without_one_may_stay_absent() -> None:
     for fill in (True, False):
         Two.apply(torch.ones(1, requires_grad=True), fill)[0].sum().backward()
     assert seen == [[[1], [0]], [[1], None]]
+
+
+def test_the_tangent_of_a_new_output_need_not_be_a_view() -> None:
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, nothing):
+            return x * 2
+
+        @staticmethod
+        def jvp(ctx, x, nothing):
+            return x * 2
+
+    with torch.autograd.forward_ad.dual_level():
+        x = torch.autograd.forward_ad.make_dual(torch.ones(2), torch.ones(2))
+        made = Doubled.apply(x, None)
+        assert torch.autograd.forward_ad.unpack_dual(made).tangent.tolist() == [2, 2]

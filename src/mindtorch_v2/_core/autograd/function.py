@@ -318,9 +318,9 @@ def _apply_with_tangents(cls: Any, args: tuple, new_style: bool) -> Any:
                     if output._is_view()
                     else f"Expected the tangent of output {number} to have shape {tuple(output.shape)}, got {tuple(tangent.shape)}"
                 )
-            shown = output._base if output._is_view() else None
-            as_is = place is None and any(a is shown or (_is_tensor(a) and shown is a._base is not None) for a in args)
-            if as_is and tangent is not None and not tangent._is_view():
+            shown = output._base  # None: no view
+            as_is = shown is not None and any(_is_tensor(a) and (a is shown or a._base is shown) for a in args)
+            if as_is and place is None and tangent is not None and not tangent._is_view():
                 raise RuntimeError(
                     "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
                 )
