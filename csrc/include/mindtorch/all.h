@@ -15,9 +15,9 @@
 
 #include <mindtorch/archive.h>
 #include <mindtorch/autograd.h>
+#include <mindtorch/config.h>
 #include <mindtorch/context.h>
 #include <mindtorch/custom_class.h>
-#include <mindtorch/config.h>
 #include <mindtorch/dispatch.h>
 #include <mindtorch/functional.h>
 #include <mindtorch/functions.h>
