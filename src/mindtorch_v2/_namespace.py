@@ -165,6 +165,12 @@ def _text(tensor: Tensor, tensor_contents: str | None) -> str:
     return _str(tensor, tensor_contents=tensor_contents)
 
 
+def _is_onednn_enabled() -> bool:
+    from .backends import mkldnn
+
+    return mkldnn.enabled
+
+
 def _to_mindspore(tensor: Tensor) -> Any:
     from .interop import to_mindspore
 
@@ -181,6 +187,7 @@ provide_absent_modules()
 provide(
     companion_operators=_companion_operators,
     device_module=_device_module,
+    is_onednn_enabled=_is_onednn_enabled,
     is_tracing=_is_tracing,
     operators=_operators,
     pinned_memory=_pinned_memory,

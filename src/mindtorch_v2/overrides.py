@@ -20,6 +20,7 @@ from mindtorch_v2._core.torch_function import (
     _push,
     _state,
     has_torch_function,
+    redispatch_function,
 )
 from mindtorch_v2._core.torch_function import hand_over as handle_torch_function
 from mindtorch_v2._ops import OpOverload, OpOverloadPacket
@@ -40,6 +41,7 @@ __all__ = [
     "has_torch_function_variadic",
     "is_tensor_like",
     "is_tensor_method_or_property",
+    "redispatch_function",
     "resolve_name",
     "wrap_torch_function",
 ]

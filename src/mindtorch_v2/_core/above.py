@@ -15,6 +15,8 @@ class _Above:
     """Register the operators of a companion package, "torchvision" say; whether there are such."""
     device_module: Callable[[str], Any]
     """The module `torch.<name>` of a kind of device, "npu" say."""
+    is_onednn_enabled: Callable[[], bool]
+    """Whether `torch.backends.mkldnn` is switched on."""
     is_tracing: Callable[[], bool]
     """Whether torch.jit.trace is recording on this thread."""
     operators: Callable[[], Any]

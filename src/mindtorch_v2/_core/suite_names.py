@@ -12,8 +12,8 @@ from mindtorch_v2 import _C
 from mindtorch_v2._core import torch_function
 from mindtorch_v2._core.autograd.function import DelayedError, UndefinedGrad
 from mindtorch_v2._core.autograd.graph import get_gradient_edge
+from mindtorch_v2._core.conv_backend import ConvBackend, select_conv_backend
 from mindtorch_v2._core.processor import get_cpu_capability
-from mindtorch_v2._core.unavailable import unavailable_function
 
 __all__ = ["NAMES"]
 
@@ -88,32 +88,6 @@ def _warn_deprecation() -> None:
     warnings.warn("Test message for TORCH_WARN_DEPRECATION", DeprecationWarning, stacklevel=2)
 
 
-class _ConvBackend(enum.Enum):
-    """PyTorch's ways of computing a convolution, by name: none of them computes here, and none is selected."""
-
-    CudaDepthwise2d = 0
-    CudaDepthwise3d = 1
-    Cudnn = 2
-    CudnnTranspose = 3
-    Empty = 4
-    Miopen = 5
-    MiopenDepthwise = 6
-    MiopenTranspose = 7
-    Mkldnn = 8
-    MkldnnEmpty = 9
-    Mps = 10
-    NnpackSpatial = 11
-    Overrideable = 12
-    Slow2d = 13
-    Slow3d = 14
-    SlowDilated2d = 15
-    SlowDilated3d = 16
-    SlowTranspose2d = 17
-    SlowTranspose3d = 18
-    Winograd3x3Depthwise = 19
-    Xnnpack2d = 20
-
-
 class _Executor:
     """Settings of TorchScript's executor, which is not here: each remembers what it was set to, and changes nothing."""
 
@@ -140,7 +114,6 @@ _SETTINGS = (
 NAMES: dict[str, Any] = {
     each.__name__: each
     for each in (
-        _ConvBackend,
         _TorchFunctionState,
         _WeakTensorRef,
         _data_address,
@@ -164,13 +137,15 @@ NAMES |= {
     "_get_cpu_capability": get_cpu_capability,
     "_get_graph_executor_optimize": lambda value=None: _OPTIMIZE.get() if value is None else _OPTIMIZE.set(value),
     "_set_graph_executor_optimize": _OPTIMIZE.set,
+    "_skip_one_hop_torch_function": torch_function.redispatch_function,
     "_jit_set_profiling_executor": _PROFILING.set,
     "_jit_set_num_profiled_runs": _RUNS.set,
     "_jit_get_inline_everything_mode": _INLINE.get,
     "_jit_set_inline_everything_mode": _INLINE.set,
     "_jit_get_tracer_state_warn": _WARN.get,
     "_jit_set_tracer_state_warn": _WARN.set,
-    "_select_conv_backend": unavailable_function("torch._C._select_conv_backend", "convolutions have one kernel"),
+    "_ConvBackend": ConvBackend,
+    "_select_conv_backend": select_conv_backend,
     "has_lapack": True,
     "has_spectral": True,
     **{name: lambda *_: False for name in (*_NOBODY_FUSES, *_SETTINGS)},

@@ -15,11 +15,12 @@ from mindtorch_v2 import _C
 
 
 class _State(threading.local):
-    """The modes of this thread, innermost last, and whether subclasses are asked."""
+    """The modes of this thread, innermost last, whether subclasses are asked, and whether the next call asks nobody."""
 
     def __init__(self) -> None:
         self.modes: list[Any] = []
         self.subclasses_disabled = False
+        self.skips_next = False
 
 
 _state = _State()
@@ -151,6 +152,8 @@ def subclasses_first(values: Iterable[Any]) -> list[Any]:
 
 def _handle(func: Callable, args: tuple, kwargs: dict) -> Any:
     """Ask the modes and classes about the call `func(*args, **kwargs)`; NotImplemented if there is nobody to ask."""
+    if _skipped():
+        return NotImplemented
     overloaded = _get_overloaded_args(values_among(args, kwargs))
     if not overloaded and not _state.modes:
         return NotImplemented
@@ -161,7 +164,25 @@ def _handle(func: Callable, args: tuple, kwargs: dict) -> Any:
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Whether a mode is active or one of the arguments' classes takes calls over."""
-    return bool(_state.modes) or bool(_get_overloaded_args(relevant_args))
+    return not _skipped() and (bool(_state.modes) or bool(_get_overloaded_args(relevant_args)))
+
+
+def redispatch_function(func: Callable, types: Any, args: tuple, kwargs: dict | None) -> Any:
+    """`func(*args, **kwargs)` without asking modes and classes about this call, though about those that it makes.
+
+    A `__torch_function__` that runs `func` this way sees the calls inside it too.
+    """
+    before, _state.skips_next = _state.skips_next, True
+    try:
+        return func(*args, **(kwargs or {}))
+    finally:
+        _state.skips_next = before
+
+
+def _skipped() -> bool:
+    """Whether nobody is to be asked about this call; said once."""
+    skipped, _state.skips_next = _state.skips_next, False
+    return skipped
 
 
 def hand_over(public_api: Callable, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
@@ -174,6 +195,8 @@ def hand_over(public_api: Callable, relevant_args: Iterable[Any], *args: Any, **
 
 def _offer(public_api: Any, args: tuple, kwargs: dict) -> Any:
     """Offer a call of an `@overridable` function to modes and classes; NotImplemented if there is nobody to ask."""
+    if _skipped():
+        return NotImplemented
     overloaded = _get_overloaded_args(values_among(args, kwargs))
     if not overloaded and not _state.modes:
         return NotImplemented

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..table import S, T, aten, conj, op, rule
+from ..table import S, T, aten, op, rule
 
 if TYPE_CHECKING:
     from ..._tensor import Tensor
@@ -49,7 +49,7 @@ def _convolution_backward_grads(
         return aten.convolution(x, w, None, *settings)
 
     def backward(x: Tensor, w: Tensor, mask: Sequence[bool]) -> tuple[Tensor | None, Tensor | None, None]:
-        return aten.convolution_backward(conj(grad_output), x, w, None, *settings, mask)
+        return aten.convolution_backward(grad_output, x, w, None, *settings, mask)
 
     for_grad = for_input = for_weight = None
     if needs[0]:
@@ -62,9 +62,9 @@ def _convolution_backward_grads(
             parts.append(to_bias.reshape([1, -1] + [1] * (input.dim() - 2)).expand(grad_output.shape))
         for_grad = sum(parts[1:], parts[0]) if parts else None
     if needs[1] and to_weight is not None:
-        for_input = backward(input, conj(to_weight), [True, False, False])[0]
+        for_input = backward(input, to_weight, [True, False, False])[0]
     if needs[2] and to_input is not None:
-        for_weight = backward(conj(to_input), weight, [False, True, False])[1]
+        for_weight = backward(to_input, weight, [False, True, False])[1]
     return for_grad, for_input, for_weight
 
 

@@ -1,5 +1,7 @@
 """Elements picked and written by index tensors and masks."""
 
+from ... import _C
+from ..._core.autograd.function import DelayedError
 from ..._core.dtype import DTYPES
 from ..table import S, T, aten, like, op, rule
 
@@ -44,6 +46,17 @@ def _masked_scatter_source(grad, mask, source_sizes):
     return used.reshape(source_sizes)
 
 
+def _once_only(grad, zeros, name, argument):
+    """The gradient of factors, to be differentiated no further where several zeros meet: each hides the others' share."""
+    if not _C.is_grad_enabled() or grad.is_meta or not (zeros > 1).any().item():
+        return grad
+    message = (
+        f"{name}(): Double backward is unsupported for {argument} when >1 zeros in {argument} are scattered to the same "
+        "position in self"
+    )
+    return DelayedError(message, 1)(grad)
+
+
 def _scatter_reduce_backward(grad, needs, self, dim, index, src, reduce, include_self, result) -> tuple:
     """Gradients of both inputs; `amax` and `amin` share theirs evenly among the elements that attain the result."""
     if reduce == "sum":
@@ -72,6 +85,7 @@ def _scatter_reduce_backward(grad, needs, self, dim, index, src, reduce, include
         grad_src = aten.where(
             lone, (grad * without).gather(dim, index), (grad * result).gather(dim, index) / src.masked_fill(zero, 1)
         )
+        grad_src = _once_only(grad_src, zeros, "scatter_reduce", "src")
     if not include_self:
         grad_self = aten.scatter(grad_self, dim, index, 0)
     return grad_self, grad_src
@@ -105,6 +119,7 @@ def _index_reduce_backward(grad, self, dim, index, source, reduce, include_self,
             (grad * without).index_select(dim, index),
             (grad * result).index_select(dim, index) / source.masked_fill(zero, 1),
         )
+        grad_source = _once_only(grad_source, zeros, "index_reduce", "source")
     if not include_self:
         grad_self = aten.index_fill(grad_self, dim, index, 0)
     return grad_self, grad_source
