@@ -22,16 +22,8 @@ from mindtorch_v2._backends.npu.casts import check_exportable as _check_exportab
 from mindtorch_v2._backends.npu.custom_kernel import AclnnLauncher, KernelLauncher, alloc_like, ascendc_op, tensor_ptr
 from mindtorch_v2._backends.npu.errors import NPUError, NPUOutOfMemoryError
 from mindtorch_v2._backends.npu.fallback import get_cpu_fallback, set_cpu_fallback
-from mindtorch_v2._backends.npu.graph import (
-    NPUGraph,
-    graph,
-    graph_pool_handle,
-    graph_task_group_begin,
-    graph_task_group_end,
-    graph_task_update_begin,
-    graph_task_update_end,
-    is_current_stream_capturing,
-)
+from mindtorch_v2._backends.npu.graph import NPUGraph, graph, graph_pool_handle, is_current_stream_capturing
+from mindtorch_v2._backends.npu.graph_updates import NpuGraphOpHandler, register_npu_graph_handler
 from mindtorch_v2._backends.npu.stream import (
     Event,
     ExternalStream,
@@ -40,6 +32,12 @@ from mindtorch_v2._backends.npu.stream import (
     default_stream,
     device_index,
     set_stream,
+)
+from mindtorch_v2._backends.npu.task_groups import (
+    graph_task_group_begin,
+    graph_task_group_end,
+    graph_task_update_begin,
+    graph_task_update_end,
 )
 
 from . import _recovery, amp, graphs, memory, mstx, npu_config, precision, random, streams, utils
@@ -114,6 +112,7 @@ __all__ = [
     "LongTensor",
     "NPUError",
     "NPUGraph",
+    "NpuGraphOpHandler",
     "OutOfMemoryError",
     "ShortTensor",
     "Stream",
@@ -177,6 +176,7 @@ __all__ = [
     "npu_config",
     "npurt",
     "random",
+    "register_npu_graph_handler",
     "reset_max_memory_allocated",
     "reset_max_memory_cached",
     "reset_peak_memory_stats",

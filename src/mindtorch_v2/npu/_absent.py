@@ -7,11 +7,11 @@ NAMES = unavailable_names(
     functions="change_current_allocator check_uce_in_memory "
     "empty_virt_addr_cache finalize_dump get_device_limit get_stream_limit host_memory_stats "
     "host_memory_stats_as_nested_dict init_dump make_graphed_callables obfuscation_calculate obfuscation_finalize "
-    "obfuscation_initialize profile register_npu_graph_handler reset_accumulated_host_memory_stats "
+    "obfuscation_initialize profile reset_accumulated_host_memory_stats "
     "reset_peak_host_memory_stats reset_stream_limit restart_device set_aoe set_device_limit set_dump set_op_timeout_ms "
     "set_stream_limit stop_device stress_detect "
     "use_mem_pool utilization _launch_host_func _subscribe_report _unsubscribe_report",
-    classes="MemPool NPUPluggableAllocator NpuGraphOpHandler",
+    classes="MemPool NPUPluggableAllocator",
 )
 OF_MEMORY = unavailable_names(
     "torch.npu.memory",

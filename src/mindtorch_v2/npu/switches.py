@@ -7,6 +7,7 @@ from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._backends.npu import stream as _stream
+from mindtorch_v2._backends.npu.external_event import ExternalEvent
 
 __all__ = [
     "CubeMathType",
@@ -60,42 +61,6 @@ class CubeMathType:
 
 class SyncLaunchStream(_stream.Stream):
     """A stream; its work is handed to the device by the thread that asks for it, as that of every stream here."""
-
-
-class ExternalEvent(_stream.Event):
-    """A flag of the device that a captured graph can wait for: `record` raises it, `wait` lasts until it is up, `reset` takes it down.
-
-    Recorded in a graph, all three are done at each replay. So a replay may be started first and wait for what is still to be
-    updated; the graph keeps the event. A wait for a flag that nobody raises lasts for ever.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._runtime = _stream.state.get().runtime
-        self.npu_event = self._runtime.create_event(external=True)
-
-    def record(self, stream: Any = None) -> None:
-        """Raise the flag once the stream (the current one) has come here."""
-        self._kept()
-        super().record(stream)
-
-    def wait(self, stream: Any = None) -> None:
-        """Let later work on a stream (the current one) wait until the flag is up."""
-        self._kept()
-        super().wait(stream)
-
-    def reset(self, stream: Any = None) -> None:
-        """Take the flag down once the stream (the current one) has come here."""
-        self._kept()
-        stream = _stream.current_stream() if stream is None else stream
-        self._runtime.activate(stream.device_index)
-        code = self._runtime.aclrtResetEvent(self.npu_event, stream.npu_stream or None)
-        self._runtime.check("aclrtResetEvent", code)
-
-    def _kept(self) -> None:
-        draws = self._runtime.thread.draws
-        if draws is not None:
-            draws.events.append(self)
 
 
 def set_mm_bmm_format_nd(nd: bool) -> None:

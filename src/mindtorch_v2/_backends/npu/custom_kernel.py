@@ -240,7 +240,7 @@ class KernelLauncher:
         if status:
             raise runtime.error(_LAUNCH + kernel_name, status, runtime.hint())
         runtime.note(_LAUNCH + kernel_name, device, handle)
-        if runtime.blocking:
+        if runtime.waits:
             runtime.synchronize_stream(device, handle)
 
     def _function(self, kernel: str) -> Any:

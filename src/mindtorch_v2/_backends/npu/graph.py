@@ -10,33 +10,22 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
-import itertools
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from ..._core.dtype import DTYPES
 from ..._operators.table import aten
 from . import state
 from .aclnn import operator
+from .graph_pools import GraphPool
+from .graph_updates import Updates
 from .stream import Stream, current_stream, set_stream
 from .table import signed_state
 
 _MODES = {"global": 0, "thread_local": 1, "relaxed": 2}
-_pools = itertools.count(1)
 _streams: dict[int, Stream] = {}  # device -> the stream that graphs are captured on, where none is named
-
-
-class _Pool:
-    """Blocks that graphs share. Its number, below 0, stands where a stream's handle does for other blocks."""
-
-    def __init__(self, device: int) -> None:
-        self.device, self.number = device, -next(_pools)
-
-    def __del__(self) -> None:
-        if state.started() and not state.get().runtime.closed:
-            state.get().memory[self.device].forget_pool(self.number)
 
 
 def _numbers(generator_state: Any) -> tuple[int, int]:
@@ -116,7 +105,7 @@ def is_current_stream_capturing() -> bool:
 
 def graph_pool_handle() -> Any:
     """A pool of memory that several graphs can share, for `pool=`."""
-    return _Pool(state.get().runtime.thread.device)
+    return GraphPool(state.get().runtime.thread.device)
 
 
 # The options of `super_kernel_optimize` and the types of their values: of a list its elements', of a dictionary its entries'.
@@ -172,9 +161,10 @@ class NPUGraph:
 
     def __init__(self) -> None:
         self._model = 0  # first: what could not be made is given back too
+        self.graph_dispatch_mode, self._updated = Updates(), False
         self._runtime = state.get().runtime
         self._device = 0
-        self._pool: _Pool | None = None
+        self._pool: GraphPool | None = None
         self._stream: Stream | None = None
         self._draws = _Draws()
 
@@ -196,7 +186,7 @@ class NPUGraph:
         code = runtime.aclmdlRICaptureBegin(stream.npu_stream or None, _MODES[capture_error_mode])
         runtime.check("aclmdlRICaptureBegin", code)
         self._stream, self._device = stream, stream.device_index
-        self._pool = pool if pool is not None else _Pool(stream.device_index)
+        self._pool = pool if pool is not None else GraphPool(stream.device_index)
         runtime.thread.pool, runtime.thread.draws = self._pool.number, self._draws
 
     def capture_end(self) -> None:
@@ -224,7 +214,7 @@ class NPUGraph:
         if code:
             runtime.fail("aclmdlRIExecuteAsync", code, runtime.hint())
         runtime.note("NPUGraph.replay", stream.device_index, stream.npu_stream)
-        if runtime.blocking:
+        if runtime.waits:
             runtime.synchronize_stream(stream.device_index, stream.npu_stream)
 
     def reset(self) -> None:
@@ -234,6 +224,29 @@ class NPUGraph:
             model, self._model = self._model, 0
             self._runtime.check("aclmdlRIDestroy", self._runtime.aclmdlRIDestroy(model))
         self._pool, self._draws = None, _Draws()
+        self.graph_dispatch_mode.records.clear()
+
+    def update(self, cpu_update_input: Sequence[Mapping[str, Any]]) -> None:
+        """Give operators of the recording other arguments, from the next replay on, or from one that waits for them.
+
+        For graphs of `torch.npu.graph(..., auto_dispatch_capture=True)`, whose replays each wait for an update: a replay without
+        one lasts for ever. Attention of inference is updated, and operators of `register_npu_graph_handler`.
+
+        Args:
+            cpu_update_input: by the names of arguments their values: one dictionary for each such operator, in the order of the
+                recording, or one for all.
+
+        Raises:
+            RuntimeError: the graph was recorded without auto_dispatch_capture, or there are as many dictionaries as operators
+                neither.
+
+        A warning names what no operator has.
+        """
+        if not self._updated:
+            raise RuntimeError(
+                "NPUGraph.update(): the graph was recorded without auto_dispatch_capture=True, which keeps what an update needs"
+            )
+        self.graph_dispatch_mode.update(cpu_update_input)
 
     def pool(self) -> Any:
         """The pool of its memory, to be shared with another graph."""
@@ -267,12 +280,17 @@ class NPUGraph:
 
 @contextlib.contextmanager
 def graph(
-    npu_graph: NPUGraph, pool: Any = None, stream: Stream | None = None, capture_error_mode: str = "global"
+    npu_graph: NPUGraph,
+    pool: Any = None,
+    stream: Stream | None = None,
+    auto_dispatch_capture: bool = False,
+    capture_error_mode: str = "global",
 ) -> Iterator[None]:
     """Record the work of a block into a graph, on a stream of its own unless one is named.
 
     The block must not wait for the device or copy from pageable memory. Random numbers are drawn anew at each replay, from
-    where the generator then is. If the block raises, so does this, and the graph holds nothing.
+    where the generator then is. If the block raises, so does this, and the graph holds nothing. With `auto_dispatch_capture`
+    the lengths that attention of inference takes can be changed by `npu_graph.update`, for which each replay waits.
     """
     runtime = state.get().runtime
     index = runtime.thread.device
@@ -285,7 +303,9 @@ def graph(
     try:
         npu_graph.capture_begin(pool, capture_error_mode)
         try:
-            yield
+            npu_graph._updated = auto_dispatch_capture
+            with npu_graph.graph_dispatch_mode if auto_dispatch_capture else contextlib.nullcontext():
+                yield
         except BaseException:
             with contextlib.suppress(RuntimeError):
                 npu_graph.capture_end()
@@ -294,53 +314,3 @@ def graph(
         npu_graph.capture_end()
     finally:
         set_stream(before)
-
-
-# ---- parts of a recording that can be replaced ----
-
-
-class TaskGroup:
-    """Tasks of a recording, from `graph_task_group_end`, that `graph_task_update_begin` replaces."""
-
-    def __init__(self, handle: int, pool: int) -> None:
-        self.handle, self.pool = handle, pool
-
-
-def _raw(stream: Stream | None) -> tuple[Any, int]:
-    runtime = state.get().runtime
-    stream = current_stream() if stream is None else stream
-    runtime.activate(stream.device_index)
-    return runtime, stream.npu_stream
-
-
-def graph_task_group_begin(stream: Stream | None = None) -> None:
-    """From here to `graph_task_group_end` the work of a stream that is captured is a group, which can be replaced later."""
-    runtime, handle = _raw(stream)
-    runtime.check("aclmdlRICaptureTaskGrpBegin", runtime.aclmdlRICaptureTaskGrpBegin(handle or None))
-
-
-def graph_task_group_end(stream: Stream | None = None) -> TaskGroup:
-    """End a group of tasks; it is given to `graph_task_update_begin`."""
-    runtime, handle = _raw(stream)
-    group = ctypes.c_void_p()
-    code = runtime.aclmdlRICaptureTaskGrpEnd(handle or None, ctypes.byref(group))
-    runtime.check("aclmdlRICaptureTaskGrpEnd", code)
-    return TaskGroup(group.value or 0, runtime.thread.pool or 0)
-
-
-def graph_task_update_begin(stream: Stream, group: TaskGroup) -> None:
-    """From here to `graph_task_update_end` the operators that a stream is given are not run: they take the group's place, one by one.
-
-    They must be those of the group, in their order, on memory that stays; numbers, and tensors of the same sizes, may be others.
-    """
-    runtime, handle = _raw(stream)
-    code = runtime.aclmdlRICaptureTaskUpdateBegin(handle or None, group.handle)
-    runtime.check("aclmdlRICaptureTaskUpdateBegin", code)
-    runtime.thread.pool = group.pool
-
-
-def graph_task_update_end(stream: Stream) -> None:
-    """End a replacement. Replays after the stream has come here do the new work."""
-    runtime, handle = _raw(stream)
-    runtime.thread.pool = None
-    runtime.check("aclmdlRICaptureTaskUpdateEnd", runtime.aclmdlRICaptureTaskUpdateEnd(handle or None))

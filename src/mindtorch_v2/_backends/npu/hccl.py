@@ -120,7 +120,7 @@ class Communicator:
         self.runtime.activate(self.device)
         stream = self.runtime.stream_handle(self.device) or None
         self.library.call(name, *arguments, self.handle, stream)
-        if self.runtime.blocking:
+        if self.runtime.waits:
             self.synchronize()
 
     def synchronize(self) -> None:

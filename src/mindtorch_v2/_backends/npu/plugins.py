@@ -36,7 +36,7 @@ def enqueued(name: str, device: int, code: int) -> int:
         raise runtime.error(name, code, "" if name.endswith("GetWorkspaceSize") else runtime.hint())
     stream = runtime.stream_handle(device)
     runtime.note(name, device, stream)
-    if runtime.blocking:
+    if runtime.waits:
         runtime.synchronize_stream(device, stream)
     return 0
 

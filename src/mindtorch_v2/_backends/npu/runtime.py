@@ -275,6 +275,11 @@ class Runtime:
         self.check("aclrtEventElapsedTime", self.aclrtEventElapsedTime(ctypes.byref(ms), first, second))
         return ms.value
 
+    @property
+    def waits(self) -> bool:
+        """Whether each operator is waited for: as the environment says, but not while operators are recorded in a graph."""
+        return self.blocking and self.thread.pool is None
+
     # ---- memory ----
 
     def malloc(self, nbytes: int, index: int) -> tuple[int, int]:

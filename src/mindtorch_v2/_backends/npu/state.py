@@ -96,7 +96,7 @@ class State:
         runtime = self.runtime
         stream = runtime.stream_handle(index)
         runtime.copy(to, source, nbytes, kind, index, stream)
-        if kind == D2D and not runtime.blocking:
+        if kind == D2D and not runtime.waits:
             return
         if non_blocking and kind != D2D and self.pinned.holds(host):
             self._hold(host, index, stream)

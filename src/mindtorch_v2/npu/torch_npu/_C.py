@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
-from mindtorch_v2._backends.npu.graph import TaskGroup as _NPUTaskGroupHandle
+from mindtorch_v2._backends.npu.task_groups import TaskGroup as _NPUTaskGroupHandle
 from mindtorch_v2._core.unavailable import unavailable_names
 from mindtorch_v2.distributed._hccl import ProcessGroupHCCL
 
+from ._outputs import with_outputs
+
 __all__ = ["_NPUTaskGroupHandle", "_distributed_c10d"]
 
+npu_fused_infer_attention_score = with_outputs(torch.ops.npu.npu_fused_infer_attention_score)
 _distributed_c10d = types.SimpleNamespace(ProcessGroupHCCL=ProcessGroupHCCL)
 _OPTIONS = {"ALLOW_INTERNAL_FORMAT": lambda: b"enable" if torch.npu.config.allow_internal_format else b"disable"}
 
@@ -53,6 +56,18 @@ def _npu_setStream(stream_id: int, device_index: int, device_type: int = 0) -> N
 def _weak_ref_tensor(tensor: Any) -> Any:
     """Another tensor over the same memory; it keeps that memory as any tensor does."""
     return tensor.detach()
+
+
+def _npu_fused_infer_attention_score_out_graph(stream: Any, handle: Any, event: Any, *args: Any, **kwargs: Any) -> Any:
+    """Replace a group of tasks by a call of that operator, and raise the event for which the graph waits; its results."""
+    torch.npu.graph_task_update_begin(stream, handle)
+    try:
+        with torch.npu.stream(stream):
+            results = npu_fused_infer_attention_score.out(*args, **kwargs)
+    finally:
+        torch.npu.graph_task_update_end(stream)
+    event.record(stream)
+    return results
 
 
 globals().update(

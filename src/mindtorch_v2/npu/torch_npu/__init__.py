@@ -13,6 +13,7 @@ from mindtorch_v2._operators.table import rows_of
 from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
 
 from . import _C, atb, contrib, dynamo, multiprocessing, op_plugin, optim, profiler, testing, utils
+from ._outputs import with_outputs
 from .formats import Format, empty_with_format, get_npu_format, npu_format_cast, npu_format_cast_
 from .utils.combine_tensors import get_storage_size, npu_change_data_ptr
 
@@ -53,7 +54,7 @@ __all__ = [
 
 for _name, _space in _OPERATORS.items():
     if _name not in globals():  # those of .formats look first whether there is anything to do
-        globals()[_name] = getattr(_space, _name)
+        globals()[_name] = with_outputs(getattr(_space, _name))
 globals().update(_DTYPES)
 
 HiFloat8Tensor = unavailable_class("torch_npu.HiFloat8Tensor")

@@ -1,0 +1,37 @@
+"""Memory of graphs: blocks that no other work gets."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+
+from . import state
+
+_numbers = itertools.count(1)
+_by_number: weakref.WeakValueDictionary[int, GraphPool] = weakref.WeakValueDictionary()
+
+
+class GraphPool:
+    """Blocks that graphs share. Its number, below 0, stands where a stream's handle does for other blocks."""
+
+    def __init__(self, device: int) -> None:
+        self.device, self.number = device, -next(_numbers)
+        self._of_updates: dict[int, GraphPool] = {}
+        _by_number[self.number] = self
+
+    def of_updates(self, stream: int) -> GraphPool:
+        """The pool for what replaces work of a stream in these graphs.
+
+        A block of the graphs' own pool that is free now was in use at some place of the recording: what is put there later
+        would overwrite it at each replay. Work of one stream runs in order, so its replacements may share their blocks.
+        """
+        return self._of_updates.get(stream) or self._of_updates.setdefault(stream, GraphPool(self.device))
+
+    def __del__(self) -> None:
+        if state.started() and not state.get().runtime.closed:
+            state.get().memory[self.device].forget_pool(self.number)
+
+
+def pool_of(number: int) -> GraphPool | None:
+    """The pool of a number, while a graph has it."""
+    return _by_number.get(number)
