@@ -43,6 +43,8 @@ REFUSED = {
 }
 # Their gradients look at values, in PyTorch too.
 NO_JACOBIAN = ("masked_scatter",)
+# Only tensors with rows of aligned memory are taken.
+ALIGNED = ("_grouped_mm",)
 # One tensor of scales for a whole list: no operator's argument can be mapped over there.
 LISTS_OF_SCALES = ("_foreach_addcdiv.Tensor", "_foreach_addcmul.Tensor")
 
@@ -110,10 +112,44 @@ class Sample:
             expected = [function(*(pair[which and pair[2]] for pair in pairs)) for which in (0, 1)]
         except RAISED:
             return  # the sample is for something else
-        given = [torch.stack([one, other]) if over else one for one, other, over in pairs]
-        dims = tuple(0 if over else None for over in mapped)
+        places = (0, 0) if self.row.name in ALIGNED else (0, -1)
+        dims = tuple(places[number % 2] if over else None for number, over in enumerate(mapped))
+        given = [
+            one if d is None else torch.stack([one, other], d) for (one, other, _), d in zip(pairs, dims, strict=True)
+        ]
         got = self._without_loops(lambda: torch.vmap(function, in_dims=dims)(*given))
         _compare(got, expected)
+
+    def check_nested(self, function: Callable) -> None:
+        """Two levels, each of which maps over some of the tensors."""
+        n, pairs = len(self.tensors), list(zip(self.tensors, self.others, strict=True))
+        first, rest = (True, *(False,) * (n - 1)), (False, *(True,) * (n - 1))
+        for outer, inner in {((True,) * n, (True,) * n), (first, rest), (rest, first), (first, (True,) * n)}:
+            if not (any(outer) and any(inner)):
+                continue
+            levels = list(zip(outer, inner, strict=True))
+            try:
+                expected = [
+                    [
+                        function(*(p[(o and i) ^ (q and j)] for p, (o, q) in zip(pairs, levels, strict=True)))
+                        for j in (0, 1)
+                    ]
+                    for i in (0, 1)
+                ]
+            except RAISED:
+                return
+            given = [
+                torch.stack([torch.stack(p), torch.stack(p[::-1])]) if o and q else torch.stack(p) if o or q else p[0]
+                for p, (o, q) in zip(pairs, levels, strict=True)
+            ]
+            dims = [tuple(0 if over else None for over in level) for level in (inner, outer)]
+            got = self._without_loops(
+                lambda dims=dims, given=given: torch.vmap(torch.vmap(function, in_dims=dims[0]), in_dims=dims[1])(
+                    *given
+                )
+            )
+            for i in (0, 1):
+                _compare([each[i] if _is_tensor(each) else each for each in got], expected[i])
 
     def check_jacobian(self) -> None:
         try:
@@ -168,6 +204,9 @@ def test_slices(name: str) -> None:
             sample.check(sample, mapped)
             if row.grad:
                 sample.check(sample.gradients, mapped)
+        sample.check_nested(sample)
+        if row.grad:
+            sample.check_nested(sample.gradients)
         if row.grad and name not in NO_JACOBIAN:
             sample.check_jacobian()
 

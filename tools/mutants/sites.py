@@ -38,8 +38,8 @@ _OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Or: ast.And,
 }
 _REMOVABLE = (ast.Assign, ast.AugAssign, ast.Expr, ast.Raise, ast.Delete, ast.For, ast.With, ast.Break, ast.Continue)
-# Test data of rows, the frame that a warning names, and a check that only a mistake of our own can fail.
-_SKIPPED_KEYWORDS = ("samples", "bind", "stacklevel", "strict")
+# Test data of rows, the frame that a warning names, a check that only a mistake of our own can fail, and a text.
+_SKIPPED_KEYWORDS = ("samples", "bind", "stacklevel", "strict", "doc")
 _SKIPPED_NAMES = ("__all__", "__slots__", "__module__", "__constants__")
 
 
@@ -218,6 +218,18 @@ def _is_sample(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("S", "T")
 
 
+def _is_type(node: ast.AST) -> bool:
+    """Whether this names a kind of values for annotations: `Callable[...]`, `A | None`."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return any(isinstance(part, ast.Constant) and part.value is None for part in (node.left, node.right))
+    return isinstance(node, ast.Subscript) and getattr(node.value, "id", "") in (
+        "Callable",
+        "Union",
+        "Optional",
+        "Literal",
+    )
+
+
 class _Finder:
     """Walks a module's tree with the function and the row that it is in."""
 
@@ -268,8 +280,10 @@ class _Finder:
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             return True
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            return node.targets[0].id in _SKIPPED_NAMES or (
-                isinstance(node.value, ast.Call) and getattr(node.value.func, "id", "") in ("TypeVar", "ParamSpec")
+            return (
+                node.targets[0].id in _SKIPPED_NAMES
+                or (isinstance(node.value, ast.Call) and getattr(node.value.func, "id", "") in ("TypeVar", "ParamSpec"))
+                or _is_type(node.value)
             )
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
             return node.targets[0].attr in ("__module__", "__doc__", "__qualname__")

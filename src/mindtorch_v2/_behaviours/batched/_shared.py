@@ -83,15 +83,12 @@ def past(batch: Batch, dim: int, dims: int) -> int:
 
 
 def wrapped(batch: Batch, made: Any) -> Any:
-    """Each tensor of a result as the caller sees it."""
+    """Each tensor of a result as the caller sees it; one that the operator left empty, not being asked for it, as it is."""
     if is_tensor(made):
-        return batch.wrap(made)
+        return batch.wrap(made) if tuple(made.shape[: batch.n]) == batch.sizes else made
     if isinstance(made, (tuple, list)):
-        return (
-            type(made)(batch.wrap(m) if is_tensor(m) else m for m in made)
-            if type(made) in (tuple, list)
-            else tuple(batch.wrap(m) for m in made)
-        )
+        parts = [wrapped(batch, m) for m in made]
+        return type(made)(parts) if type(made) in (tuple, list) else tuple(parts)
     return made
 
 
