@@ -3,6 +3,7 @@
 A row without a rule is computed slice by slice and warns of it: `LOOPS` lists all of them, so that a new row gets a rule.
 """
 
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -45,6 +46,8 @@ REFUSED = {
 NO_JACOBIAN = ("masked_scatter",)
 # Only tensors with rows of aligned memory are taken.
 ALIGNED = ("_grouped_mm",)
+# How operators refuse tensors without elements, and loops no slices.
+NEEDS_A_SLICE = "tensor with at least one element|other non-zero dimensions|has no rule for vmap"
 # One tensor of scales for a whole list: no operator's argument can be mapped over there.
 LISTS_OF_SCALES = ("_foreach_addcdiv.Tensor", "_foreach_addcmul.Tensor")
 
@@ -151,6 +154,23 @@ class Sample:
             for i in (0, 1):
                 _compare([each[i] if _is_tensor(each) else each for each in got], expected[i])
 
+    def check_none(self, function: Callable) -> None:
+        """No slice at all: results of none of the slices that there would be."""
+        try:
+            expected = function(*self.tensors)
+        except RAISED:
+            return
+        given = [torch.stack([t])[:0] for t in self.tensors]
+        try:
+            got = self._without_loops(lambda: torch.vmap(function)(*given))
+        except RuntimeError as error:
+            if not re.search(NEEDS_A_SLICE, str(error)):
+                raise
+            return
+        for ours, slice in zip(got, expected, strict=True):
+            if _is_tensor(slice):
+                assert (ours.shape, ours.dtype) == ((0, *slice.shape), slice.dtype)
+
     def check_jacobian(self) -> None:
         try:
             results, back = self.pull(*self.tensors)
@@ -205,6 +225,7 @@ def test_slices(name: str) -> None:
             if row.grad:
                 sample.check(sample.gradients, mapped)
         sample.check_nested(sample)
+        sample.check_none(sample)
         if row.grad:
             sample.check_nested(sample.gradients)
         if row.grad and name not in NO_JACOBIAN:

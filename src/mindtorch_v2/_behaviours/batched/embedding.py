@@ -34,4 +34,4 @@ def _embedding_backward(batch: Batch, op: Any, values: list) -> Any:
     if padding >= 0:
         gradient = gradient * (indices != padding).unsqueeze(-1)
     made = op(gradient, indices + step, count * rows, -1, by_frequency)
-    return batch.unflat(made.reshape(count, rows, -1))
+    return batch.unflat(made.reshape(count, rows, gradient.shape[-1]))
