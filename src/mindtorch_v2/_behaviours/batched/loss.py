@@ -39,7 +39,7 @@ def _labels_loss(batch: Batch, op: Any, values: list) -> Any:
     given = dict(zip(names, values, strict=True))
     scores, target, weight = given["self"], given["target"], given["weight"]
     if op.name == "_cross_entropy":
-        scores = aten.log_softmax(scores, 1 if scores.dim() > 1 else 0)
+        scores = aten.log_softmax(scores, 1)
     made, total = _picked(scores, target, weight, given["ignore_index"], given.get("label_smoothing", 0.0))
     if given["reduction"] == _NONE:
         result = made
@@ -48,8 +48,8 @@ def _labels_loss(batch: Batch, op: Any, values: list) -> Any:
         if given["reduction"] == _MEAN:
             result = result / total
     if op.name == "_cross_entropy":
-        lse = aten.logsumexp(given["self"], 1 if given["self"].dim() > 1 else 0)
-        return result, lse, total
+        highest = given["self"].amax(1)
+        return result, aten.stack([highest, aten.logsumexp(given["self"], 1) - highest]), total
     return result, total
 
 
@@ -72,9 +72,9 @@ def _picked(scores: Any, target: Any, weight: Any, ignore: int, smoothing: float
 
 @rule("_cross_entropy_backward")
 def _cross_entropy_backward(batch: Batch, op: Any, values: list) -> Any:
-    gradient, scores, target, weight, reduction, ignore, smoothing, _, total = values
+    gradient, scores, target, weight, reduction, ignore, smoothing, statistics, total = values
     share, taken = _cross_entropy_share(scores, target, weight, reduction, ignore, smoothing, total, gradient)
-    return share * aten._softmax(scores, 1, False) - taken
+    return share * (scores - statistics.sum(0).unsqueeze(1)).exp() - taken
 
 
 @rule("nll_loss_backward", "nll_loss2d_backward")
