@@ -15,6 +15,7 @@ using aclFloat16 = uint16_t;
 
 struct aclrtExceptionInfo;  // about a task that failed
 using aclrtExceptionInfoCallback = void (*)(aclrtExceptionInfo*);
+using aclrtCallback = void (*)(void*);
 
 enum aclrtMemcpyKind : int { kHostToHost = 0, kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 3, kInfer = 4 };
 enum aclrtMemMallocPolicy : int {};
@@ -24,12 +25,15 @@ enum aclSysParamOpt : int {};
 enum aclDeviceInfo : int {};
 enum aclrtStreamStatus : int {};
 enum aclrtEventRecordedStatus : int {};
+enum aclrtCallbackBlockType : int { kCallbackNoBlock = 0, kCallbackBlock = 1 };
 enum aclmdlRICaptureMode : int { kCaptureGlobal = 0, kCaptureThreadLocal = 1, kCaptureRelaxed = 2 };
 enum aclmdlRICaptureStatus : int { kCaptureNone = 0, kCaptureActive = 1, kCaptureInvalidated = 2 };
 
 // Codes that the emulator itself returns.
 constexpr aclError kSuccess = 0;
 constexpr aclError kUninitialized = 100001, kRepeatInitialize = 100002, kRepeatFinalize = 100037;
+constexpr aclError kRepeatSubscribe = 100033, kStreamNotSubscribed = 100034, kThreadNotSubscribed = 100035;
+constexpr aclError kCallbackTimeout = 100036;
 constexpr aclError kParamInvalid = 107000, kInvalidDevice = 107001, kContextNull = 107002, kInvalidHandle = 107017;
 constexpr aclError kEventTimestamp = 107006;
 constexpr aclError kCaptureDependency = 107024, kStreamUnjoined = 107025, kModelCaptured = 107026;

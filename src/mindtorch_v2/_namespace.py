@@ -159,6 +159,12 @@ def _reduced(tensor: Tensor) -> tuple:
     return reduce_tensor(tensor)
 
 
+def _save(obj: object, f: Any) -> None:
+    from .serialization import save
+
+    save(obj, f)
+
+
 def _text(tensor: Tensor, tensor_contents: str | None) -> str:
     from ._tensor_str import _str
 
@@ -192,6 +198,7 @@ provide(
     operators=_operators,
     pinned_memory=_pinned_memory,
     reduced=_reduced,
+    save=_save,
     text=_text,
     to_mindspore=_to_mindspore,
     typed_storage=_typed_storage,

@@ -18,6 +18,7 @@ _HANDLES = {
     "aclrtContext",
     "aclmdlRI",
     "aclrtTaskGrp",
+    "aclrtCallback",
     "aclrtExceptionInfoCallback",
 }
 _NUMBERS = {

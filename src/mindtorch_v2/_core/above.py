@@ -25,6 +25,8 @@ class _Above:
     """Where page-locked memory comes from; None without an accelerator."""
     reduced: Callable[[Any], tuple]
     """What a pickle holds of a tensor."""
+    save: Callable[..., None]
+    """`torch.save`."""
     text: Callable[..., str]
     """The `repr` of a tensor."""
     to_mindspore: Callable[[Any], Any]

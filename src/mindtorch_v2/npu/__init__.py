@@ -24,6 +24,9 @@ from mindtorch_v2._backends.npu.errors import NPUError, NPUOutOfMemoryError
 from mindtorch_v2._backends.npu.fallback import get_cpu_fallback, set_cpu_fallback
 from mindtorch_v2._backends.npu.graph import NPUGraph, graph, graph_pool_handle, is_current_stream_capturing
 from mindtorch_v2._backends.npu.graph_updates import NpuGraphOpHandler, register_npu_graph_handler
+from mindtorch_v2._backends.npu.host_functions import launch as _launch_host_func
+from mindtorch_v2._backends.npu.host_functions import subscribe as _subscribe_report
+from mindtorch_v2._backends.npu.host_functions import unsubscribe as _unsubscribe_report
 from mindtorch_v2._backends.npu.stream import (
     Event,
     ExternalStream,

@@ -10,7 +10,7 @@ NAMES = unavailable_names(
     "obfuscation_initialize profile reset_accumulated_host_memory_stats "
     "reset_peak_host_memory_stats reset_stream_limit restart_device set_aoe set_device_limit set_dump set_op_timeout_ms "
     "set_stream_limit stop_device stress_detect "
-    "use_mem_pool utilization _launch_host_func _subscribe_report _unsubscribe_report",
+    "use_mem_pool utilization",
     classes="MemPool NPUPluggableAllocator",
 )
 OF_MEMORY = unavailable_names(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
+import os
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -271,8 +272,14 @@ class NPUGraph:
         warnings.warn("super_kernel_optimize has no effect here: kernels are not fused", stacklevel=2)
 
     def debug_dump(self, debug_path: str | None = None) -> None:
-        """Print the recorded tasks."""
-        self._runtime.check("aclmdlRIDebugPrint", self._runtime.aclmdlRIDebugPrint(self._model))
+        """Write the recorded tasks to a file, as a trace that Perfetto and chrome://tracing open; without a path, print them."""
+        if not self._model:
+            warnings.warn("NPUGraph.debug_dump(): nothing was captured, and nothing is written", stacklevel=2)
+        elif debug_path is not None:
+            path = os.fsencode(debug_path)
+            self._runtime.check("aclmdlRIDebugJsonPrint", self._runtime.aclmdlRIDebugJsonPrint(self._model, path, 0))
+        else:
+            self._runtime.check("aclmdlRIDebugPrint", self._runtime.aclmdlRIDebugPrint(self._model))
 
     def __del__(self) -> None:
         self.reset()
