@@ -325,9 +325,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         """
         if layout is not None and layout is not _C.strided:
             raise NotImplementedError("_make_wrapper_subclass(): only the strided layout is supported")
-        if dispatch_sizes_strides_policy is not None:
-            raise NotImplementedError("_make_wrapper_subclass(): sizes and strides cannot be asked of the class")
-        return _C.TensorBase._wrapper_subclass(
+        made = _C.TensorBase._wrapper_subclass(
             cls,
             tuple(size),
             strides,
@@ -336,6 +334,9 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             _C._get_default_device() if device is None else device,
             requires_grad,
         )
+        if dispatch_sizes_strides_policy is None:
+            return made
+        return _C.TensorBase._ask_class(made, dispatch_sizes_strides_policy)
 
     @property
     def __cuda_array_interface__(self) -> Any:

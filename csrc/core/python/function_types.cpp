@@ -4,6 +4,7 @@
 #include "../gil.h"
 #include "bind_errors.h"
 #include "operator_object.h"
+#include "subclass.h"
 #include "types.h"
 
 namespace mt {
@@ -303,6 +304,7 @@ PyObject* py_disable_function(PyObject*, PyObject* o) {
 PyMethodDef functions[] = {{"_set_deprecated_forms", set_deprecated_forms, METH_O, nullptr},
                            {"_set_function_handler", py_set_handler, METH_O, nullptr},
                            {"_change_function_modes", py_function_modes, METH_VARARGS, nullptr},
+                           {"_set_asker", set_asker, METH_O, nullptr},
                            {"_disable_function_overrides", py_disable_function, METH_O, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
 

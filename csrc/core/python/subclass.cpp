@@ -3,6 +3,8 @@
 
 #include <sys/mman.h>
 
+#include <cstring>
+
 #include "../autograd.h"
 #include "types.h"
 
@@ -22,7 +24,41 @@ bool handles_dispatch(PyTypeObject* type) {
     return handled;
 }
 
+PyObject* g_asker = nullptr;
+
+// The bits of a policy by PyTorch's name of it; none for null.
+uint8_t questions(const char* policy) {
+    if (!policy) return 0;
+    if (!strcmp(policy, "sizes")) return kAsksSizes | kAsksStrides;
+    MT_CHECK_VALUE(!strcmp(policy, "strides"), "Unknown sizes_strides_policy: ", policy,
+                   "; expected 'strides' or 'sizes'");
+    return kAsksStrides;
+}
+
 }  // namespace
+
+PyObject* asked(PyObject* tensor, const char* what, PyObject* more) {
+    PyObject* answer = PyObject_CallFunction(g_asker, "OsO", tensor, what, more ? more : Py_None);
+    if (!answer) throw PythonError();
+    if (answer != Py_None) return answer;
+    Py_DECREF(answer);
+    return nullptr;
+}
+
+PyObject* ask_class(PyObject*, PyObject* args) {
+    PyObject* tensor;
+    const char* policy;
+    if (!PyArg_ParseTuple(args, "O!s:_ask_class", tensor_base_type(), &tensor, &policy)) return nullptr;
+    return guarded<PyObject*>(nullptr, [&] {
+        as_tensor(tensor).flags |= questions(policy);
+        return Py_NewRef(tensor);
+    });
+}
+
+PyObject* set_asker(PyObject*, PyObject* function) {
+    Py_XSETREF(g_asker, Py_NewRef(function));
+    Py_RETURN_NONE;
+}
 
 // Address space for tensors that may pretend to be larger than memory is; it counts for nothing until it is touched.
 constexpr size_t kReservedFrom = size_t(64) << 20;
@@ -102,12 +138,15 @@ PyObject* make_wrapper_subclass(PyObject*, PyObject* args) {
         return t->py();
     });
 }
-// _make_subclass(cls, data, requires_grad=False): a tensor of class cls over the data of another.
+// _make_subclass(cls, data, requires_grad=False, *, dispatch_sizes_strides_policy=None): a tensor of class cls over the
+// data of another.
 PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kw) {
-    static const char* names[] = {"cls", "data", "require_grad", nullptr};
+    static const char* names[] = {"cls", "data", "require_grad", "dispatch_sizes_strides_policy", nullptr};
     PyObject *cls, *data;
     int grad = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kw, "OO|p:_make_subclass", const_cast<char**>(names), &cls, &data, &grad))
+    const char* policy = nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kw, "OO|p$z:_make_subclass", const_cast<char**>(names), &cls, &data, &grad,
+                                     &policy))
         return nullptr;
     return guarded<PyObject*>(nullptr, [&] {
         MT_CHECK_TYPE(PyType_Check(cls) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), tensor_base_type()),
@@ -117,6 +156,7 @@ PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kw) {
         Tensor& d = as_tensor(data);
         settle_pending(d);
         if (grad) check_can_require_grad(d.dtype);
+        const uint8_t asks = questions(policy);
         PyTypeObject* type = reinterpret_cast<PyTypeObject*>(cls);
         Tensor* t = reinterpret_cast<Tensor*>(type->tp_alloc(type, 0));
         if (!t) throw PythonError();
@@ -134,6 +174,7 @@ PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kw) {
         t->keys = handles_dispatch(type) ? t->keys | Key::Python : t->keys - Key::Python;
         if (d.autograd && d.autograd->no_data) autograd_of(*t).no_data = true;
         if (grad) autograd_of(*t).requires_grad = true;
+        t->flags |= asks;
         return t->py();
     });
 }

@@ -1,6 +1,7 @@
 // The attributes of _C.TensorBase: what a tensor is, and its place in the graph.
 #include "../autograd.h"
 #include "../sparse.h"
+#include "subclass.h"
 #include "tensor_type.h"
 #include "types.h"
 
@@ -35,7 +36,11 @@ int change_requires_grad(PyObject* o, PyObject* v, const char* refusal) {
 namespace {
 
 PyObject* get_shape(PyObject* o, void*) {
-    return guarded<PyObject*>(nullptr, [&] { return size_object(as_tensor(o).sizes()); });
+    return guarded<PyObject*>(nullptr, [&] {
+        if (as_tensor(o).flags & kAsksSizes)
+            if (PyObject* answer = asked(o, "sizes")) return answer;
+        return size_object(as_tensor(o).sizes());
+    });
 }
 PyObject* get_dtype(PyObject* o, void*) {
     PyObject* d = dtype_object(as_tensor(o).dtype);
@@ -48,7 +53,13 @@ PyObject* get_device(PyObject* o, void*) {
 PyObject* get_layout(PyObject* o, void*) { return Py_NewRef(layout_object(layout_of(as_tensor(o)))); }
 PyObject* get_is_sparse(PyObject* o, void*) { return PyBool_FromLong(as_tensor(o).keys.has(Key::SparseCPU)); }
 PyObject* get_is_sparse_csr(PyObject* o, void*) { return PyBool_FromLong(layout_of(as_tensor(o)) == kSparseCsr); }
-PyObject* get_ndim(PyObject* o, void*) { return PyLong_FromLong(as_tensor(o).ndim); }
+PyObject* get_ndim(PyObject* o, void*) {
+    return guarded<PyObject*>(nullptr, [&] {
+        if (as_tensor(o).flags & kAsksSizes)
+            if (PyObject* answer = asked(o, "dimensions")) return answer;
+        return PyLong_FromLong(as_tensor(o).ndim);
+    });
+}
 PyObject* get_itemsize(PyObject* o, void*) { return PyLong_FromLongLong(as_tensor(o).itemsize()); }
 PyObject* get_nbytes(PyObject* o, void*) {
     return guarded<PyObject*>(nullptr, [&] {

@@ -109,6 +109,8 @@ PyObject* m_size(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kw)
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         Tensor& t = as_tensor(o);
         PyObject* dim = n > 0 ? args[0] : kw && PyTuple_GET_SIZE(kw) ? args[0] : nullptr;
+        if (t.flags & kAsksSizes)
+            if (PyObject* answer = asked(o, "sizes", dim)) return answer;
         if (!dim || dim == Py_None) return size_object(t.sizes());
         int64_t d = PyLong_AsLongLong(dim);
         if (d == -1 && PyErr_Occurred()) throw PythonError();
@@ -120,6 +122,8 @@ PyObject* m_stride(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* k
         Tensor& t = as_tensor(o);
         check_not_compressed(t, "strides");
         PyObject* dim = n > 0 ? args[0] : kw && PyTuple_GET_SIZE(kw) ? args[0] : nullptr;
+        if (t.flags & kAsksStrides)
+            if (PyObject* answer = asked(o, "strides", dim)) return answer;
         if (dim && dim != Py_None) {
             int64_t d = PyLong_AsLongLong(dim);
             if (d == -1 && PyErr_Occurred()) throw PythonError();
@@ -130,9 +134,17 @@ PyObject* m_stride(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* k
         return r;
     });
 }
-PyObject* m_dim(PyObject* o, PyObject*) { return PyLong_FromLong(as_tensor(o).ndim); }
-PyObject* m_numel(PyObject* o, PyObject*) { return PyLong_FromLongLong(as_tensor(o).numel()); }
-PyObject* m_storage_offset(PyObject* o, PyObject*) { return PyLong_FromLongLong(as_tensor(o).offset); }
+// A number that the class of a tensor may be asked for.
+PyObject* number_or_asked(PyObject* o, const char* what, int64_t number) {
+    return guarded<PyObject*>(nullptr, [&] {
+        if (as_tensor(o).flags & kAsksSizes)
+            if (PyObject* answer = asked(o, what)) return answer;
+        return PyLong_FromLongLong(number);
+    });
+}
+PyObject* m_dim(PyObject* o, PyObject*) { return number_or_asked(o, "dimensions", as_tensor(o).ndim); }
+PyObject* m_numel(PyObject* o, PyObject*) { return number_or_asked(o, "count", as_tensor(o).numel()); }
+PyObject* m_storage_offset(PyObject* o, PyObject*) { return number_or_asked(o, "offset", as_tensor(o).offset); }
 PyObject* m_element_size(PyObject* o, PyObject*) { return PyLong_FromLongLong(as_tensor(o).itemsize()); }
 PyObject* m_data_ptr(PyObject* o, PyObject*) {
     return guarded<PyObject*>(nullptr, [&] {
@@ -157,6 +169,8 @@ PyObject* m_is_contiguous(PyObject* o, PyObject* args, PyObject* kw) {
     }
     return guarded<PyObject*>(nullptr, [&] {
         check_not_compressed(t, "is_contiguous");
+        if (t.flags & kAsksStrides)
+            if (PyObject* answer = asked(o, "contiguity", f)) return answer;
         if (format >= 2) return PyBool_FromLong(t.ndim == (format == 2 ? 4 : 5) && is_channels_last(t));
         return PyBool_FromLong(t.is_contiguous());
     });
@@ -291,6 +305,7 @@ PyMethodDef methods[] = {
     KEYWORDS("requires_grad_", m_requires_grad_),
     {"retain_grad", m_retain_grad, METH_NOARGS, "Keep the gradient of a non-leaf."},
     {"_wrapper_subclass", make_wrapper_subclass, METH_VARARGS | METH_STATIC, nullptr},
+    {"_ask_class", ask_class, METH_VARARGS | METH_STATIC, nullptr},
     {"_make_subclass", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(make_subclass)),
      METH_VARARGS | METH_KEYWORDS | METH_STATIC, nullptr},
     {"_swap_contents", m_swap, METH_O, nullptr},
@@ -403,6 +418,13 @@ Py_hash_t hash(PyObject* o) {
 }  // hash(x) == id(x), as PyTorch's
 Py_ssize_t length(PyObject* o) {
     Tensor& t = as_tensor(o);
+    if (t.flags & kAsksSizes)
+        return guarded<Py_ssize_t>(-1, [&] {
+            PyObject* answer = asked(o, "length");
+            Py_ssize_t length = answer ? PyLong_AsSsize_t(answer) : t.size(0);
+            Py_XDECREF(answer);
+            return length;
+        });
     if (t.ndim == 0) {
         PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");
         return -1;

@@ -12,6 +12,7 @@ from typing import Any
 
 from mindtorch_v2 import _C
 from mindtorch_v2._core.above import above
+from mindtorch_v2._core.dtype import Size
 from mindtorch_v2._core.torch_function import subclasses_first, values_among
 from mindtorch_v2._tensor import Tensor
 
@@ -133,7 +134,11 @@ def _handle(handle: Any, args: tuple, kwargs: dict) -> Any:
             result = type(value).__torch_dispatch__(func, types, args, kwargs)
         if result is not NotImplemented:
             return result
-    raise TypeError(
+    raise TypeError(_nobody(func, types))
+
+
+def _nobody(func: Any, types: tuple) -> str:
+    return (
         f"Multiple dispatch failed for '{func}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
         + "".join(f"  - tensor subclass {kind}\n" for kind in types)
         + "".join(f"  - mode object {mode}\n" for mode in _state.modes)
@@ -141,5 +146,70 @@ def _handle(handle: Any, args: tuple, kwargs: dict) -> Any:
     )
 
 
+# What the class of a tensor is asked by way of which operator.
+_QUESTIONS = {
+    "contiguity": "is_contiguous",
+    "count": "sym_numel",
+    "dimensions": "dim",
+    "offset": "sym_storage_offset",
+    "sizes": "sym_size",
+    "strides": "sym_stride",
+}
+
+
+def _asked(tensor: Any, what: str, more: Any) -> Any:
+    """The answer of a tensor's class to a question about its sizes or strides; None where the tensor's own will do.
+
+    `more` is the dimension or memory format that is asked about, or None.
+    """
+    if _C._tls_keys()[1] & _PYTHON:  # within DisableTorchDispatch
+        return None
+    if what == "length":
+        if not tensor.dim():
+            raise TypeError("len() of a 0-d tensor")
+        return tensor.shape[0]
+    if what == "dimensions":
+        return int(_of_kind(int, what, _answer(tensor, what)))
+    if what == "contiguity":
+        answer = _answer(tensor, what) if more is None else _answer(tensor, what, "memory_format", more)
+        return None if answer is None else _of_kind(bool, what, answer)
+    if what not in ("sizes", "strides"):
+        return _answer(tensor, what)
+    if what == "sizes" and more is not None:
+        _check_dimension(more, tensor.dim())
+    answer = _answer(tensor, what)
+    if answer is None:
+        return None
+    if not isinstance(answer, (list, tuple)):
+        raise RuntimeError(f"{'sym_size' if what == 'sizes' else 'sym_strides'} must be a list or a tuple")
+    if more is not None:
+        _check_dimension(more, len(answer))
+        return answer[more]
+    return Size(answer) if what == "sizes" else tuple(answer)
+
+
+def _answer(tensor: Any, what: str, overload: str = "", *more: Any) -> Any:
+    name, kind = _QUESTIONS[what], type(tensor)
+    func = overload_of(_C._find_operator(f"aten::{name}", overload))
+    answer = kind.__torch_dispatch__(func, (kind,), (tensor, *more), {})
+    if answer is NotImplemented:
+        raise TypeError(_nobody(f"torch.ops.aten.{name}", (kind,)))
+    return answer
+
+
+def _of_kind(kind: type, what: str, answer: Any) -> Any:
+    if not isinstance(answer, kind):
+        raise RuntimeError(
+            f"{_QUESTIONS[what]} returned invalid type {type(answer).__name__}, expected {kind.__name__}"
+        )
+    return answer
+
+
+def _check_dimension(dim: int, count: int) -> None:
+    if not -count <= dim < count:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], but got {dim})")
+
+
 _C._set_key_handler("Python", _handle)
+_C._set_asker(_asked)
 _C._DisableTorchDispatch = DisableTorchDispatch

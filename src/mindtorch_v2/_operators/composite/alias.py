@@ -124,6 +124,38 @@ def _sym_stride(self, dim):
     return self.stride(dim)
 
 
+@composite("dim(Tensor self) -> int", "The number of dimensions: how a class that answers for its sizes is asked.")
+def _dim(self):
+    return self.dim()
+
+
+@composite("is_contiguous(Tensor self) -> bool", "Whether rows follow each other: how a class is asked.")
+def _is_contiguous(self):
+    return self.is_contiguous()
+
+
+@composite(
+    "is_contiguous.memory_format(Tensor self, MemoryFormat memory_format) -> bool",
+    "Whether elements lie in the order of a format: how a class is asked.",
+)
+def _is_contiguous_as(self, memory_format):
+    return self.is_contiguous(memory_format=memory_format)
+
+
+@composite(
+    "sym_size(Tensor self) -> SymInt[]", "All sizes: how a class that answers for its sizes is asked.", tags="core"
+)
+def _sym_sizes(self):
+    return list(self.shape)
+
+
+@composite(
+    "sym_stride(Tensor self) -> SymInt[]", "All strides: how a class that answers for them is asked.", tags="core"
+)
+def _sym_strides(self):
+    return list(self.stride())
+
+
 @composite("sym_numel(Tensor self) -> SymInt", "The number of elements: how graphs ask for it.", tags="core")
 def _sym_numel(self):
     return self.numel()
