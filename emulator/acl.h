@@ -25,6 +25,7 @@ enum aclSysParamOpt : int {};
 enum aclDeviceInfo : int {};
 enum aclrtStreamStatus : int {};
 enum aclrtEventRecordedStatus : int {};
+enum aclrtHostRegisterType : int {};
 enum aclrtCallbackBlockType : int { kCallbackNoBlock = 0, kCallbackBlock = 1 };
 enum aclmdlRICaptureMode : int { kCaptureGlobal = 0, kCaptureThreadLocal = 1, kCaptureRelaxed = 2 };
 enum aclmdlRICaptureStatus : int { kCaptureNone = 0, kCaptureActive = 1, kCaptureInvalidated = 2 };

@@ -40,6 +40,7 @@ struct Memory {
     std::vector<size_t> used;                // per device: bytes allocated
     std::map<uintptr_t, Block> blocks;       // by address, freed ones too
     std::map<uintptr_t, size_t> pinned;      // host memory
+    std::map<uintptr_t, uintptr_t> mapped;   // registered host memory -> its device address; 0 if it has none
     std::multimap<size_t, uintptr_t> again;  // freed ranges by size, for when addresses run out
 };
 
@@ -75,6 +76,25 @@ std::pair<const uintptr_t, Block>* block_of(Memory& m, const void* p) {
     return at < found.first + found.second.reserved ? &found : nullptr;
 }
 
+// A range of a device's addresses, with the memory locked; null if there is none.
+char* place(Memory& m, int device, size_t* reserved) {
+    const size_t d = static_cast<size_t>(device);
+    if (m.next[d] + *reserved <= kSpan) {
+        char* p = m.addresses + d * kSpan + m.next[d];
+        m.next[d] += *reserved;
+        return p;
+    }
+    for (auto it = m.again.lower_bound(*reserved); it != m.again.end(); ++it) {
+        auto found = m.blocks.find(it->second);
+        if (found->second.device != device || found->second.reserved != it->first) continue;
+        char* p = reinterpret_cast<char*>(it->second);
+        *reserved = it->first;
+        m.again.erase(it);
+        return p;
+    }
+    return nullptr;
+}
+
 int allocate(void** out, size_t size, size_t extra, const char* function) {
     EMU_ENTER(function);
     if (int e = refuse_unsafe(function)) return e;
@@ -90,20 +110,7 @@ int allocate(void** out, size_t size, size_t extra, const char* function) {
         return failed(kOutOfMemory, text(function, ": ", n, " bytes asked for, ", settings().memory - m.used[d], " of ",
                                          settings().memory, " free on device ", device));
     size_t reserved = pages(n) + page();  // an unreadable page behind each block
-    char* p = nullptr;
-    if (m.next[d] + reserved <= kSpan) {
-        p = m.addresses + d * kSpan + m.next[d];
-        m.next[d] += reserved;
-    } else {
-        for (auto it = m.again.lower_bound(reserved); it != m.again.end(); ++it) {
-            auto found = m.blocks.find(it->second);
-            if (found->second.device != device || found->second.reserved != it->first) continue;
-            p = reinterpret_cast<char*>(it->second);
-            reserved = it->first;
-            m.again.erase(it);
-            break;
-        }
-    }
+    char* p = place(m, device, &reserved);
     char* real = p ? p - m.addresses + m.bytes : nullptr;
     if (!p || mprotect(real, pages(n), PROT_READ | PROT_WRITE) != 0)
         return failed(kOutOfMemory, text(function, ": the host has no memory for ", n, " bytes"));
@@ -258,6 +265,70 @@ EMU_API aclError aclrtFreeHost(void* p) {
     }
     std::free(p);
     count(kHostMemory, -1);
+    return kSuccess;
+}
+
+// Memory of the host that the device reaches, too, at an address of its own: the same pages in the second range.
+EMU_API aclError aclrtHostRegister(void* ptr, uint64_t size, aclrtHostRegisterType type, void** devPtr) {
+    EMU_ENTER("aclrtHostRegister");
+    if (!ptr || !devPtr || !size || type != 0)
+        return failed(kParamInvalid,
+                      "aclrtHostRegister: an address, a size above 0, the type 0 and a place for the result");
+    if (reinterpret_cast<uintptr_t>(ptr) % page())
+        return failed(kParamInvalid, text("aclrtHostRegister: ", ptr, " is not the beginning of a page"));
+    const int device = current_device();
+    if (device < 0) return failed(kContextNull, "aclrtHostRegister: this thread has no device (aclrtSetDevice)");
+    Memory& m = memory();
+    std::lock_guard<std::mutex> lock(m.mutex);
+    const uintptr_t at = reinterpret_cast<uintptr_t>(ptr);
+    if (m.mapped.count(at)) return failed(kParamInvalid, text("aclrtHostRegister: ", ptr, " is registered already"));
+    size_t reserved = pages(size) + page();
+    char* p = place(m, device, &reserved);
+    char* real = p ? p - m.addresses + m.bytes : nullptr;
+    // A length of 0 asks for a second mapping of the same pages, which private ones cannot have.
+    if (!p || mremap(ptr, 0, pages(size), MREMAP_MAYMOVE | MREMAP_FIXED, real) == MAP_FAILED)
+        return failed(kParamInvalid, text("aclrtHostRegister: the ", size, " bytes at ", ptr, " are no shared pages"));
+    m.blocks[reinterpret_cast<uintptr_t>(p)] = {size, reserved, true, device};
+    m.mapped[at] = reinterpret_cast<uintptr_t>(p);
+    m.pinned[at] = size;
+    *devPtr = p;
+    return kSuccess;
+}
+EMU_API aclError aclrtHostRegisterV2(void* ptr, uint64_t size, uint32_t flag) {
+    EMU_ENTER("aclrtHostRegisterV2");
+    if (!ptr || !size) return failed(kParamInvalid, "aclrtHostRegisterV2: no address, or a size of 0");
+    std::lock_guard<std::mutex> lock(memory().mutex);
+    const uintptr_t at = reinterpret_cast<uintptr_t>(ptr);
+    if (!memory().mapped.emplace(at, 0).second)
+        return failed(kParamInvalid, text("aclrtHostRegisterV2: ", ptr, " is registered already"));
+    memory().pinned[at] = size;
+    return kSuccess;
+}
+EMU_API aclError aclrtHostUnregister(void* ptr) {
+    EMU_ENTER("aclrtHostUnregister");
+    Memory& m = memory();
+    const uintptr_t at = reinterpret_cast<uintptr_t>(ptr);
+    uintptr_t address = 0;
+    size_t size = 0;
+    {
+        std::lock_guard<std::mutex> lock(m.mutex);
+        auto found = m.mapped.find(at);
+        if (found == m.mapped.end())
+            return failed(kParamInvalid, text("aclrtHostUnregister: ", ptr, " is not registered"));
+        address = found->second;
+        if (address) size = m.blocks[address].size;
+    }
+    std::string user = address ? pending_user(reinterpret_cast<void*>(address), size) : "";
+    if (!user.empty()) misused(kMemoryFree, text("aclrtHostUnregister: ", ptr, " is still used by ", user));
+    std::lock_guard<std::mutex> lock(m.mutex);
+    m.mapped.erase(at);
+    m.pinned.erase(at);
+    if (!address) return kSuccess;
+    Block& b = m.blocks[address];
+    b.live = false;
+    mmap(backing(reinterpret_cast<void*>(address)), pages(b.size), PROT_NONE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    m.again.emplace(b.reserved, address);
     return kSuccess;
 }
 

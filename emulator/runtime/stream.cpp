@@ -529,3 +529,17 @@ EMU_API aclError aclrtEventElapsedTime(float* ms, aclrtEvent first, aclrtEvent s
     *ms = std::chrono::duration<float, std::milli>(when[1] - when[0]).count();
     return kSuccess;
 }
+
+// Microseconds of a clock of the device's own.
+EMU_API aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t* timestamp) {
+    EMU_ENTER("aclrtEventGetTimestamp");
+    int code = 0;
+    Event* e = event_of(event, "aclrtEventGetTimestamp", &code);
+    if (!e) return code;
+    std::lock_guard<std::mutex> lock(e->mutex);
+    if (e->completed == 0 || e->completed < e->recorded)
+        return failed(kEventTimestamp, "aclrtEventGetTimestamp: the event was not recorded, or is not complete");
+    const auto since = e->when.time_since_epoch();
+    *timestamp = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(since).count());
+    return kSuccess;
+}

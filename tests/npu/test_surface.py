@@ -10,12 +10,13 @@ from mindtorch_v2._backends.npu import settings
 
 
 def test_products_may_be_kept_exact() -> None:
-    assert torch.npu.matmul.allow_hf32 and settings.matmul.cube_math_type() == 1
-    torch.npu.matmul.allow_hf32 = False
+    assert not torch.npu.matmul.allow_hf32 and settings.matmul.cube_math_type() == 0
+    assert torch.npu.conv.allow_hf32 and settings.conv.cube_math_type() == 1
+    torch.npu.matmul.allow_hf32 = True
     try:
-        assert settings.matmul.cube_math_type() == 0 and settings.conv.cube_math_type() == 1
+        assert settings.matmul.cube_math_type() == 1 and settings.conv.cube_math_type() == 1
     finally:
-        torch.npu.matmul.allow_hf32 = True
+        torch.npu.matmul.allow_hf32 = False
     with pytest.raises(TypeError, match="allow_hf32 must be a bool, not int"):
         torch.npu.conv.allow_hf32 = 1
 

@@ -43,7 +43,7 @@ from mindtorch_v2._backends.npu.task_groups import (
     graph_task_update_end,
 )
 
-from . import _recovery, amp, graphs, memory, mstx, npu_config, precision, random, streams, utils
+from . import _recovery, amp, backends, graphs, memory, mstx, npu_config, precision, random, streams, utils
 from ._absent import NAMES as _ABSENT
 from ._typed import (
     BFloat16Tensor,
@@ -125,6 +125,7 @@ __all__ = [
     "amp",
     "ascendc_load",
     "ascendc_op",
+    "backends",
     "caching_allocator_alloc",
     "caching_allocator_delete",
     "can_device_access_peer",
@@ -252,12 +253,22 @@ class _Runtime:
         """Destroy a stream that `npuStreamCreate` made."""
         return int(_runtime.get().aclrtDestroyStream(stream)) if stream else 107000
 
+    def npuHostRegister(self, ptr: int, size: int, flags: int) -> int:
+        """Let the device reach memory of the host, `size` bytes at `ptr`: flags 2 (mapped) and 0x10000000 (pinned)."""
+        if not ptr or not size:
+            return 107000
+        return int(_runtime.get().aclrtHostRegisterV2(ptr, size, flags))
+
+    def npuHostUnregister(self, ptr: int) -> int:
+        """The end of `npuHostRegister`."""
+        return int(_runtime.get().aclrtHostUnregister(ptr)) if ptr else 107000
+
 
 _RUNTIME = _Runtime()
 
 
 def npurt() -> Any:
-    """Functions of CANN's runtime: `npuStreamCreate` and `npuStreamDestroy`. Memory of the host cannot be registered."""
+    """Functions of CANN's runtime: `npuStreamCreate`, `npuHostRegister`, and the ends of what they begin."""
     init()
     return _RUNTIME
 

@@ -4,7 +4,8 @@ operators are never compiled one by one here.
 
 from __future__ import annotations
 
-import types
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from mindtorch_v2._backends.npu import settings as _settings
@@ -14,7 +15,34 @@ __all__ = ["aclnn", "config", "conv", "is_jit_compile_false", "matmul", "set_com
 config = _settings.config
 matmul = _settings.matmul
 conv = _settings.conv
-aclnn = types.SimpleNamespace(allow_hf32=True, version=None)
+
+
+class _Aclnn:
+    """`torch.npu.aclnn`: the switch of convolutions by an older name."""
+
+    @property
+    def allow_hf32(self) -> bool:
+        """That of `torch.npu.conv`."""
+        return conv.allow_hf32
+
+    @allow_hf32.setter
+    def allow_hf32(self, allow: bool) -> None:
+        conv.allow_hf32 = allow
+
+    @contextlib.contextmanager
+    def flags(self, allow_hf32: bool = True) -> Iterator[None]:
+        """A context in which the switch has a value."""
+        before, conv.allow_hf32 = conv.allow_hf32, allow_hf32
+        try:
+            yield
+        finally:
+            conv.allow_hf32 = before
+
+    def version(self) -> None:
+        """None: ACLNN's operators have no version of their own."""
+
+
+aclnn = _Aclnn()
 _options: dict = {}
 # The values that options of CANN's operators can have; the others take any.
 _VALUES = {

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._backends.npu import settings as _settings
 from mindtorch_v2._backends.npu import stream as _stream
 from mindtorch_v2._backends.npu.external_event import ExternalEvent
 
@@ -27,6 +30,7 @@ __all__ = [
     "get_allocator_backend",
     "get_amp_supported_dtype",
     "get_autocast_dtype",
+    "get_device_limit",
     "get_mm_bmm_format_nd",
     "get_npu_overflow_flag",
     "get_sync_debug_mode",
@@ -34,7 +38,10 @@ __all__ = [
     "is_autocast_enabled",
     "native_device",
     "reset_accumulated_memory_stats",
+    "sdp_kernel",
     "set_autocast_dtype",
+    "set_device_limit",
+    "set_op_timeout_ms",
     "set_autocast_enabled",
     "set_deterministic_level",
     "set_mm_bmm_format_nd",
@@ -85,21 +92,26 @@ def are_compatible_impl_enabled() -> bool:
     return _kept["compatible_impl"]
 
 
+_WAITS = ("default", "warn", "error")
+
+
 def set_sync_debug_mode(debug_mode: int | str) -> None:
-    """Keep "default" (0), the only mode there is; NotImplementedError for "warn" and "error", RuntimeError for what is no mode."""
-    if isinstance(debug_mode, str) and debug_mode not in ("default", "warn", "error"):
-        raise RuntimeError("invalid value of debug_mode, expected one of `default`, `warn`, `error`")
-    if not isinstance(debug_mode, str) and debug_mode not in (0, 1, 2):
+    """Choose what an operator does that lets the host wait, such as `item`: nothing ("default", 0), "warn" (1) or "error" (2).
+
+    RuntimeError for what is no mode.
+    """
+    if isinstance(debug_mode, str):
+        if debug_mode not in _WAITS:
+            raise RuntimeError("invalid value of debug_mode, expected one of `default`, `warn`, `error`")
+        debug_mode = _WAITS.index(debug_mode)
+    if debug_mode not in (0, 1, 2):
         raise RuntimeError("invalid value of debug_mode, expected one of 0,1,2")
-    if debug_mode not in (0, "default"):
-        raise NotImplementedError(
-            "torch.npu.set_sync_debug_mode: waits of the host are not told; only 'default' is there"
-        )
+    _settings.waits.mode = debug_mode
 
 
 def get_sync_debug_mode() -> int:
-    """0: waits of the host are not told."""
-    return 0
+    """The number of the mode of `set_sync_debug_mode`; 0 at first."""
+    return _settings.waits.mode
 
 
 def set_deterministic_level(level: int) -> None:
@@ -109,16 +121,29 @@ def set_deterministic_level(level: int) -> None:
     torch.use_deterministic_algorithms(level > 0)
 
 
+class _Deterministic(torch.autograd.Function):
+    """The identity, from which on deterministic operators are asked for or not; the reverse from its gradient on."""
+
+    @staticmethod
+    def forward(ctx: Any, tensor: Any, on: bool) -> Any:
+        ctx.on = on
+        torch.use_deterministic_algorithms(on)
+        return tensor.view_as(tensor)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> tuple[Any, None]:
+        torch.use_deterministic_algorithms(not ctx.on)
+        return grad, None
+
+
 def enable_deterministic_with_backward(tensor: Any) -> Any:
-    """The tensor; deterministic operators are asked for from here on, forward and backward."""
-    torch.use_deterministic_algorithms(True)
-    return tensor
+    """The tensor; deterministic operators are asked for from here on, until the gradient has come back here."""
+    return _Deterministic.apply(tensor, True)
 
 
 def disable_deterministic_with_backward(tensor: Any) -> Any:
-    """The tensor; deterministic operators are no longer asked for."""
-    torch.use_deterministic_algorithms(False)
-    return tensor
+    """The tensor; deterministic operators are not asked for from here on, until the gradient has come back here."""
+    return _Deterministic.apply(tensor, False)
 
 
 def get_npu_overflow_flag() -> bool:
@@ -128,6 +153,36 @@ def get_npu_overflow_flag() -> bool:
 
 def clear_npu_overflow_flag() -> None:
     """Do nothing, as there is no flag."""
+
+
+def _number_of_device(device: Any) -> None:
+    if not isinstance(device, int) or isinstance(device, bool):
+        raise TypeError(f"device must be an int, not {type(device).__name__}")
+
+
+def set_device_limit(device: int, cube_num: int = -1, vector_num: int = -1) -> None:
+    """Raise NotImplementedError: the cores that a process may use are not limited. TypeError for what is no number of a device."""
+    _number_of_device(device)
+    raise NotImplementedError("torch.npu.set_device_limit: the cores that a process may use are not limited here")
+
+
+def get_device_limit(device: int) -> dict[str, int]:
+    """The numbers of cores of a device, which are not limited, by "cube_core_num" and "vector_core_num".
+
+    TypeError for what is no number of a device.
+    """
+    _number_of_device(device)
+    found = torch.npu.get_device_properties(device)
+    return {"cube_core_num": found.cube_core_num, "vector_core_num": found.vector_core_num}
+
+
+def set_op_timeout_ms(timeout: int) -> None:
+    """Raise NotImplementedError: operators may take as long as they do. RuntimeError for what is no unsigned int."""
+    if timeout < 0:
+        raise RuntimeError(f"set_op_timeout_ms(): can't convert negative value to unsigned int: {timeout}")
+    if timeout >= 1 << 32:
+        raise RuntimeError(f"set_op_timeout_ms(): Overflow when unpacking an unsigned int: {timeout}")
+    raise NotImplementedError("torch.npu.set_op_timeout_ms: operators have no limit of time here")
 
 
 def current_blas_handle() -> None:
@@ -209,6 +264,15 @@ def mem_efficient_sdp_enabled() -> bool:
 def enable_mem_efficient_sdp(enabled: bool) -> None:
     """Turn that switch."""
     torch.backends.cuda.enable_mem_efficient_sdp(enabled)
+
+
+@contextlib.contextmanager
+def sdp_kernel(
+    enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True
+) -> Iterator[None]:
+    """A context in which attention may take only the forms that are enabled."""
+    with torch.backends.cuda.sdp_kernel(enable_flash, enable_math, enable_mem_efficient):
+        yield
 
 
 def math_sdp_enabled() -> bool:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
+
 
 class Precision:
     """Whether a kind of product of float32 numbers may be computed in HF32, a shorter format."""
 
-    def __init__(self) -> None:
-        self._allow_hf32 = True
+    def __init__(self, allow_hf32: bool) -> None:
+        self._allow_hf32 = allow_hf32
 
     @property
     def allow_hf32(self) -> bool:
-        """True, as it is at first, lets the hardware take HF32 where it has nothing better (cubeMathType 1)."""
+        """True, as it is at first for convolutions and not for products of matrices, lets the hardware take HF32 where it has nothing better (cubeMathType 1)."""
         return self._allow_hf32
 
     @allow_hf32.setter
@@ -41,6 +43,20 @@ class Config:
         self._allow_internal_format = bool(allow)
 
 
-matmul = Precision()
-conv = Precision()
+class Waits:
+    """Reports of operators that let the host wait for the device, such as `item`: none (0), a warning (1) or an error (2)."""
+
+    mode = 0
+
+    def tell(self) -> None:
+        """Warn of such a wait, or raise RuntimeError, where that was asked for."""
+        text = "an operator lets the host wait for the NPU (torch.npu.set_sync_debug_mode)"
+        if self.mode == 2:
+            raise RuntimeError(text)
+        warnings.warn(text, stacklevel=3)
+
+
+matmul = Precision(False)
+conv = Precision(True)
+waits = Waits()
 config = Config()

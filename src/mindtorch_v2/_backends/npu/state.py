@@ -13,6 +13,7 @@ from .aclnn import Borrowed, Caller, operator
 from .allocator import Allocator
 from .pinned import PinnedMemory
 from .runtime import D2D, D2H, H2D
+from .settings import waits
 
 _DETERMINISTIC = 0  # aclSysParamOpt
 
@@ -101,6 +102,8 @@ class State:
         if non_blocking and kind != D2D and self.pinned.holds(host):
             self._hold(host, index, stream)
         else:
+            if waits.mode and kind == D2H:
+                waits.tell()
             runtime.synchronize_stream(index, stream)
 
     def copy(self, to: Any, source: Any) -> None:

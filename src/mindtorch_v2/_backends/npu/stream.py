@@ -210,6 +210,19 @@ class Event(_stream.Event):
             runtime = state.get().runtime
             runtime.check("aclrtSynchronizeEvent", runtime.aclrtSynchronizeEvent(self.npu_event))
 
+    def recorded_time(self) -> int:
+        """When the mark was passed, in microseconds of a clock of the device's; it waits for that.
+
+        ValueError for an event without timing or that was not recorded.
+        """
+        if not (self.enable_timing and self.npu_event):
+            raise ValueError("recorded_time(): the event must be created with enable_timing=True and be recorded")
+        self.synchronize()
+        runtime, time = state.get().runtime, ctypes.c_uint64()
+        code = runtime.aclrtEventGetTimestamp(self.npu_event, ctypes.byref(time))
+        runtime.check("aclrtEventGetTimestamp", code)
+        return time.value
+
     def elapsed_time(self, end_event: Event) -> float:
         """Milliseconds from this mark to another; both must be recorded with timing; it waits for the other."""
         if not (self.enable_timing and end_event.enable_timing):

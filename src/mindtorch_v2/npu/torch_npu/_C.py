@@ -30,6 +30,11 @@ def _npu_get_soc_version() -> int:
     return torch.npu.get_soc_version()
 
 
+def _npurt() -> Any:
+    """Functions of CANN's runtime."""
+    return torch.npu.npurt()
+
+
 def _npu_getDeviceCount() -> int:
     """The number of devices."""
     return torch.npu.device_count()

@@ -14,7 +14,14 @@ from mindtorch_v2._core.unavailable import unavailable_class, unavailable_functi
 
 from . import _C, atb, contrib, dynamo, multiprocessing, op_plugin, optim, profiler, testing, utils
 from ._outputs import with_outputs
-from .formats import Format, empty_with_format, get_npu_format, npu_format_cast, npu_format_cast_
+from .formats import (
+    Format,
+    empty_with_format,
+    empty_with_swapped_memory,
+    get_npu_format,
+    npu_format_cast,
+    npu_format_cast_,
+)
 from .utils.combine_tensors import get_storage_size, npu_change_data_ptr
 
 ops.npu.npu_rms_norm  # noqa: B018  (defines the operators)
@@ -59,9 +66,6 @@ globals().update(_DTYPES)
 
 HiFloat8Tensor = unavailable_class("torch_npu.HiFloat8Tensor")
 HiFloat8Tensor.to_hifloat8 = unavailable_function("torch_npu.HiFloat8Tensor.to_hifloat8")
-empty_with_swapped_memory = unavailable_function(
-    "torch_npu.empty_with_swapped_memory", "torch.empty(..., pin_memory=True) is memory of the host that copies fast"
-)
 
 if os.environ.get("TORCH_TRANSFER_TO_NPU") == "1":
     from .contrib import transfer_to_npu as _transfer_to_npu

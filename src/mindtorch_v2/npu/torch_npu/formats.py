@@ -5,14 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
-from mindtorch_v2._backends.npu import casts
+from mindtorch_v2._backends.npu import casts, swapped
 from mindtorch_v2._backends.npu.storage_formats import Format
+from mindtorch_v2._backends.npu.stream import device_index
 
 if TYPE_CHECKING:
     from mindtorch_v2.types import Device
 
 
-__all__ = ["Format", "empty_with_format", "get_npu_format", "npu_format_cast", "npu_format_cast_"]
+__all__ = [
+    "Format",
+    "empty_with_format",
+    "empty_with_swapped_memory",
+    "get_npu_format",
+    "npu_format_cast",
+    "npu_format_cast_",
+]
 
 
 def get_npu_format(self: torch.Tensor) -> int:
@@ -60,3 +68,14 @@ def empty_with_format(
     return casts.empty(
         list(size), wanted, dtype=dtype or torch.get_default_dtype(), device=device, pin_memory=pin_memory
     )
+
+
+def empty_with_swapped_memory(size: Any, *, dtype: torch.dtype | None = None, device: Device = "npu") -> torch.Tensor:
+    """An uninitialised tensor of an NPU whose memory is the host's: slower, and beyond the device's own memory.
+
+    RuntimeError for another device.
+    """
+    wanted = torch.device("npu" if device is None else device)
+    if wanted.type != "npu":
+        raise RuntimeError(f"empty_with_swapped_memory(): the device must be an NPU, but it is {wanted}")
+    return swapped.empty([int(length) for length in size], dtype or torch.get_default_dtype(), device_index(wanted))

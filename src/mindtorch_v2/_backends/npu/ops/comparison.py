@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from ...._operators.table import aten
 from ..table import call, kernel, pointwise
 
 if TYPE_CHECKING:
@@ -40,7 +41,10 @@ def equal(self: Tensor, other: Tensor) -> bool:
 
 @kernel("isnan", alias=True)
 def isnan(self: Tensor, out: Tensor) -> None:
-    call("aclnnNeTensor", self, self, out)
+    if self.is_complex():
+        out.copy_(aten.view_as_real(self).isnan().any(-1))
+    else:
+        call("aclnnNeTensor", self, self, out)
 
 
 pointwise("isclose", "aclnnIsClose")

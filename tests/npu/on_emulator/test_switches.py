@@ -1,0 +1,116 @@
+"""Switches of `torch.npu` whose effect is seen on the device, and the times of events."""
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import mindtorch_v2 as torch
+
+npu: Any = torch.npu
+
+
+@pytest.fixture
+def waits() -> Iterator[None]:
+    yield
+    npu.set_sync_debug_mode(0)
+
+
+def test_waits_of_the_host_are_told(waits: None) -> None:
+    x = torch.ones(2, device="npu")
+    npu.set_sync_debug_mode("warn")
+    assert npu.get_sync_debug_mode() == 1
+    with pytest.warns(UserWarning, match="lets the host wait for the NPU"):
+        x.sum().item()
+    npu.set_sync_debug_mode(2)
+    with pytest.raises(RuntimeError, match="lets the host wait for the NPU"):
+        x.cpu()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        y = x * 2  # which waits for nothing
+        npu.set_sync_debug_mode("default")
+        assert y.tolist() == [2.0, 2.0] and npu.get_sync_debug_mode() == 0
+    for wrong, message in ((3, "expected one of 0,1,2"), ("loud", "expected one of `default`")):
+        with pytest.raises(RuntimeError, match=message):
+            npu.set_sync_debug_mode(wrong)
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_deterministic_operators_as_far_as_the_gradient(on: bool) -> None:
+    switch = npu.enable_deterministic_with_backward if on else npu.disable_deterministic_with_backward
+    x: Any = torch.ones(2, requires_grad=True)
+    try:
+        torch.use_deterministic_algorithms(not on)
+        y = switch(x * 3)
+        assert torch.are_deterministic_algorithms_enabled() is on and y.tolist() == [3.0, 3.0]
+        (y * 2).sum().backward()
+        assert torch.are_deterministic_algorithms_enabled() is not on and x.grad.tolist() == [6.0, 6.0]
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+def test_the_switch_of_convolutions_has_two_names() -> None:
+    assert npu.aclnn.allow_hf32 and npu.conv.allow_hf32 and npu.aclnn.version() is None
+    with npu.aclnn.flags(allow_hf32=False):
+        assert not npu.conv.allow_hf32
+    assert npu.conv.allow_hf32
+    npu.aclnn.allow_hf32 = False
+    assert not npu.conv.allow_hf32
+    npu.conv.allow_hf32 = True
+
+
+def test_forms_of_attention_are_chosen_for_a_while() -> None:
+    enabled = [npu.flash_sdp_enabled, npu.math_sdp_enabled, npu.mem_efficient_sdp_enabled]
+    before = [ask() for ask in enabled]
+    with npu.sdp_kernel(enable_flash=False, enable_math=True, enable_mem_efficient=False):
+        assert [ask() for ask in enabled] == [False, True, False]
+    assert [ask() for ask in enabled] == before
+
+
+def test_when_events_were_passed() -> None:
+    first, second = (torch.npu.Event(enable_timing=True) for _ in range(2))
+    first.record()
+    torch.ones(1000, device="npu").exp_()
+    second.record()
+    times: Any = [event.recorded_time() for event in (first, second)]
+    assert 0 < times[0] <= times[1]
+    assert abs((times[1] - times[0]) / 1000 - first.elapsed_time(second)) < 0.01
+    for event in (torch.npu.Event(enable_timing=True), torch.npu.current_stream().record_event()):
+        with pytest.raises(ValueError, match="created with enable_timing=True and be recorded"):
+            event.recorded_time()
+
+
+def test_no_plans_are_kept() -> None:
+    cache = npu.backends.fft_plan_cache
+    cache.max_size = 20
+    assert cache.max_size == 20 and cache.size == 0
+    cache.clear()
+    with pytest.raises(RuntimeError, match="a whole number from 0 on, but it is -1"):
+        cache.max_size = -1
+    with pytest.raises(AttributeError):
+        cache.size = 1
+
+
+def test_cores_and_times_are_not_limited() -> None:
+    found = torch.npu.get_device_properties(0)
+    assert npu.get_device_limit(0) == {"cube_core_num": found.cube_core_num, "vector_core_num": found.vector_core_num}
+    for wrong in ("0", 0.0, None, True):
+        for function in (npu.get_device_limit, npu.set_device_limit):
+            with pytest.raises(TypeError, match=f"device must be an int, not {type(wrong).__name__}"):
+                function(wrong)
+    with pytest.raises(NotImplementedError, match="the cores that a process may use are not limited here"):
+        npu.set_device_limit(0, 12, 24)
+    for timeout, kind, message in (
+        (-1, RuntimeError, "can't convert negative value"),
+        (1 << 32, RuntimeError, "Overflow"),
+        (5, NotImplementedError, "no limit of time"),
+    ):
+        with pytest.raises(kind, match=message):
+            npu.set_op_timeout_ms(timeout)
+
+
+def test_complex_numbers_that_are_none() -> None:
+    nan = float("nan")
+    x = torch.tensor([complex(1, 2), complex(nan, 0), complex(0, nan)], dtype=torch.complex64).to("npu")
+    assert x.isnan().tolist() == [False, True, True]
