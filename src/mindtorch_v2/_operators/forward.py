@@ -17,6 +17,8 @@ from .._core.autograd.backward import grad
 from .table import aten, row_of
 from .table.formula import GRAD, RESULT
 
+_UNSUPPORTED = "Trying to use forward AD with {} that does not support it because it has not been implemented yet."
+
 
 def _is_tensor(value: Any) -> bool:
     return isinstance(value, _C.TensorBase)
@@ -42,6 +44,10 @@ class _Call:
 
     def of_results(self) -> list:
         """A tangent or None for each result."""
+        for key, formula in self.row.grad.items():
+            names = key if isinstance(key, tuple) else (key,)
+            if getattr(formula, "refuses", False) and any(name in self.tangents for name in names):
+                raise NotImplementedError(_UNSUPPORTED.format(self.row.name.partition(".")[0]))
         facts = self.row.facts
         if facts.tangent is not None:
             return [self._by_tangent_formula(facts.tangent)]
@@ -196,10 +202,7 @@ class _Call:
                 for one, weight in pairs:
                     if not one.requires_grad:
                         if one.detach().ne(0).any():
-                            raise NotImplementedError(
-                                f"Trying to use forward AD with {self.row.name.partition('.')[0]} that does not support it "
-                                "because it has not been implemented yet."
-                            )
+                            raise NotImplementedError(_UNSUPPORTED.format(self.row.name.partition(".")[0]))
                         continue
                     if tuple(one.shape) != tuple(weight.shape):
                         one = one.sum_to_size(weight.shape)
@@ -260,9 +263,7 @@ def _handle(op: Any, args: tuple, kwargs: dict, results: tuple) -> None:
     values = _named(op, args, kwargs)
     levels = sorted({level for t in _tensors_of(values) for level in _C._tangent_levels(t)})
     if row is None or row.grad is None:
-        raise NotImplementedError(
-            f"Trying to use forward AD with {op.name} that does not support it because it has not been implemented yet."
-        )
+        raise NotImplementedError(_UNSUPPORTED.format(op.name))
     inplace = op.form == "inplace"
     flat = [r for result in results for r in (result if isinstance(result, (list, tuple)) else (result,))]
     for level in levels:

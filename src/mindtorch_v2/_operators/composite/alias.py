@@ -142,16 +142,12 @@ def _is_contiguous_as(self, memory_format):
     return self.is_contiguous(memory_format=memory_format)
 
 
-@composite(
-    "sym_size(Tensor self) -> SymInt[]", "All sizes: how a class that answers for its sizes is asked.", tags="core"
-)
+@composite("sym_size(Tensor self) -> SymInt[]", "All sizes: how a class that answers for its sizes is asked.")
 def _sym_sizes(self):
     return list(self.shape)
 
 
-@composite(
-    "sym_stride(Tensor self) -> SymInt[]", "All strides: how a class that answers for them is asked.", tags="core"
-)
+@composite("sym_stride(Tensor self) -> SymInt[]", "All strides: how a class that answers for them is asked.")
 def _sym_strides(self):
     return list(self.stride())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..table import S, T, aten, composite
+from ..table import S, T, aten, composite, not_recorded
 
 if TYPE_CHECKING:
     from ..._tensor import Tensor
@@ -130,6 +130,8 @@ def _count(points, edges, weight, density):
     "How many elements fall into each of `bins` even bins, and the edges between them.",
     bind="function method out",
     explicit=True,
+    grad={("self", "weight"): not_recorded("histogram")},
+    node="NotImplemented",
     dtypes="float",
     samples=[S(T(20, grad=False), 5), S(T(4, 5, grad=False), 4, range=[-1.0, 1.5], density=True)],
 )
@@ -149,6 +151,8 @@ def histogram(
     "How many elements fall between each two of the edges `bins`.",
     bind="function method out",
     explicit=True,
+    grad={("self", "bins", "weight"): not_recorded("histogram")},
+    node="NotImplemented",
     dtypes="float",
     samples=[S(T(20, grad=False), T(4, data=[-1.0, 0.0, 0.3, 2.0], grad=False))],
 )
@@ -166,6 +170,8 @@ def histogram_edges(self: Tensor, bins: Any, *, weight: Tensor | None = None, de
     "The edges of even bins along each dimension of the points.",
     bind="function",
     explicit=True,
+    grad={("self", "weight"): not_recorded("_histogramdd_bin_edges")},
+    node="NotImplemented",
 )
 def _histogramdd_bin_edges(self, bins, *, range=None, weight=None, density=False):
     _check(self, len(bins), weight)
@@ -179,6 +185,8 @@ def _histogramdd_bin_edges(self, bins, *, range=None, weight=None, density=False
     bind="function out",
     out_tags="generated",
     explicit=True,
+    grad={("self", "weight"): not_recorded("_histogramdd_from_bin_cts")},
+    node="NotImplemented",
 )
 def _histogramdd_from_bin_cts(self, bins, *, range=None, weight=None, density=False):
     _check(self, len(bins), weight)
@@ -191,6 +199,8 @@ def _histogramdd_from_bin_cts(self, bins, *, range=None, weight=None, density=Fa
     bind="function out",
     out_tags="generated",
     explicit=True,
+    grad={("self", "weight"): not_recorded("_histogramdd_from_bin_tensors")},
+    node="NotImplemented",
 )
 def _histogramdd_from_bin_tensors(self, bins, *, weight=None, density=False):
     _check(self, len(bins), weight)

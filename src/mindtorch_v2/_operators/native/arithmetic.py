@@ -3,7 +3,7 @@
 import cmath
 import math
 
-from ..table import S, T, aten, conj, like_exactly, op, pointwise, rule
+from ..table import S, T, aten, conj, like_exactly, not_recorded, op, pointwise, rule
 
 
 def _scaled(grad, factor):
@@ -189,7 +189,8 @@ op(
     elementwise=True,
     takes_numbers=True,
     meta=pointwise("self", "other"),
-    grad=None,
+    grad={("self", "other"): not_recorded("floor_divide")},
+    node="NotImplemented",
     samples=[S(T(3, 4, grad=False), T(4, low=1, high=2, grad=False))],
     dtypes="real",
 )
@@ -200,7 +201,8 @@ op(
     out_tags="generated",
     elementwise=True,
     meta=pointwise("self", "other"),
-    grad=None,
+    grad={"self": not_recorded("floor_divide")},
+    node="NotImplemented",
     samples=[S(T(3, 4, grad=False), 2)],
     dtypes="real",
 )

@@ -1,7 +1,7 @@
 """Tables looked up by row: embedding and embedding_bag."""
 
 from ..._core.dtype import DTYPES
-from ..table import S, T, aten, op, rule
+from ..table import S, T, aten, not_derived, op, rule
 
 
 def _embedding_backward(grad, weight_sizes, indices, padding_idx, scale_grad_by_freq, sparse):
@@ -99,7 +99,7 @@ op(
     "embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)",
     "Rows that are looked up and longer than `max_norm`, shortened to it in place.",
     bind="function",
-    grad=None,
+    grad={"self": not_derived("embedding_renorm")},
 )
 
 

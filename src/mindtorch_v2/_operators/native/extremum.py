@@ -1,6 +1,6 @@
 """Operators that choose one of their operands: larger, smaller, clamped, masked."""
 
-from ..table import S, T, aten, like, op, pointwise, rule
+from ..table import S, T, aten, like, not_recorded, op, pointwise, rule
 
 
 def _larger(grad, self, other):
@@ -172,7 +172,8 @@ op(
     tags="pointwise",
     inplace_tags="",
     meta=pointwise("self", "values"),
-    grad=None,
+    grad={("self", "values"): not_recorded("heaviside")},
+    node="NotImplemented",
     samples=[S(T(3, 4, grad=False), T(4, grad=False))],
     dtypes="real",
 )

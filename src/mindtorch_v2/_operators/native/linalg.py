@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..._core.dtype import DTYPES
-from ..table import S, T, aten, conj, op
+from ..table import S, T, aten, conj, not_derived, op
 
 if TYPE_CHECKING:
     from ..._tensor import Tensor
@@ -291,7 +291,7 @@ op(
     bind="function method out",
     batching="matrix",
     autocast="float32",
-    grad=None,
+    grad={"self": not_derived("geqrf")},
     meta_kernel=lambda x: (_columns(x, x.shape), x.new_empty([*x.shape[:-2], min(x.shape[-2:])])),
     dtypes=_DTYPES,
 )

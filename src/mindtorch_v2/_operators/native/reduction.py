@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..table import S, T, aten, conj, op, rule
+from ..table import S, T, aten, conj, not_recorded, op, rule
 
 
 def _dims(dim, ndim: int) -> list[int]:
@@ -244,7 +244,8 @@ op(
     "How often each non-negative integer occurs, or the sum of its weights.",
     bind="function method",
     tags="dynamic_output_shape",
-    grad=None,
+    grad={"weights": not_recorded("bincount")},
+    node="NotImplemented",
     samples=[S(T(6, dtype="int64", low=0, high=5)), S(T(6, dtype="int64", low=0, high=5), T(6, grad=False), 8)],
     dtypes="integer",
 )

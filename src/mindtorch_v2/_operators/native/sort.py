@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..table import S, T, op, rule
+from ..table import S, T, not_derived, op, rule
 
 
 def _scatter(grad, dim, indices, sizes):
@@ -26,7 +26,7 @@ op(
     bind="function",
     batching="refused",
     tags="dynamic_output_shape",
-    grad=None,
+    grad={"self": not_derived("_unique")},
     samples=[S(T(8, dtype="int64", low=0, high=4), True, True)],
     dtypes="real bool",
 )
@@ -37,7 +37,7 @@ op(
     bind="function",
     batching="refused",
     tags="dynamic_output_shape",
-    grad=None,
+    grad={"self": not_derived("_unique2")},
     samples=[S(T(8, dtype="int64", low=0, high=4), True, True, True)],
     dtypes="real bool",
 )
@@ -160,7 +160,7 @@ op(
     "One element of each run of equal neighbours.",
     batching="refused",
     tags="dynamic_output_shape",
-    grad=None,
+    grad={"self": not_derived("unique_consecutive")},
     samples=[S(T(8, dtype="int64", low=0, high=2), True, True)],
     dtypes="real bool",
 )
@@ -171,7 +171,7 @@ op(
     bind="function",
     batching="refused",
     tags="dynamic_output_shape",
-    grad=None,
+    grad={"self": not_derived("unique_dim")},
     samples=[S(T(6, 2, dtype="int64", low=0, high=2), 0, True, True, True)],
     dtypes="real bool",
 )
@@ -181,7 +181,7 @@ op(
     "One slice of each run of equal neighbours along `dim`.",
     batching="refused",
     tags="dynamic_output_shape",
-    grad=None,
+    grad={"self": not_derived("unique_dim_consecutive")},
     samples=[S(T(6, 2, dtype="int64", low=0, high=2), 0, True, True)],
     dtypes="real bool",
 )

@@ -2,7 +2,7 @@
 
 import math
 
-from ..table import S, T, aten, op, pointwise
+from ..table import S, T, aten, not_derived, op, pointwise
 
 _SQRT_PI = math.sqrt(math.pi)
 _PROBABILITY = {"low": 0.1, "high": 0.9}
@@ -101,7 +101,7 @@ op(
     tags="pointwise",
     cheap=False,
     meta=pointwise("self", "other", to="float"),
-    grad={"other": _igamma_other},
+    grad={"self": not_derived("igamma: input"), "other": _igamma_other},
     samples=[S(T(3, 4, grad=False, **_POSITIVE), T(4, **_POSITIVE))],
 )
 
@@ -112,7 +112,7 @@ op(
     tags="pointwise",
     cheap=False,
     meta=pointwise("self", "other", to="float"),
-    grad={"other": lambda grad, self, other: -_igamma_other(grad, self, other)},
+    grad={"self": not_derived("igammac: input"), "other": lambda grad, self, other: -_igamma_other(grad, self, other)},
     samples=[S(T(3, 4, grad=False, **_POSITIVE), T(4, **_POSITIVE))],
 )
 
@@ -299,7 +299,10 @@ op(
     tags="pointwise",
     cheap=False,
     meta=pointwise("self", "other", to="float"),
-    grad={"other": lambda grad, self, other: grad * -self * aten.special_zeta(self + 1, other)},
+    grad={
+        "self": not_derived("zeta"),
+        "other": lambda grad, self, other: grad * -self * aten.special_zeta(self + 1, other),
+    },
     samples=[S(T(3, 4, low=1.5, high=3, grad=False), T(4, **_POSITIVE))],
     dtypes="float",
 )
@@ -321,7 +324,7 @@ op(
     tags="pointwise",
     cheap=False,
     meta=pointwise("self", "other", to="float"),
-    grad=None,
+    grad={"self": not_derived("zeta")},
     samples=[S(T(3, 4, low=1.5, high=3, grad=False), 1.5)],
     dtypes="float",
 )

@@ -1,7 +1,7 @@
 """The operator table: what a row says, and what follows from it. Rows import what they need from here."""
 
 from .facts import Facts
-from .formula import conj
+from .formula import conj, not_derived, not_recorded
 from .names import aten, bound, namespace
 from .returns import ReturnType, return_type
 from .rows import ROWS, Row, composite, declare, facts_of, op, row_of, rows_of
@@ -30,6 +30,8 @@ __all__ = [
     "like",
     "like_exactly",
     "namespace",
+    "not_derived",
+    "not_recorded",
     "op",
     "pointwise",
     "reduce",

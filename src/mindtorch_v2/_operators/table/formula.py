@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from .names import aten
 
@@ -15,6 +16,24 @@ def conj(x: Any) -> Any:
     if isinstance(x, (int, float, complex)):
         return x.conjugate()
     return aten.conj_physical(x) if x.is_complex() else x
+
+
+def not_derived(what: str) -> Callable:
+    """A formula for an argument that has a gradient which PyTorch does not compute either: asking for it raises."""
+    return _refusing(NotImplementedError(f"the derivative for '{what}' is not implemented."))
+
+
+def not_recorded(name: str) -> Callable:
+    """The same for an operator of which PyTorch does not say whether it has a gradient: its node is "NotImplemented"."""
+    return _refusing(RuntimeError(f"derivative for aten::{name} is not implemented"))
+
+
+def _refusing(error: Exception) -> Callable:
+    def formula(grads: Any) -> NoReturn:
+        raise type(error)(*error.args)
+
+    formula.refuses = True  # type: ignore[attr-defined]  # (forward mode asks before it calls)
+    return formula
 
 
 def _camel(name: str) -> str:
