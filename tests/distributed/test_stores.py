@@ -178,6 +178,15 @@ def test_without_a_group():
     assert dist.is_available() and not dist.is_initialized() and dist.group.WORLD is None
 
 
+@pytest.mark.parametrize("named", ["gloo", "cpu:gloo", "cpu:gloo,npu:hccl"])
+def test_back_ends_are_named_as_they_were_asked_for(named: str) -> None:
+    dist.init_process_group(named, store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        assert dist.get_backend() == named
+    finally:
+        dist.destroy_process_group()
+
+
 def test_a_group_of_one():
     dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
     try:

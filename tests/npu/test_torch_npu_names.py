@@ -122,6 +122,19 @@ loaded = torch.load("y.pt", map_location={"cuda:0": "cpu"})["y"]
 print(x.device, y.is_cuda, z.device, next(layer.parameters()).device, torch.zeros_like(z, device="cpu").device)
 import torch.cuda
 torch.cuda.synchronize()
+from torch.distributed import ProcessGroupNCCL
+from torch.distributed.distributed_c10d import ProcessGroupNCCL as other
+assert other is ProcessGroupNCCL and ProcessGroupNCCL.Options().hccl_config == {}
+event = torch.Event("cuda:0", enable_timing=True)
+print(event.device, torch.autograd.profiler_util.Kernel("k", "cuda", 11).device)
+event.record()
+assert event.device == x.device and torch.cuda.amp.grad_scaler is torch_npu.npu.amp.grad_scaler
+import os
+os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="0", RANK="0", WORLD_SIZE="1")
+store = torch.distributed.HashStore()
+torch.distributed.init_process_group("cuda:nccl", store=store, rank=0, world_size=1, device_id=torch.device("cuda:0"))
+print(torch.distributed.get_backend())
+torch.distributed.destroy_process_group()
 """
 
 
@@ -145,7 +158,7 @@ def test_programs_for_cuda_run_on_npus(tmp_path: pathlib.Path) -> None:
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.split() == ["npu:0", "True", "npu:0", "npu:0", "cpu"]
+    assert done.stdout.split() == ["npu:0", "True", "npu:0", "npu:0", "cpu", "npu", "npu", "npu:hccl"]
 
 
 @pytest.mark.no_torch

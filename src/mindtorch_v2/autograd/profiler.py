@@ -21,7 +21,29 @@ import mindtorch_v2 as torch
 from . import _profiler_recorder as _recorder
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg
 
-__all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "emit_itt", "emit_nvtx", "profile", "record_function"]
+__all__ = [
+    "EnforceUnique",
+    "EventList",
+    "FunctionEvent",
+    "FunctionEventAvg",
+    "emit_itt",
+    "emit_nvtx",
+    "profile",
+    "record_function",
+]
+
+
+class EnforceUnique:
+    """Keys that may come once."""
+
+    def __init__(self) -> None:
+        self.seen: set[tuple] = set()
+
+    def see(self, *key: Any) -> None:
+        """Take a key; RuntimeError if it came before."""
+        if key in self.seen:
+            raise RuntimeError(f"duplicate key: {key!r}")
+        self.seen.add(key)
 
 
 class record_function:

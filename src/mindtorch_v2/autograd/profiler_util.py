@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import bisect
 import enum
 import json
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ._profiler_table import build_table, format_time
 from ._profiler_table import format_time as _format_time  # noqa: F401  (PyTorch has it by this name)
 
-__all__ = ["DeviceType", "EventList", "FunctionEvent", "FunctionEventAvg", "Interval"]
+__all__ = ["DeviceType", "EventList", "FunctionEvent", "FunctionEventAvg", "Interval", "Kernel", "MemRecordsAcc"]
 
 _METRICS = ["self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total", "self_privateuse1_time_total"]
 
@@ -21,6 +23,27 @@ class DeviceType(enum.IntEnum):
 
     def __str__(self) -> str:
         return f"DeviceType.{self.name}"
+
+
+class Kernel(NamedTuple):
+    """Work on a device: its name, the device's number or name, and how long it took, in microseconds."""
+
+    name: str
+    device: Any
+    duration: float
+
+
+class MemRecordsAcc:
+    """Records of memory, pairs that begin with an event, found by when they were made."""
+
+    def __init__(self, mem_records: Iterable[Any]) -> None:
+        self._records = sorted(mem_records, key=lambda record: record[0].start_ns())
+        self._starts = [record[0].start_ns() for record in self._records]
+
+    def in_interval(self, start_time: int, end_time: int) -> Iterator[Any]:
+        """Those from a time to another, both within, in nanoseconds."""
+        first, last = bisect.bisect_left(self._starts, start_time), bisect.bisect_right(self._starts, end_time)
+        yield from self._records[first:last]
 
 
 class Interval(NamedTuple):

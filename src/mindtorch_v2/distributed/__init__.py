@@ -5,6 +5,7 @@ Ascend NPUs. docs/distributed.md is the guide.
 """
 
 from mindtorch_v2.distributed import distributed_c10d
+from mindtorch_v2.distributed._buckets import _compute_bucket_assignment_by_size
 from mindtorch_v2.distributed._errors import *
 from mindtorch_v2.distributed._groups import *
 from mindtorch_v2.distributed._objects import *

@@ -518,7 +518,8 @@ def get_world_size(group: _ProcessGroup | None = None) -> int:
 
 def get_backend(group: _ProcessGroup | None = None) -> str:
     """The name of a group's back end."""
-    return Backend(_known(group).name())
+    found = _known(group)
+    return Backend(found._asked_for if found._asked_for is not None else found.name())
 
 
 def get_backend_config(group: _ProcessGroup | None = None) -> str:

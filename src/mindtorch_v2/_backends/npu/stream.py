@@ -181,6 +181,7 @@ class Event(_stream.Event):
             raise NotImplementedError("torch.npu.Event: events between processes are not supported")
         self.enable_timing = enable_timing
         self.npu_event = 0
+        self.device = _C.device("npu")  # that of the stream, once it is recorded
 
     def record(self, stream: Stream | None = None) -> None:  # type: ignore[override]  # (narrower: of this device)
         """Mark the place that a stream (the current one) has reached."""
@@ -189,6 +190,7 @@ class Event(_stream.Event):
         if not self.npu_event:
             self.npu_event = runtime.create_event(self.enable_timing)
         runtime.record_event(self.npu_event, stream.device_index, stream.npu_stream)
+        self.device = stream.device
 
     def wait(self, stream: Stream | None = None) -> None:  # type: ignore[override]  # (narrower: of this device)
         """Let later work on a stream (the current one) wait for the mark."""

@@ -15,6 +15,8 @@ import mindtorch_v2 as torch
 import mindtorch_v2.distributed as dist
 from mindtorch_v2._as_torch import is_torch
 from mindtorch_v2._operators.table import rows_of
+from mindtorch_v2.distributed import distributed_c10d
+from mindtorch_v2.distributed._hccl import ProcessGroupHCCL
 
 __all__ = ["moved"]
 
@@ -74,14 +76,18 @@ def _wrap(owner: Any, names: list[str]) -> None:
             setattr(owner, name, _wrapped(original))
 
 
+def _on_hccl(value: Any) -> Any:
+    """A back end's name with "hccl" for "nccl", on the devices that are meant."""
+    return value.replace("nccl", "hccl").replace("cuda:", "npu:") if isinstance(value, str) else moved(value)
+
+
 def _group(function: Callable) -> Callable:
     """`init_process_group` and its kin with "hccl" for "nccl"."""
 
     @functools.wraps(function)
     def on_hccl(*args: Any, **kwargs: Any) -> Any:
-        args = tuple(each.replace("nccl", "hccl") if isinstance(each, str) else each for each in args)
-        if isinstance(kwargs.get("backend"), str):
-            kwargs["backend"] = kwargs["backend"].replace("nccl", "hccl")
+        args = tuple(_on_hccl(each) for each in args)
+        kwargs = {name: _on_hccl(value) if name == "backend" else moved(value) for name, value in kwargs.items()}
         return function(*args, **kwargs)
 
     return on_hccl
@@ -121,6 +127,8 @@ def _transfer() -> None:
         (torch.Tensor, "is_cuda", property(lambda self: self.device.type == "npu")),
         (torch, "cuda", torch.npu),
         (torch, "Event", _deriving(torch.Event)),
+        (torch.autograd.profiler_util, "Kernel", _deriving(torch.autograd.profiler_util.Kernel)),
+        *((module, "ProcessGroupNCCL", ProcessGroupHCCL) for module in (dist, distributed_c10d)),
         (torch, "Generator", _deriving(torch.Generator)),
         (torch.npu, "CUDAGraph", torch.npu.NPUGraph),
         *((dist, name, _group(getattr(dist, name))) for name in ("init_process_group", "new_group")),

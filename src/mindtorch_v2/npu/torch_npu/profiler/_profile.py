@@ -154,13 +154,30 @@ def supported_activities() -> set:
     return {ProfilerActivity.CPU, ProfilerActivity.NPU}
 
 
-def schedule(
-    wait: int, active: int, warmup: int = 0, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
-) -> Callable[..., Any]:
-    """`torch.profiler.schedule` with torch_npu's order of arguments."""
-    return _schedule(
-        wait=wait, warmup=warmup, active=active, repeat=repeat, skip_first=skip_first, skip_first_wait=skip_first_wait
-    )
+class schedule:
+    """`torch.profiler.schedule` with torch_npu's order of arguments.
+
+    What is no whole number from 0 on (from 1 on: `active`) is taken as 0 (1), as torch_npu does, and named by a warning.
+    """
+
+    def __init__(
+        self, wait: int, active: int, warmup: int = 0, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
+    ) -> None:
+        given = {
+            "wait": wait, "warmup": warmup, "active": active, "repeat": repeat, "skip_first": skip_first,
+            "skip_first_wait": skip_first_wait,
+        }  # fmt: skip
+        numbers: dict[str, int] = {}
+        for name, value in given.items():
+            least = int(name == "active")
+            numbers[name] = value if isinstance(value, int) and value >= least else least
+            if numbers[name] is not value:
+                warnings.warn(f"schedule(): {name} must be a whole number from {least} on, not {value!r}", stacklevel=2)
+        self.active = numbers["active"]
+        self._action = _schedule(**numbers)
+
+    def __call__(self, step: int) -> ProfilerAction:
+        return self._action(step)
 
 
 class profile(_profile):
