@@ -345,6 +345,10 @@ void accumulate_apply(Node* n, Gradients& grads, Gradients&) {
                 throw PythonError();
             }
             Py_DECREF(r);
+            if (r != Py_None) {
+                Py_DECREF(hooks);
+                MT_THROW(Runtime, "Tensor post accumulate grad hooks should return None.");
+            }
         }
         Py_DECREF(hooks);
     }

@@ -346,6 +346,10 @@ TensorRef from_storage(Storage* storage, int64_t offset, IntSpan sizes, IntSpan 
 
 TensorRef as_strided(const Tensor& t, IntSpan sizes, IntSpan strides, int64_t offset) {
     TensorRef r = from_storage(t.storage, offset, sizes, strides, t.dtype);
+    if (__builtin_expect(t.flags & kInference, 0) && !(r->flags & kInference)) {  // it stays one
+        r->flags |= kInference;
+        r->keys = keys_for(r->device, true);
+    }
     r->device = t.device;
     return r;
 }

@@ -3,8 +3,10 @@
 import pytest
 from agreement import same
 
-# PyTorch's own, of parts of it that its forward mode goes through.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+# PyTorch's own, of parts of it that its forward mode goes through, and of a form that it wants to drop.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore:The reduce argument of torch.scatter with Tensor src:UserWarning"
+)
 
 NUMBERS = [3.0, 1.0, 1.0, 2.0]
 PROGRAMS = {
@@ -29,6 +31,15 @@ PROGRAMS = {
     "bincount": lambda torch, x: torch.bincount(torch.tensor([1, 2, 1, 0]), x),
     "heaviside": lambda torch, x: torch.heaviside(x, x),
     "heaviside of values": lambda torch, x: torch.heaviside(x.detach(), x),
+    "scatter of a product": lambda torch, x: x.scatter(0, torch.tensor([0, 1, 1, 0]), x, reduce="multiply"),
+    "scatter of a source": lambda torch, x: x.detach().scatter(0, torch.tensor([0, 1, 1, 0]), x, reduce="add"),
+    "scatter of a number": lambda torch, x: x.scatter(0, torch.tensor([0, 1, 1, 0]), 2.0, reduce="add"),
+    "ldl_factor": lambda torch, x: torch.linalg.ldl_factor(x.view(2, 2)),
+    "ldl_solve": lambda torch, x: torch.linalg.ldl_solve(
+        x.view(2, 2), torch.tensor([1, 2], dtype=torch.int32), x.detach().view(2, 2)
+    ),
+    "nextafter": lambda torch, x: torch.nextafter(x, torch.tensor([3.0, 2.0, 0.0, 2.0], dtype=x.dtype)),
+    "nextafter of the second": lambda torch, x: torch.nextafter(x.detach() + 1, x),
     "floor_divide": lambda torch, x: torch.floor_divide(x, x),
     "floor_divide by a number": lambda torch, x: x // 2,
     "a number divided": lambda torch, x: 7.0 // x,

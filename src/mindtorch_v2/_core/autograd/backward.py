@@ -40,18 +40,10 @@ def _root_gradients(outputs: tuple, grads: Sequence, *, batched: bool = False) -
     made = []
     for out, grad in zip(outputs, grads, strict=True):
         if _is_edge(out):
-            made.append(_edge_gradient(out, grad))
+            made.append(_edge_gradient(out, grad, len(made)))
             continue
         if isinstance(grad, _C.TensorBase):
-            if grad.shape != out.shape and not batched:
-                raise RuntimeError(
-                    f"Mismatch in shape: grad_output[{len(made)}] has a shape of {grad.shape} and output[{len(made)}] has a shape of {out.shape}."
-                )
-            if out.dtype.is_complex != grad.dtype.is_complex:
-                raise RuntimeError(
-                    "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-                    f"grad_output[{len(made)}] has a dtype of {grad.dtype} and output[{len(made)}] has a dtype of {out.dtype}."
-                )
+            _check_gradient(grad, grad.shape if batched else out.shape, out.dtype, len(made))
             made.append(grad)
         elif grad is None:
             if out.requires_grad:
@@ -69,14 +61,24 @@ def _root_gradients(outputs: tuple, grads: Sequence, *, batched: bool = False) -
     return tuple(made)
 
 
-def _edge_gradient(edge: Any, grad: Any) -> Any:
+def _check_gradient(grad: Any, shape: Any, dtype: Any, place: int) -> None:
+    """Raise RuntimeError for a gradient that an output of this shape and dtype cannot have."""
+    if grad.shape != shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{place}] has a shape of {grad.shape} and output[{place}] has a shape of {shape}."
+        )
+    if dtype.is_complex != grad.dtype.is_complex:
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{place}] has a dtype of {grad.dtype} and output[{place}] has a dtype of {dtype}."
+        )
+
+
+def _edge_gradient(edge: Any, grad: Any, place: int) -> Any:
     shape, dtype, device = edge[0]._input_metadata[edge[1]]
     if grad is not None:
-        if grad.shape != shape:
-            raise RuntimeError(
-                f"Mismatch in shape: grad_output has a shape of {grad.shape} and the edge a shape of {shape}."
-            )
-        return grad
+        _check_gradient(grad, shape, dtype, place)
+        return grad if grad.dtype == dtype else grad.to(dtype)
     if any(n != 1 for n in shape):
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     return _C._find_operator("aten::ones", "")(shape, dtype=dtype, device=device)

@@ -250,7 +250,10 @@ op(
     bind="function method inplace out",
     tags="pointwise",
     meta=pointwise("self", "other"),
-    grad=None,
+    grad={
+        "self": lambda grad, self, other: aten.where(self == other, 0, grad),
+        "other": lambda grad: aten.zeros_like(grad),
+    },
     samples=[S(T(3, 4, grad=False), T(4, grad=False))],
     dtypes="float32 float64 bfloat16",
 )

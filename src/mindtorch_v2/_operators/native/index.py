@@ -3,7 +3,7 @@
 from ... import _C
 from ..._core.autograd.function import DelayedError
 from ..._core.dtype import DTYPES
-from ..table import S, T, aten, like, op, rule
+from ..table import S, T, aten, like, not_recorded, op, rule
 
 
 def _has_mask(self, indices) -> bool:
@@ -357,7 +357,8 @@ op(
     bind="function method inplace out",
     batching="dims",
     meta=rule("scatter", "self"),
-    grad=None,
+    grad={("self", "src"): not_recorded("scatter")},
+    node="NotImplemented",
     samples=[S(T(3, 4, grad=False), 1, T(3, 2, dtype="int64", low=0, high=4), T(3, 2, grad=False), reduce="add")],
 )
 op(
@@ -391,7 +392,8 @@ op(
     bind="function method inplace out",
     batching="dims",
     meta=rule("scatter", "self"),
-    grad=None,
+    grad={"self": not_recorded("scatter")},
+    node="NotImplemented",
 )
 op(
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..._core.dtype import DTYPES
-from ..table import S, T, aten, conj, not_derived, op
+from ..table import S, T, aten, conj, not_derived, not_recorded, op
 
 if TYPE_CHECKING:
     from ..._tensor import Tensor
@@ -376,7 +376,8 @@ op(
     "Factors of symmetric or Hermitian matrices, exchanges, and error codes.",
     bind="linalg out",
     batching="matrix",
-    grad=None,
+    grad={"self": not_recorded("linalg_ldl_factor_ex")},
+    node="NotImplemented",
     meta_kernel=lambda x, **options: (
         _columns(x, x.shape),
         x.new_empty(x.shape[:-1], dtype=DTYPES["int32"]),
