@@ -27,7 +27,7 @@ def test_quantised_types_are_names_and_numbers() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "npu.stop_device", "npu.MemPool", "npu.memory._record_memory_history", "contrib.module.PSROIPool",
+        "npu.stop_device", "npu.MemPool", "contrib.module.PSROIPool",
         "contrib.function.npu_fused_attention", "profiler.dynamic_profile.step",
         "multiprocessing.reductions.rebuild_npu_tensor", "HiFloat8Tensor.to_hifloat8",
     ],

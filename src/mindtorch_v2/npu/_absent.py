@@ -5,15 +5,9 @@ from mindtorch_v2._core.unavailable import unavailable_names
 NAMES = unavailable_names(
     "torch.npu",
     functions="change_current_allocator check_uce_in_memory "
-    "empty_virt_addr_cache finalize_dump get_stream_limit host_memory_stats "
-    "host_memory_stats_as_nested_dict init_dump make_graphed_callables obfuscation_calculate obfuscation_finalize "
-    "obfuscation_initialize profile reset_accumulated_host_memory_stats "
-    "reset_peak_host_memory_stats reset_stream_limit restart_device set_aoe set_dump "
+    "empty_virt_addr_cache finalize_dump get_stream_limit init_dump make_graphed_callables obfuscation_calculate obfuscation_finalize "
+    "obfuscation_initialize profile reset_stream_limit restart_device set_aoe set_dump "
     "set_stream_limit stop_device stress_detect "
     "use_mem_pool utilization",
     classes="MemPool NPUPluggableAllocator",
-)
-OF_MEMORY = unavailable_names(
-    "torch.npu.memory",
-    functions="_dump_snapshot _record_memory_history _set_allocator_settings _snapshot",
 )

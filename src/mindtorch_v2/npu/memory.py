@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mindtorch_v2._backends import npu as _backend
 from mindtorch_v2._backends.npu import runtime as _runtime
 from mindtorch_v2._backends.npu import state as _state
+from mindtorch_v2._backends.npu.allocator_settings import settings as _settings
+from mindtorch_v2._backends.npu.memory_history import History as _History
 from mindtorch_v2._backends.npu.stream import device_index
 
 from ._absent import NAMES as _ABSENT
-from ._absent import OF_MEMORY as _OF_MEMORY
 from .utils import StreamContext
 
 if TYPE_CHECKING:
@@ -24,6 +27,8 @@ __all__ = [
     "caching_allocator_delete",
     "empty_cache",
     "get_per_process_memory_fraction",
+    "host_memory_stats",
+    "host_memory_stats_as_nested_dict",
     "max_memory_allocated",
     "max_memory_cached",
     "max_memory_reserved",
@@ -35,12 +40,13 @@ __all__ = [
     "memory_stats",
     "memory_stats_as_nested_dict",
     "memory_summary",
+    "reset_accumulated_host_memory_stats",
     "reset_max_memory_allocated",
     "reset_max_memory_cached",
+    "reset_peak_host_memory_stats",
     "reset_peak_memory_stats",
     "set_per_process_memory_fraction",
 ]
-globals().update(_OF_MEMORY)
 globals().update(
     {name: _ABSENT[name] for name in ("MemPool", "NPUPluggableAllocator", "change_current_allocator", "use_mem_pool")}
 )
@@ -175,8 +181,12 @@ def reset_max_memory_cached(device: Device | None = None) -> None:
 
 def memory_stats_as_nested_dict(device: Device | None = None) -> dict[str, Any]:
     """`memory_stats` as dictionaries by the parts of the names."""
+    return _nested(memory_stats(device))
+
+
+def _nested(numbers: Mapping[str, Any]) -> dict[str, Any]:
     nested: dict[str, Any] = {}
-    for name, value in memory_stats(device).items():
+    for name, value in numbers.items():
         *folders, last = name.split(".")
         place = nested
         for folder in folders:
@@ -190,3 +200,70 @@ def memory_summary(device: Device | None = None, abbreviated: bool = False) -> s
     rows = [("count", "value"), *((name, f"{value:,}") for name, value in sorted(memory_stats(device).items()))]
     left, right = (max(len(row[i]) for row in rows) for i in (0, 1))
     return "\n".join(f"{name:<{left}}  {value:>{right}}" for name, value in rows)
+
+
+def host_memory_stats() -> OrderedDict[str, Any]:
+    """Counts of the blocks of pinned memory of the host and of their bytes, under PyTorch's names."""
+    return OrderedDict(_state.get().pinned.statistics())
+
+
+def host_memory_stats_as_nested_dict() -> dict[str, Any]:
+    """`host_memory_stats` as dictionaries by the parts of the names."""
+    return _nested(host_memory_stats())
+
+
+def reset_peak_host_memory_stats() -> None:
+    """Let the peaks of pinned memory start from the present numbers."""
+    _state.get().pinned.reset_peaks()
+
+
+def reset_accumulated_host_memory_stats() -> None:
+    """Count the blocks of pinned memory that come and go from here on."""
+    _state.get().pinned.reset_counts()
+
+
+def _set_allocator_settings(env: str) -> None:
+    """Take options of the allocator over, as PYTORCH_NPU_ALLOC_CONF writes them. ValueError for what is none."""
+    _settings.read(env)
+    if _settings.fraction is not None:
+        for index in range(len(_state.get().memory)):
+            set_per_process_memory_fraction(_settings.fraction, index)
+
+
+def _record_memory_history(
+    enabled: str | bool | None = "all",
+    context: str | None = "all",
+    stacks: str = "all",
+    max_entries: int = 1 << 20,
+    device: Any = None,
+    clear_history: bool = False,
+) -> None:
+    """Note what the allocators of all devices give out and take back, for `_snapshot`; None or False ends it.
+
+    Args:
+        enabled: "state" or "all".
+        context: None leaves the places in the program out.
+        stacks: "python" or "all": those of Python in either case.
+        max_entries: how many of the last events are kept, for each device.
+        device: all of them, whatever it says.
+        clear_history: forget what was noted before; so does each new beginning.
+    """
+    if enabled not in (None, True, False, "state", "all"):
+        raise RuntimeError(f"_record_memory_history(): enabled must be None, 'state' or 'all', but it is {enabled!r}")
+    for allocator in _state.get().memory:
+        allocator.history = _History(max_entries, context is not None) if enabled else None
+
+
+def _snapshot(device: Any = None) -> dict[str, Any]:
+    """The segments of all devices, and the events of each since `_record_memory_history`, as PyTorch's viewer of memory reads them."""
+    allocators = _state.get().memory
+    return {
+        "segments": memory_snapshot(),
+        "device_traces": [list(each.history.events) if each.history is not None else [] for each in allocators],
+    }
+
+
+def _dump_snapshot(filename: str = "dump_snapshot.pickle") -> None:
+    """Write `_snapshot` to a file, for PyTorch's viewer of memory."""
+    with open(filename, "wb") as file:
+        pickle.dump(_snapshot(), file)

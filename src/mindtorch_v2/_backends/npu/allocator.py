@@ -2,7 +2,7 @@
 
 On its own stream a freed block can be used again at once, for work runs in order there. Where another stream uses a
 block, `record_stream` says so, and the block comes back when that stream has passed the place. Small blocks are cut from
-segments of 2 MiB.
+segments of 2 MiB, those of 1 to 10 MiB from larger ones (`allocator_settings`).
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ import threading
 from collections import deque
 from typing import Any
 
+from .allocator_settings import settings
 from .errors import OUT_OF_MEMORY, NPUOutOfMemoryError
+from .memory_history import History
 from .runtime import Runtime
 
 _ROUND = 512
 _SMALL = 1 << 20
 _SEGMENT = 2 << 20
+_MEDIUM = 10 << 20  # blocks below it share segments
 
 
 def rounded(nbytes: int) -> int:
@@ -52,12 +55,13 @@ class Allocator:
         self.free: dict[tuple[int, int], list[_Block]] = {}  # (stream, size) -> blocks
         self.used: dict[int, _Block] = {}  # by address
         self.segments: dict[int, _Segment] = {}
-        self.filling: dict[int, _Segment] = {}  # stream -> the segment that small blocks are cut from
+        self.filling: dict[tuple[int, bool], _Segment] = {}  # stream, small -> the segment that blocks are cut from
         self.waiting: deque[tuple[_Block, list[int]]] = deque()  # freed, but other streams have not passed yet
         self.allocated = self.reserved = 0
         self.peak_allocated = self.peak_reserved = 0
         self.allocations = self.retries = self.failures = 0
         self.limit: int | None = None  # the most that may be held
+        self.history: History | None = None
 
     def allocate(self, nbytes: int) -> int:
         """The address of a block for the current stream of this thread. NPUOutOfMemoryError with the sizes."""
@@ -68,10 +72,15 @@ class Allocator:
             if self.waiting:
                 self._collect()
             blocks = self.free.get((stream, size))
-            block = blocks.pop() if blocks else self._cut(size, stream)
+            if blocks:
+                block = blocks.pop()
+            else:
+                block = (self._larger(size, stream) if settings.largest_split else None) or self._cut(size, stream)
             self.used[block.address] = block
             self.allocations += 1
-            self.allocated += size
+            self.allocated += block.size
+            if self.history is not None:
+                self.history.add("alloc", block.address, block.size, stream)
             if self.allocated > self.peak_allocated:
                 self.peak_allocated = self.allocated
             return block.address
@@ -81,6 +90,9 @@ class Allocator:
         with self.lock:
             block = self.used.pop(address)
             self.allocated -= block.size
+            if self.history is not None:
+                self.history.add("free_requested", address, block.size, block.stream)
+                self.history.add("free_completed", address, block.size, block.stream)
             if block.users:
                 self._settle(block, [])
             else:
@@ -102,7 +114,8 @@ class Allocator:
             for block in self.used.values():
                 if block.stream == number:
                     block.stream, block.home = 0, self._home(0, block.size)
-            self.filling.pop(number, None)
+            for small in (False, True):
+                self.filling.pop((number, small), None)
             for key in [key for key in self.free if key[0] == number]:
                 for block in self.free.pop(key):
                     block.stream, block.home = 0, self._home(0, block.size)
@@ -130,9 +143,12 @@ class Allocator:
                 return
             for blocks in self.free.values():
                 blocks[:] = [b for b in blocks if b.segment.address not in idle]
-            self.filling = {stream: s for stream, s in self.filling.items() if s.address not in idle}
+            self.filling = {key: s for key, s in self.filling.items() if s.address not in idle}
             for address in idle:
-                self.reserved -= self.segments.pop(address).size
+                segment = self.segments.pop(address)
+                self.reserved -= segment.size
+                if self.history is not None:
+                    self.history.add("segment_free", address, segment.size, segment.stream)
                 self.runtime.free(address, self.index)
 
     def close(self) -> None:
@@ -228,29 +244,56 @@ class Allocator:
             if self.waiting:  # fewer, where a tensor died within a call and its block was settled there
                 self._settle(*self.waiting.popleft())
 
+    def _larger(self, size: int, stream: int) -> _Block | None:
+        """A free block that is larger, though not by much, where such blocks are not split; None if there is none."""
+        if size <= (settings.largest_split or size):
+            return None
+        fitting = [
+            s for at, s in self.free if at == stream and size <= s <= size + settings.rounding and self.free[at, s]
+        ]
+        return self.free[stream, min(fitting)].pop() if fitting else None
+
     def _cut(self, size: int, stream: int) -> _Block:
         """A new block, from a segment with room for it or from a new one."""
-        segment = self.filling.get(stream) if size <= _SMALL else None
+        shared, key = size < _MEDIUM, (stream, size <= _SMALL)
+        segment = self.filling.get(key) if shared else None
         if segment is None or segment.cut + size > segment.size:
-            wanted = _SEGMENT if size <= _SMALL else size
-            segment = _Segment(self._reserve(wanted), wanted, stream)
+            if segment is not None and not key[1]:
+                self._keep_rest(segment)
+            wanted = _SEGMENT if key[1] else settings.segment if shared else size
+            address, got = self._reserve(wanted, max(size, _SEGMENT))
+            segment = _Segment(address, got, stream)
             self.segments[segment.address] = segment
-            if size <= _SMALL:
-                self.filling[stream] = segment
+            if self.history is not None:
+                self.history.add("segment_alloc", address, got, stream)
+            if shared:
+                self.filling[key] = segment
         block = _Block(segment.address + segment.cut, size, stream, segment, self._home(stream, size))
         segment.cut += size
         return block
+
+    def _keep_rest(self, segment: _Segment) -> None:
+        """Let the rest of a segment be a free block."""
+        rest = segment.size - segment.cut
+        if rest:
+            home = self._home(segment.stream, rest)
+            home.append(_Block(segment.address + segment.cut, rest, segment.stream, segment, home))
+            segment.cut = segment.size
 
     def _malloc(self, size: int) -> tuple[int, int]:
         if self.limit is not None and self.reserved + size > self.limit:
             return 0, min(OUT_OF_MEMORY)
         return self.runtime.malloc(size, self.index)
 
-    def _reserve(self, size: int) -> int:
+    def _reserve(self, size: int, least: int) -> tuple[int, int]:
+        """A new segment and its size: that which is wanted, or the least where there is no room."""
         address, code = self._malloc(size)
         if code in OUT_OF_MEMORY:
             self.retries += 1
             self.empty()
+            address, code = self._malloc(size)
+        if code in OUT_OF_MEMORY and least < size:
+            size = least
             address, code = self._malloc(size)
         if code in OUT_OF_MEMORY:
             self.failures += 1
@@ -268,4 +311,4 @@ class Allocator:
         self.runtime.check("aclrtMalloc", code)
         self.reserved += size
         self.peak_reserved = max(self.peak_reserved, self.reserved)
-        return address
+        return address, size

@@ -38,7 +38,6 @@ WITHOUT_EFFECT = {
     "PER_STREAM_QUEUE": _QUEUE,
     "PROF_CONFIG_PATH": "dynamic_profile is not there",
     "PYTORCH_NO_NPU_MEMORY_CACHING": _ALLOCATOR,
-    "PYTORCH_NPU_ALLOC_CONF": _ALLOCATOR,
     "RANK_TABLE_FILE": _COMMUNICATION,
     "STREAMS_PER_DEVICE": "a device has 32 streams of each priority",
     "TASK_QUEUE_ENABLE": _QUEUE,

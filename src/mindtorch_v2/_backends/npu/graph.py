@@ -38,7 +38,7 @@ def _numbers(generator_state: Any) -> tuple[int, int]:
 class _Draws:
     """Seeds and offsets in device memory, for the random operators of a graph: each replay writes there what its numbers follow from.
 
-    Beside them are the events that the graph waits for, which have to live as long.
+    Beside them are the events that the graph waits for, and what else has to live as long.
     """
 
     def __init__(self) -> None:

@@ -16,6 +16,9 @@ class PinnedMemory:
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
         self.blocks: dict[int, int] = {}  # address -> bytes
+        self.nbytes = self.peak_blocks = self.peak_nbytes = 0
+        self.made = self.made_nbytes = 0  # since the last reset_counts
+        self.gone = self.gone_nbytes = 0
         runtime.finalizers.append(self.close)
 
     def holds(self, tensor: Any) -> bool:
@@ -43,13 +46,42 @@ class PinnedMemory:
         self.runtime.check("aclrtMallocHost", code)
         assert address.value is not None
         self.blocks[address.value] = nbytes
+        self.nbytes += nbytes
+        self.made, self.made_nbytes = self.made + 1, self.made_nbytes + nbytes
+        self.peak_blocks, self.peak_nbytes = max(self.peak_blocks, len(self.blocks)), max(self.peak_nbytes, self.nbytes)
         buffer = (ctypes.c_ubyte * nbytes).from_address(address.value)
         weakref.finalize(buffer, self._release, address.value).atexit = False
         return buffer
 
     def _release(self, address: int) -> None:
-        if self.blocks.pop(address, None) is not None and not self.runtime.closed:
+        nbytes = self.blocks.pop(address, None)
+        if nbytes is None:
+            return
+        self.nbytes -= nbytes
+        self.gone, self.gone_nbytes = self.gone + 1, self.gone_nbytes + nbytes
+        if not self.runtime.closed:
             self.runtime.check("aclrtFreeHost", self.runtime.aclrtFreeHost(address))
+
+    def statistics(self) -> dict[str, int]:
+        """Counts under PyTorch's names."""
+        return {
+            "allocations.current": len(self.blocks),
+            "allocations.peak": self.peak_blocks,
+            "allocations.allocated": self.made,
+            "allocations.freed": self.gone,
+            "allocated_bytes.current": self.nbytes,
+            "allocated_bytes.peak": self.peak_nbytes,
+            "allocated_bytes.allocated": self.made_nbytes,
+            "allocated_bytes.freed": self.gone_nbytes,
+        }
+
+    def reset_peaks(self) -> None:
+        """Let the peaks start from the present numbers."""
+        self.peak_blocks, self.peak_nbytes = len(self.blocks), self.nbytes
+
+    def reset_counts(self) -> None:
+        """Count what comes and goes from here on."""
+        self.made = self.made_nbytes = self.gone = self.gone_nbytes = 0
 
     def close(self) -> None:
         """Give everything back: the process ends."""

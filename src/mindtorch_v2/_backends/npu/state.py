@@ -8,6 +8,7 @@ from typing import Any
 
 from ... import _C
 from ..._core.deterministic import are_deterministic_algorithms_enabled, listeners
+from . import allocator_settings
 from . import runtime as _runtime
 from .aclnn import Borrowed, Caller, operator
 from .allocator import Allocator
@@ -23,7 +24,11 @@ class State:
 
     def __init__(self) -> None:
         self.runtime = _runtime.get()
+        allocator_settings.read_environment()
         self.memory = [Allocator(self.runtime, index) for index in range(self.runtime.device_count)]
+        if allocator_settings.settings.fraction is not None:
+            for index, allocator in enumerate(self.memory):
+                allocator.limit = int(allocator_settings.settings.fraction * self.runtime.memory_info(index)[1])
         for allocator in self.memory:
             self.runtime.finalizers.append(allocator.close)
         self.caller = Caller(self.runtime, self.memory)
@@ -100,7 +105,11 @@ class State:
         if kind == D2D and not runtime.waits:
             return
         if non_blocking and kind != D2D and self.pinned.holds(host):
-            self._hold(host, index, stream)
+            draws = runtime.thread.draws
+            if draws is None:
+                self._hold(host, index, stream)
+            else:  # each replay copies anew
+                draws.events.append(host)
         else:
             if waits.mode and kind == D2H:
                 waits.tell()
