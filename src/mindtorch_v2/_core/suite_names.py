@@ -11,6 +11,7 @@ from typing import Any
 from mindtorch_v2 import _C
 from mindtorch_v2._core import torch_function
 from mindtorch_v2._core.autograd.function import DelayedError, UndefinedGrad
+from mindtorch_v2._core.autograd.grad_mode import is_multithreading_enabled
 from mindtorch_v2._core.autograd.graph import get_gradient_edge
 from mindtorch_v2._core.conv_backend import ConvBackend, select_conv_backend
 from mindtorch_v2._core.processor import get_cpu_capability
@@ -88,6 +89,13 @@ def _warn_deprecation() -> None:
     warnings.warn("Test message for TORCH_WARN_DEPRECATION", DeprecationWarning, stacklevel=2)
 
 
+def _saved_tensors_hooks_is_enabled() -> bool:
+    """Whether `saved_tensors_hooks` may be entered on this thread."""
+    refusal = _C._disable_saved_tensors_hooks(None)
+    _C._disable_saved_tensors_hooks(refusal)
+    return refusal is None
+
+
 class _Executor:
     """Settings of TorchScript's executor, which is not here: each remembers what it was set to, and changes nothing."""
 
@@ -133,7 +141,10 @@ NAMES |= {
         DelayedError=DelayedError,
         UndefinedGrad=UndefinedGrad,
     ),
-    "_autograd": types.SimpleNamespace(SavedTensor=_C.SavedTensor),
+    "_autograd": types.SimpleNamespace(
+        SavedTensor=_C.SavedTensor, _saved_tensors_hooks_is_enabled=_saved_tensors_hooks_is_enabled
+    ),
+    "_is_multithreading_enabled": is_multithreading_enabled,
     "_get_cpu_capability": get_cpu_capability,
     "_get_graph_executor_optimize": lambda value=None: _OPTIMIZE.get() if value is None else _OPTIMIZE.set(value),
     "_set_graph_executor_optimize": _OPTIMIZE.set,

@@ -42,3 +42,6 @@ def cond(pred: Any, true_fn: Callable, false_fn: Callable, operands: tuple | lis
         first, second = (outputs_on_fakes("torch.cond", function, operands) for function in (true_fn, false_fn))
         check_same_form("torch.cond", first, second, "the outputs of true_fn and false_fn")
     return true_fn(*operands) if pred else false_fn(*operands)
+
+
+cond_op = cond  # of PyTorch the operator that `__torch_dispatch__` sees; here one of the functions is called at once

@@ -11,6 +11,7 @@ from .._core.autograd.function import Function, NestedIOFunction
 from .._core.autograd.grad_mode import (
     enable_grad,
     inference_mode,
+    is_multithreading_enabled,
     no_grad,
     set_grad_enabled,
     set_multithreading_enabled,

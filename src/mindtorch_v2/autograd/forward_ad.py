@@ -79,6 +79,13 @@ class dual_level:
         exit_dual_level()
 
 
+def _is_fwd_grad_enabled() -> bool:
+    """Whether results get tangents on this thread."""
+    enabled = _C._set_fwd_grad_enabled(True)
+    _C._set_fwd_grad_enabled(enabled)
+    return enabled
+
+
 class _set_fwd_grad_enabled:
     """Whether tangents are looked at, within this block."""
 

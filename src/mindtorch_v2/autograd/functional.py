@@ -238,6 +238,22 @@ def _forward_jacobian(func: Callable, inputs: Any, strict: bool, vectorize: bool
     return rows if shape[0] else rows[0]
 
 
+def _construct_standard_basis_for(tensors: tuple, tensor_numels: tuple) -> tuple:
+    """The vectors of the standard basis of all elements together, a column block with its dtype for each tensor.
+
+    A block has as many rows as there are elements in all: each is 1 at one place of one block.
+    """
+    if len(tensors) != len(tensor_numels) or not tensors:
+        raise AssertionError("Expected at least one tensor, and a number of elements for each")
+    total, blocks, start = sum(tensor_numels), [], 0
+    for tensor, count in zip(tensors, tensor_numels, strict=True):
+        block = _op("zeros")([total, count], dtype=tensor.dtype, device=tensor.device)
+        block.diagonal(-start).fill_(1)
+        blocks.append(block)
+        start += count
+    return tuple(blocks)
+
+
 def hessian(
     func: Callable,
     inputs: Any,

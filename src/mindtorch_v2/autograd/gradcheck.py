@@ -339,6 +339,11 @@ def _check_inputs(inputs: tuple, eps: float) -> None:
                 "likely fail if all the inputs are not of double precision floating point or complex. ",
                 stacklevel=4,
             )
+        if x.layout != _C.strided:
+            raise NotImplementedError(
+                f"gradcheck(): input {place} has the layout {x.layout}, only strided inputs are checked; check the function of "
+                "its values instead"
+            )
         if any(stride == 0 and size > 1 for stride, size in zip(x.stride(), x.shape, strict=True)):
             raise RuntimeError(
                 f"The {place}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping "

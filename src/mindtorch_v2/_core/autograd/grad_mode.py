@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from typing import Any
 
 from ... import _C
@@ -142,17 +143,33 @@ class inference_mode(_Decorating):
         return type(self)(self.mode)
 
 
+class _Threads(threading.local):
+    allowed = True
+
+
+_threads = _Threads()
+
+
+def is_multithreading_enabled() -> bool:
+    """Whether backward may use several threads, as `set_multithreading_enabled` said on this thread."""
+    return _threads.allowed
+
+
 class set_multithreading_enabled(_Decorating):
-    """Accepted for compatibility: backward runs on the calling thread."""
+    """Say whether backward may use several threads, from the call on; as a context manager, within the block.
+
+    It is remembered, and changes nothing: backward runs on the calling thread.
+    """
 
     def __init__(self, mode: bool) -> None:
-        self.mode = mode
+        self.mode, self.before = mode, _threads.allowed
+        _threads.allowed = mode
 
     def __enter__(self) -> None:
-        return None
+        _threads.allowed = self.mode
 
     def __exit__(self, *exc: object) -> None:
-        return None
+        _threads.allowed = self.before
 
     def clone(self) -> set_multithreading_enabled:
         return type(self)(self.mode)
