@@ -24,7 +24,12 @@ def tags_of(name, overload):
 
 def main():
     """Write the file: one operator a line."""
-    handles = [form for row in ROWS.values() for form in (row.handle, row.inplace, row.out) if form is not None]
+    handles = [
+        form
+        for row in ROWS.values()
+        for form in (row.handle, row.inplace, row.out, row.generated_out)
+        if form is not None
+    ]
     tags = {f"{each.name}.{each.overload or 'default'}": tags_of(each.name, each.overload) for each in handles}
     PLACE.write_text(json.dumps(dict(sorted(tags.items())), indent=0) + "\n")
 

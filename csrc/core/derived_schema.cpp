@@ -1,5 +1,7 @@
 #include "derived_schema.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "error.h"
@@ -7,23 +9,44 @@
 namespace mt {
 namespace {
 
-AliasInfo written(std::string set) {
-    AliasInfo a;
-    a.present = a.writes = true;
-    a.before = a.after = {std::move(set)};
-    return a;
+// The arguments are those of a schema that was parsed, and keep what the parser made of them; these two are added as it
+// would make them. Parsing the text again took most of what a form costs while the library is imported.
+void write(Argument& a, const std::string& set) {
+    AliasInfo info;
+    info.present = info.writes = true;
+    info.before = info.after = {set};
+    a.alias_info = std::move(info);
+    a.alias = set + "!";
+    a.writes = true;
 }
 
-Argument tensor(std::string name, AliasInfo alias) {
+Argument written(std::string name, const std::string& set) {
     Argument a;
     a.name = std::move(name);
     a.type = simple_type(TypeKind::Tensor);
-    a.alias_info = std::move(alias);
+    a.type_text = "Tensor";
+    a.kind = ArgKind::Tensor;
+    write(a, set);
     return a;
 }
 
-// What the parser makes of it: it compiles what the binder needs, and makes sure that the text is a schema.
-Schema parsed(const Schema& s) { return parse_schema(s.text()); }
+Argument output(std::string name, const std::string& set) {
+    Argument a = written(std::move(name), set);
+    a.keyword_only = true;
+    return a;
+}
+
+bool is_fresh(const Argument& result, const TypeRef& type) {
+    return !result.alias_info.present && result.type->text() == type->text();
+}
+
+// The options of a tensor to be made follow from the tensor to be written.
+void drop_options(std::vector<Argument>& args) {
+    static const std::array<std::string, 4> options = {"dtype", "layout", "device", "pin_memory"};
+    auto same = [](const Argument& a, const std::string& name) { return a.keyword_only && a.name == name; };
+    auto at = std::search(args.begin(), args.end(), options.begin(), options.end(), same);
+    if (at != args.end()) args.erase(at, at + 4);
+}
 
 }  // namespace
 
@@ -33,27 +56,39 @@ Schema inplace_schema(const Schema& functional) {
                 !s.args[0].alias_info.present;
     MT_CHECK_VALUE(fits, "an in-place form needs a Tensor as first argument, which ", functional.text(), " has not");
     s.name += "_";
-    s.args[0].alias_info = written("a");
-    s.returns = {tensor("", written("a"))};
-    return parsed(s);
+    write(s.args[0], "a");
+    s.returns = {written("", "a")};
+    return s;
 }
 
-Schema out_schema(const Schema& functional, const std::string& overload) {
+Schema out_schema(const Schema& functional, const std::string& overload, bool generated) {
     Schema s = functional;
     s.overload = overload;
     MT_CHECK_VALUE(!s.returns.empty() && !s.varret, "an out= form needs results, which ", functional.text(),
                    " has not");
+    if (generated) drop_options(s.args);
     bool one = s.returns.size() == 1;
-    for (size_t i = 0; i < s.returns.size(); i++) {
-        const Argument& result = functional.returns[i];
-        MT_CHECK_VALUE(result.type->is(TypeKind::Tensor) && !result.alias_info.present,
-                       "an out= form needs new Tensors as results, which ", functional.text(), " has not");
-        std::string set(1, static_cast<char>('a' + i));
-        s.args.push_back(tensor(one ? "out" : "out" + std::to_string(i), written(set)));
-        s.args.back().keyword_only = true;
-        s.returns[i] = tensor("", written(set));
+    static const TypeRef tensor = simple_type(TypeKind::Tensor), list = type_of(TypeKind::List, {tensor});
+    if (generated && one && is_fresh(s.returns[0], list)) {
+        s.args.push_back(output("out", "a"));
+        Argument& out = s.args.back();
+        AliasInfo items = out.alias_info;
+        out.alias_info.before = out.alias_info.after = {};
+        out.alias_info.items = {items};
+        out.type = list;
+        out.type_text = list->text();
+        out.kind = ArgKind::TensorList;
+        s.returns.clear();
+        return s;
     }
-    return parsed(s);
+    for (size_t i = 0; i < s.returns.size(); i++) {
+        MT_CHECK_VALUE(is_fresh(functional.returns[i], tensor), "an out= form needs new Tensors as results, which ",
+                       functional.text(), " has not");
+        std::string set(1, static_cast<char>('a' + i));
+        s.args.push_back(output(one ? "out" : "out" + std::to_string(i), set));
+        s.returns[i] = written("", set);
+    }
+    return s;
 }
 
 }  // namespace mt

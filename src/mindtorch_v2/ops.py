@@ -38,7 +38,7 @@ def _origin(handle: Any) -> str:
     if given:
         return str(given)
     for row in ROWS.values():
-        if handle in (row.handle, row.inplace, row.out):
+        if handle in (row.handle, row.inplace, row.out, row.generated_out):
             kind = "composite" if row.body is not None else "native"
             return f"the row {row.name} of _operators/{kind}/{row.family}.py"
     return "the framework"

@@ -7,21 +7,11 @@
 #include <ATen/core/function_schema.h>
 #include <torch/csrc/jit/frontend/function_schema_parser.h>
 
-#define EXPECT(condition) TORCH_CHECK(condition, "line ", __LINE__, ": ", #condition)
+#include "expect.h"
 
 namespace {
 
 using at::Tensor;
-
-template <class F>
-std::string error_of(F&& f) {
-    try {
-        f();
-    } catch (const std::exception& e) {
-        return e.what();
-    }
-    return "";
-}
 
 struct Counter : torch::CustomClassHolder {
     int64_t value, step;

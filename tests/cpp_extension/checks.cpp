@@ -7,18 +7,7 @@
 
 #include <cmath>
 
-#define EXPECT(condition) TORCH_CHECK(condition, "line ", __LINE__, ": ", #condition)
-#define EXPECT_THROW(expression, Kind, part)                                             \
-    do {                                                                                 \
-        bool thrown = false;                                                             \
-        try {                                                                            \
-            (void)(expression);                                                          \
-        } catch (const Kind& e) {                                                        \
-            thrown = true;                                                               \
-            EXPECT(std::string(e.what()).find(part) != std::string::npos);               \
-        }                                                                                \
-        TORCH_CHECK(thrown, "line ", __LINE__, ": nothing was thrown by ", #expression); \
-    } while (false)
+#include "expect.h"
 
 using at::indexing::Ellipsis;
 using at::indexing::None;
@@ -125,6 +114,22 @@ static void check_operators() {
     EXPECT(at::linspace(0, 1, 5).size(0) == 5 && at::eye(3).sum().item<float>() == 3 && at::randperm(5).numel() == 5);
     EXPECT(a.true_divide(b)[3].item<float>() == 2 && std::get<0>(a.topk(2)).size(0) == 2);
     EXPECT_THROW(at::ones({2}) + at::ones({3}), c10::Error, "must match the size of tensor b (3)");
+}
+
+static void check_generated_outs() {
+    const at::Tensor x = torch::tensor({1.0, 2.0});
+    at::Tensor flags = at::empty({0}, at::kBool), window = at::empty({0}, at::kDouble);
+    EXPECT(at::isnan_out(flags, x).is_same(flags) && flags.numel() == 2 && !flags.any().item<bool>());
+    EXPECT(at::isnan_outf(x, flags).is_same(flags));
+    EXPECT(at::equal(at::hann_window_out(window, 4), at::hann_window(4, at::kDouble)));
+    std::vector<at::Tensor> all = {x, x + 1}, outs = {at::empty({0}, x.options()), at::empty({0}, x.options())};
+    at::_foreach_add_out(outs, all, 2);
+    EXPECT(at::equal(outs[0], x + 2) && at::equal(outs[1], x + 3));
+    at::Tensor kept = at::empty({0}, x.options()), mask = at::empty({0}, at::kBool);
+    const auto dropped = at::native_dropout_out(kept, mask, x, 0.0, true);
+    EXPECT(std::get<0>(dropped).is_same(kept) && at::equal(kept, x) && mask.all().item<bool>());
+    EXPECT_THROW(at::isnan_out(kept, x), c10::Error, "Expected out tensor to have dtype ");
+    EXPECT_THROW(at::_foreach_add_out(outs, {x}, 2), c10::Error, "");
 }
 
 static void check_indexing() {
@@ -482,7 +487,9 @@ TORCH_LIBRARY_FRAGMENT(checks, m) {
 
 #define EACH_CHECK(_) \
     _(metadata)       \
-    _(elements) _(operators) _(indexing) _(scalars) _(containers) _(errors) _(bits) _(threads) _(autograd) _(dispatcher)
+    _(elements)       \
+    _(operators)      \
+    _(generated_outs) _(indexing) _(scalars) _(containers) _(errors) _(bits) _(threads) _(autograd) _(dispatcher)
 
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
 #define DEF(name) m.def("check_" #name, &check_##name);

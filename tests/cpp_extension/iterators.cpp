@@ -10,20 +10,9 @@
 #include <ATen/native/cpu/utils.h>
 #include <c10/util/flat_hash_map.h>
 
-#define EXPECT(condition) TORCH_CHECK(condition, "line ", __LINE__, ": ", #condition)
+#include "expect.h"
 
 namespace {
-
-template <class F>
-std::string error_of(F&& f) {
-    try {
-        f();
-    } catch (const std::exception& e) {
-        return e.what();
-    }
-    return "";
-}
-bool said(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 at::Tensor scaled_sum(const at::Tensor& a, const at::Tensor& b, at::Tensor out = {}) {
     at::TensorIterator iter = at::TensorIteratorConfig()

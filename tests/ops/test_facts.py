@@ -18,7 +18,7 @@ TAGS = json.loads((pathlib.Path(__file__).parents[1] / "snapshots" / "tags.json"
 FORMS = {
     f"{form.name}.{form.overload or 'default'}": form
     for row in ROWS.values()
-    for form in (row.handle, row.inplace, row.out)
+    for form in (row.handle, row.inplace, row.out, row.generated_out)
     if form is not None
 }
 
@@ -48,7 +48,7 @@ def test_what_draws_is_tagged() -> None:
 
 def test_every_form_knows_its_row() -> None:
     for row in ROWS.values():
-        for form in (row.handle, row.inplace, row.out):
+        for form in (row.handle, row.inplace, row.out, row.generated_out):
             assert form is None or (row_of(form) is row and facts_of(form) is row.facts)
 
 

@@ -503,17 +503,20 @@ PyObject* py_define(PyObject*, PyObject* args) {
         return handle_for(op);
     });
 }
-// _define_form(operator, "inplace" or "out", overload): the form of a functional operator that follows from its schema.
+// _define_form(operator, form, overload): the form of a functional operator that follows from its schema; "autogen" is
+// an out= form as PyTorch generates it.
 PyObject* py_define_form(PyObject*, PyObject* args) {
     PyObject* o;
     const char *form, *overload;
     if (!PyArg_ParseTuple(args, "O!ss:_define_form", g_handle_type, &o, &form, &overload)) return nullptr;
     return guarded<PyObject*>(nullptr, [&] {
-        bool inplace = !std::strcmp(form, "inplace");
-        MT_CHECK_VALUE(inplace || !std::strcmp(form, "out"), "a form is 'inplace' or 'out', not '", form, "'");
+        const std::string word = form;
+        const bool inplace = word == "inplace", generated = word == "autogen";
+        MT_CHECK_VALUE(inplace || generated || word == "out", "a form is 'inplace', 'out' or 'autogen', not '", form,
+                       "'");
         const Schema& functional = op_of(o)->schema;
         return handle_for(
-            Registry::get().define(inplace ? inplace_schema(functional) : out_schema(functional, overload)));
+            Registry::get().define(inplace ? inplace_schema(functional) : out_schema(functional, overload, generated)));
     });
 }
 // _set_fallback(key, callable, flags) -> id: a kernel for every operator without one; None for fallthrough.
@@ -666,7 +669,8 @@ PyObject* py_has_native(PyObject*, PyObject* name) {
 
 PyMethodDef functions[] = {{"_define", py_define, METH_VARARGS, "_define(namespace, schema, user=False) -> Operator"},
                            {"_define_form", py_define_form, METH_VARARGS,
-                            "_define_form(operator, form, overload) -> Operator: its in-place or out= form."},
+                            "_define_form(operator, form, overload) -> Operator: its in-place or out= form, or the "
+                            "out= form that PyTorch generates."},
                            {"_set_fallback", py_set_fallback, METH_VARARGS, nullptr},
                            {"_erase_fallback", py_erase_fallback, METH_VARARGS, nullptr},
                            {"_key_names", py_key_names, METH_NOARGS, "Every dispatch key: (name, number)."},

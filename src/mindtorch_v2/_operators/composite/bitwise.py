@@ -18,7 +18,7 @@ for _name, _body in (("lshift", _left), ("rshift", _right)):
         composite(
             f"__{_name}__.{_overload}(Tensor self, {_overload} other) -> Tensor",
             f"Python's {'<<' if _name == 'lshift' else '>>'}.",
-            bind="function",
+            bind="function generated_out",
             tags="pointwise",
             samples=[S(T(3, 4, **_INT), 2 if _overload == "Scalar" else T(4, **_INT))],
             dtypes="integer",

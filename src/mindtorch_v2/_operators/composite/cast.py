@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 @composite(
     "copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
     "The elements of `src`, broadcast and cast to the sizes and dtype of `self`, in a new tensor.",
+    bind="generated_out",
     tags="core",
 )
 def copy(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
@@ -24,7 +25,7 @@ def copy(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
 @composite(
     "fill.Scalar(Tensor self, Scalar value) -> Tensor",
     "A tensor of the same size filled with `value`.",
-    bind="function",
+    bind="function generated_out",
     tags="core",
     samples=[S(T(3, 4), 2)],
 )
@@ -35,7 +36,7 @@ def fill_number(self: Tensor, value: Number) -> Tensor:
 @composite(
     "fill.Tensor(Tensor self, Tensor value) -> Tensor",
     "A tensor of the same size filled with `value`.",
-    bind="function",
+    bind="function generated_out",
     samples=[S(T(3, 4), T())],
 )
 def fill_tensor(self: Tensor, value: Tensor) -> Tensor:
@@ -43,7 +44,11 @@ def fill_tensor(self: Tensor, value: Tensor) -> Tensor:
 
 
 @composite(
-    "zero(Tensor self) -> Tensor", "A tensor of the same size filled with 0.", tags="generated", samples=[S(3, 4)]
+    "zero(Tensor self) -> Tensor",
+    "A tensor of the same size filled with 0.",
+    bind="generated_out",
+    tags="generated",
+    samples=[S(3, 4)],
 )
 def zero(self: Tensor) -> Tensor:
     return aten.zero_(aten.clone(self))
@@ -52,7 +57,7 @@ def zero(self: Tensor) -> Tensor:
 @composite(
     "dequantize.self(Tensor self) -> Tensor",
     "The numbers of a tensor that is not quantised, in float32.",
-    bind="function method",
+    bind="function method generated_out",
     samples=[S(T(3, 4))],
 )
 def dequantize(self: Tensor) -> Tensor:

@@ -65,7 +65,7 @@ def _convolve_named(input, weight, bias, stride, padding, dilation, groups, spat
     "bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, "
     "bool allow_tf32) -> Tensor",
     "convolution with the settings of other libraries, which are ignored.",
-    bind="function",
+    bind="function generated_out",
 )
 def _convolution(
     input,
@@ -215,7 +215,7 @@ def conv3d_padding(
 @composite(
     "conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor",
     "conv1d of (time, batch, channels) with weights (kernel, in, out).",
-    bind="function",
+    bind="function generated_out",
     functional="conv_tbc",
     autocast="lower",
     samples=[S(T(6, 2, 3), T(3, 3, 4), T(4), 1)],

@@ -52,7 +52,7 @@ _spaced("linspace", "")
 _spaced("logspace", ", float base=10.")
 
 
-@composite(f"_efficientzerotensor(SymInt[] size, {_FACTORY}) -> Tensor", "Zeros.")
+@composite(f"_efficientzerotensor(SymInt[] size, {_FACTORY}) -> Tensor", "Zeros.", bind="generated_out")
 def _efficientzerotensor(size, **options):
     return aten.zeros(size, **options)
 
@@ -149,7 +149,7 @@ def _windows(name, doc, shape, overloads) -> None:
     for overload, parameters in overloads:
         schema = f"{name}{overload}(int window_length{parameters}, {_FACTORY}) -> Tensor"
 
-        @composite(schema, doc, bind="function")
+        @composite(schema, doc, bind="function generated_out")
         def window(window_length: int, periodic: bool = True, *parameters: Any, **options: Any) -> Any:
             return _window(name, window_length, periodic, options, shape(*parameters))
 

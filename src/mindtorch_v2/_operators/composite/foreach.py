@@ -100,7 +100,7 @@ def _both_forms(schema, doc, function, name) -> None:
     base, _, overload = head.partition(".")
     suffix = f".{overload}" if overload else ""
 
-    @composite(f"{base}{suffix}({args} -> Tensor[]", doc, bind="function", samples=[_sample(args)])
+    @composite(f"{base}{suffix}({args} -> Tensor[]", doc, bind="function generated_out", samples=[_sample(args)])
     def new(self: Sequence[Tensor], *rest: Any, **options: Any) -> list:
         one = getattr(aten, name)
         return [one(t, *a, **k) for t, a, k in function(self, *rest, **options)]
@@ -258,7 +258,7 @@ def _foreach_copy_(self, src, non_blocking=False) -> None:
 @composite(
     "_foreach_clone(Tensor[] self, *, MemoryFormat? memory_format=None) -> Tensor[]",
     "A copy of each tensor.",
-    bind="function",
+    bind="function generated_out",
     samples=[S(list(_PAIR))],
 )
 def _foreach_clone(self, memory_format=None) -> list:
@@ -268,7 +268,7 @@ def _foreach_clone(self, memory_format=None) -> list:
 @composite(
     "_foreach_norm.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]",
     "The vector norm of each tensor.",
-    bind="function",
+    bind="function generated_out",
     samples=[S(list(_PAIR)), S(list(_PAIR), 1)],
 )
 def _foreach_norm(self, ord=2, dtype=None) -> list:
@@ -278,7 +278,7 @@ def _foreach_norm(self, ord=2, dtype=None) -> list:
 @composite(
     "_foreach_max(Tensor[] self) -> Tensor[]",
     "The largest element of each tensor.",
-    bind="function",
+    bind="function generated_out",
     samples=[S(list(_PAIR))],
 )
 def _foreach_max(self) -> list:

@@ -168,7 +168,7 @@ def histogram_edges(self: Tensor, bins: Any, *, weight: Tensor | None = None, de
     "_histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False)"
     " -> Tensor[]",
     "The edges of even bins along each dimension of the points.",
-    bind="function",
+    bind="function generated_out",
     explicit=True,
     grad={("self", "weight"): not_recorded("_histogramdd_bin_edges")},
     node="NotImplemented",

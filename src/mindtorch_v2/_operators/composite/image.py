@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 @composite(
     "affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor",
     "Sampling positions of affine maps: (batch, 2, 3) or (batch, 3, 4) matrices to grids.",
-    bind="function",
+    bind="function generated_out",
     samples=[S(T(2, 2, 3), [2, 1, 3, 4], False), S(T(2, 3, 4), [2, 1, 2, 3, 4], True)],
 )
 def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
@@ -38,7 +38,7 @@ def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: boo
 @composite(
     "channel_shuffle(Tensor self, SymInt groups) -> Tensor",
     "Takes channels from the groups in turn.",
-    bind="function",
+    bind="function generated_out",
     functional="channel_shuffle native_channel_shuffle",
     alias="native_channel_shuffle",
     samples=[S(T(2, 6, 3, 2), 3)],
@@ -74,7 +74,7 @@ def grid_sampler(
 @composite(
     "pixel_shuffle(Tensor self, int upscale_factor) -> Tensor",
     "Channels become pixels: (..., C r r, H, W) to (..., C, H r, W r).",
-    bind="function",
+    bind="function generated_out",
     functional="pixel_shuffle",
     samples=[S(T(2, 8, 2, 3), 2)],
 )
@@ -104,7 +104,7 @@ def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
 @composite(
     "pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
     "Pixels become channels: (..., C, H r, W r) to (..., C r r, H, W).",
-    bind="function",
+    bind="function generated_out",
     functional="pixel_unshuffle",
     samples=[S(T(2, 2, 4, 6), 2)],
 )

@@ -68,6 +68,7 @@ def atleast_3d_sequence(tensors: Sequence[Tensor]) -> list:
 @composite(
     "block_diag(Tensor[] tensors) -> Tensor",
     "Matrices on the diagonal of one matrix, zeros elsewhere.",
+    bind="generated_out",
     samples=[S([T(2, 3), T(3)])],
 )
 def block_diag(tensors: Sequence[Tensor]) -> Tensor:

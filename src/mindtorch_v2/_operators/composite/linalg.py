@@ -492,7 +492,7 @@ def qr(self: Tensor, some: bool = True) -> tuple[Tensor, Tensor]:
 @composite(
     "linalg_matrix_exp(Tensor self) -> Tensor",
     "Exponential of square matrices: scaling, Taylor polynomial, squaring.",
-    bind="linalg",
+    bind="linalg generated_out",
     batching="matrix",
 )
 def linalg_matrix_exp(self: Tensor) -> Tensor:

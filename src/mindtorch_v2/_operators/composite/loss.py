@@ -24,7 +24,7 @@ def _reduced(loss, reduction: int):
     "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None,"
     " int reduction=1) -> Tensor",
     "Cross entropy of sigmoid(self) with targets in [0, 1], computed without the sigmoid.",
-    bind="function",
+    bind="function generated_out",
     autocast="float32",
     samples=[S(T(3, 4), T(3, 4, low=0, high=1, grad=False))],
 )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 @composite(
     "_pin_memory(Tensor self, Device? device=None) -> Tensor",
     "A copy in page-locked memory, which an accelerator reads by itself.",
+    bind="generated_out",
 )
 def _pin_memory(self, device=None):
     return self.pin_memory(device)
@@ -30,7 +31,7 @@ def is_pinned(self: Tensor, device: _C.device | None = None) -> bool:
     "from_file(str filename, bool? shared=None, int? size=0, *, ScalarType? dtype=None, Layout? layout=None, "
     "Device? device=None, bool? pin_memory=None) -> Tensor",
     "The elements of a file as a tensor of one dimension; with shared=True what is written to one is in the other.",
-    bind="function",
+    bind="function generated_out",
 )
 def from_file(
     filename: str,

@@ -37,7 +37,7 @@ def _weight_norm_grad(grad, v, g, dim, result1):
 @composite(
     "_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)",
     "`v` scaled so that its norms over all dimensions but `dim` are `g`, and the norms it had.",
-    bind="function",
+    bind="function generated_out",
     explicit=True,
     grad={("v", "g"): _weight_norm_grad},
     nondiff=(1,),
@@ -54,7 +54,7 @@ def _weight_norm_interface(v, g, dim=0) -> tuple:
     "_weight_norm_interface_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int dim)"
     " -> (Tensor, Tensor)",
     "The gradients of weight normalisation by direction and by norm.",
-    bind="function",
+    bind="function generated_out",
     samples=[S(T(3, 4), T(3, 4), T(3, 1), T(3, 1, low=1), 0), S(T(3, 4), T(3, 4), T(1, 4), T(1, 4, low=1), 1)],
     dtypes="float",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ... import _C
-from ..table import aten, class_name, composite, fill
+from ..table import aten, class_name, composite, fill, fill_exactly
 
 if TYPE_CHECKING:
     from ..._tensor import Tensor
@@ -108,6 +108,23 @@ def normal_out(
     if dtype is not None and dtype != out.dtype:
         raise RuntimeError(f"dtype {class_name(dtype)} does not match dtype of out parameter ({class_name(out.dtype)})")
     return fill(out, aten.normal(mean, std, size, generator=generator, dtype=out.dtype, device=out.device))
+
+
+def _drawn(schema, name) -> None:
+    """An `out=` form that PyTorch generates from an operator in place: its functional form is called otherwise."""
+
+    @composite(
+        f"{schema}, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
+        f"What `{name}` gives, into `out`.",
+        explicit=True,
+        tags="nondeterministic_seeded generated",
+    )
+    def into(self: Tensor, *args: Any, out: Tensor, generator: _C.Generator | None = None) -> Tensor:
+        return fill_exactly(out, getattr(aten, name)(aten.empty_like(self), *args, generator=generator))
+
+
+_drawn("bernoulli.float_out(Tensor self, float p=0.5", "bernoulli_")
+_drawn("normal.out(Tensor self, float mean=0., float std=1.", "normal_")
 
 
 for _name in ("max", "min"):

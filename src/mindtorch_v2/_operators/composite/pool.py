@@ -28,7 +28,7 @@ def _check_one_size(name, output_size) -> None:
 @composite(
     "adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor",
     "Mean over windows that split the last dimension evenly.",
-    bind="function",
+    bind="function generated_out",
     functional="adaptive_avg_pool1d",
     tags="core",
     samples=[S(T(2, 3, 7), [3])],
@@ -83,7 +83,7 @@ def adaptive_max_pool1d(self: Tensor, output_size: Sequence[int]) -> tuple:
     "avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, "
     "bool count_include_pad=True) -> Tensor",
     "Mean over windows of the last dimension.",
-    bind="function",
+    bind="function generated_out",
     functional="avg_pool1d",
     tags="core",
     samples=[S(T(2, 3, 7), 3, 2, 1)],

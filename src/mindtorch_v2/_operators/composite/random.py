@@ -20,6 +20,7 @@ def _shaped(*tensors):
 @composite(
     "bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor",
     "1 with the probabilities of `p`, else 0, shaped like `self`.",
+    bind="generated_out",
     tags="nondeterministic_seeded generated",
 )
 def bernoulli_tensor(self: Tensor, p: Tensor, *, generator: Generator | None = None) -> Tensor:
@@ -28,14 +29,16 @@ def bernoulli_tensor(self: Tensor, p: Tensor, *, generator: Generator | None = N
 
 def _functional(name, arguments) -> None:
     """`name`: what `name_` writes, into a new tensor."""
+    base = name.partition(".")[0]
 
     @composite(
         f"{name}(Tensor self, {arguments}) -> Tensor",
-        f"What `{name}_` gives, as a new tensor.",
+        f"What `{base}_` gives, as a new tensor.",
+        bind="generated_out",
         tags="nondeterministic_seeded generated",
     )
     def functional(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        return getattr(aten, name + "_")(aten.empty_like(self), *args, **kwargs)
+        return getattr(aten, base + "_")(aten.empty_like(self), *args, **kwargs)
 
 
 for _name, _arguments in (
@@ -44,6 +47,8 @@ for _name, _arguments in (
     ("geometric", "float p, *, Generator? generator=None"),
     ("log_normal", "float mean=1., float std=2., *, Generator? generator=None"),
     ("random", "*, Generator? generator=None"),
+    ("random.from", "int from, int? to, *, Generator? generator=None"),
+    ("random.to", "int to, *, Generator? generator=None"),
     ("uniform", "float from=0., float to=1., *, Generator? generator=None"),
 ):
     _functional(_name, _arguments)

@@ -207,7 +207,7 @@ def _is_bool(x) -> bool:
 @composite(
     "dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
     "The p-norm of self - other.",
-    bind="function method",
+    bind="function method generated_out",
     samples=[S(T(3, 4), T(3, 4)), S(T(3, 4), T(3, 4), 1)],
 )
 def dist(self: Tensor, other: Tensor, p: Number = 2) -> Tensor:
@@ -264,6 +264,7 @@ def _class_name(x) -> str:
 @composite(
     "norm.Scalar(Tensor self, Scalar p=2) -> Tensor",
     "The p-norm of all elements.",
+    bind="generated_out",
     tags="reduction",
     samples=[S(3, 4)],
 )
@@ -293,6 +294,7 @@ def norm_dtype(self: Tensor, p: Number | None, dim: Sequence[int], keepdim: bool
 @composite(
     "norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor",
     "The p-norm of all elements, computed in `dtype`.",
+    bind="generated_out",
     tags="reduction",
 )
 def norm_of_all_dtype(self: Tensor, p: Number | None, *, dtype: dtype) -> Tensor:

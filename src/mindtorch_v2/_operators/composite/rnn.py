@@ -375,7 +375,7 @@ def lstm_packed(
 @composite(
     "_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)",
     "Padded sequences (T, N, *) to all first steps, all second ones, and so on; and how many there are of each.",
-    bind="function",
+    bind="function generated_out",
 )
 def _pack_padded_sequence(input, lengths, batch_first) -> tuple:
     if lengths.device.type != "cpu" or lengths.dim() != 1:

@@ -55,7 +55,7 @@ def _values_at(grad, indices):
 declare(
     f"_sparse_coo_tensor_with_dims_and_tensors(int sparse_dim, int dense_dim, SymInt[] size, Tensor indices, Tensor values, *, {_FACTORY}, bool? pin_memory=False, bool? is_coalesced=None) -> Tensor",
     "A coordinate tensor of indices and values.",
-    bind="function",
+    bind="function generated_out",
     grad={"values": lambda grad, indices: _values_at(grad, indices)},
 )
 
@@ -140,6 +140,7 @@ def dense_dim(self: Tensor) -> int:
 declare(
     "_coalesce(Tensor self) -> Tensor",
     "The same tensor with sorted and distinct coordinates.",
+    bind="generated_out",
     grad={"self": lambda grad: grad},
 )
 
@@ -170,6 +171,7 @@ def _to_dense_grad(grad, self, masked_grad):
 declare(
     "_to_dense(Tensor self, ScalarType? dtype=None, bool? masked_grad=None) -> Tensor",
     "A sparse tensor written out.",
+    bind="generated_out",
     grad={"self": _to_dense_grad},
 )
 
@@ -193,11 +195,13 @@ def _back_to(grad, layout):
 declare(
     "_to_sparse.sparse_dim(Tensor self, int sparse_dim) -> Tensor",
     "The elements that are not zero as a coordinate tensor with this many sparse dimensions.",
+    bind="generated_out",
     grad={"self": lambda grad, self: _back_to(grad, self.layout)},
 )
 declare(
     "_to_sparse(Tensor self, *, Layout? layout=None, int[2]? blocksize=None, int? dense_dim=None) -> Tensor",
     "The elements that are not zero, in a sparse layout.",
+    bind="generated_out",
     grad={"self": lambda grad, self: _back_to(grad, self.layout)},
 )
 
@@ -239,6 +243,7 @@ for _short in ("csr", "csc"):
     declare(
         f"_to_sparse_{_short}(Tensor self, int? dense_dim=None) -> Tensor",
         f"The tensor in the layout sparse_{_short}.",
+        bind="generated_out",
         grad={"self": lambda grad, self: _back_to(grad, self.layout)},
     )
 
@@ -272,7 +277,7 @@ def _sparse_mask_grad(grad, self, mask):
 declare(
     "sparse_mask(Tensor self, Tensor mask) -> Tensor",
     "The elements of `self` at the coordinates of the sparse tensor `mask`.",
-    bind="method",
+    bind="method generated_out",
     grad={"self": _sparse_mask_grad},
 )
 
@@ -305,7 +310,7 @@ def _sparse_addmm_mat2(grad, mat1, alpha):
 declare(
     "_sparse_addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     "`beta * self + alpha * (mat1 @ mat2)`; the gradient of a sparse `mat1` has its pattern.",
-    bind="function",
+    bind="function generated_out",
     grad={
         "self": lambda grad, beta: grad if beta == 1 else grad * conj(beta),
         "mat1": _sparse_addmm_mat1,
@@ -325,7 +330,7 @@ def _sparse_product_right(grad, self, other):
 declare(
     "_sparse_sparse_matmul(Tensor self, Tensor other) -> Tensor",
     "The product of two coordinate matrices, a coordinate matrix.",
-    bind="function",
+    bind="function generated_out",
     grad={"self": _sparse_product_left, "other": _sparse_product_right},
 )
 
@@ -356,12 +361,13 @@ def _sparse_sum_dtype(self, *, dtype):
 declare(
     "_sparse_sum.dim(Tensor self, int[1] dim) -> Tensor",
     "Sums over some dimensions; sparse while a sparse dimension is left.",
-    bind="function",
+    bind="function generated_out",
     grad={"self": lambda grad, self, dim: aten._sparse_sum_backward(grad, self, dim)},
 )
 declare(
     "_sparse_sum_backward(Tensor grad, Tensor self, int[] dim) -> Tensor",
     "The gradient of `_sparse_sum.dim`.",
+    bind="generated_out",
     grad={"grad": lambda grad, dim: aten._sparse_sum(grad, dim)},
 )
 
@@ -390,12 +396,13 @@ for _name in ("_sparse_softmax", "_sparse_log_softmax"):
     declare(
         f"{_name}(Tensor self, int dim, bool half_to_float) -> Tensor",
         "Over the stored values: what is not stored counts as minus infinity.",
-        bind="function",
+        bind="function generated_out",
         grad=_softmax_grad(f"{_name}_backward_data"),
     )
     declare(
         f"{_name}_backward_data(Tensor grad_output, Tensor output, int dim, Tensor self) -> Tensor",
         f"The gradient of `{_name}`.",
+        bind="generated_out",
         grad={("grad_output", "output"): _no_second(f"{_name}_backward_data")},
     )
 

@@ -41,12 +41,13 @@ def _define(name, spatial, corners) -> None:
             size, scales = _target(input, output_size, scale_factors, spatial)
             return getattr(aten, name)(input, size, *scales)
 
+    generated = name in ("upsample_nearest2d", "upsample_bilinear2d")
     align = ", bool align_corners" if corners else ""
     composite(
         f"{name}.vec(Tensor input, SymInt[]? output_size{align}, float[]? scale_factors) -> Tensor",
         f"{name} with lists of sizes or factors.",
-        bind="nn",
-        tags="core" if name in ("upsample_nearest2d", "upsample_bilinear2d") else "",
+        bind="nn generated_out" if generated else "nn",
+        tags="core" if generated else "",
     )(body)
 
 

@@ -184,7 +184,7 @@ def H(self: Tensor) -> Tensor:
     return aten.matrix_H(self)
 
 
-@composite("lift(Tensor self) -> Tensor", "The tensor itself.", lifts=True)
+@composite("lift(Tensor self) -> Tensor", "The tensor itself.", bind="generated_out", lifts=True)
 def lift(self: Tensor) -> Tensor:
     return aten.alias(self)
 

@@ -35,7 +35,7 @@ def _source(x, size, padding_mode, align_corners):
 @composite(
     "grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
     "A volume read at the positions of a grid.",
-    bind="function",
+    bind="function generated_out",
     autocast="float32",
     dtypes="float",
     samples=[

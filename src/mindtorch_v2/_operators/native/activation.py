@@ -240,6 +240,7 @@ op(
 op(
     "hardswish_backward(Tensor grad_output, Tensor self) -> Tensor",
     "The gradient of `hardswish`.",
+    bind="generated_out",
     elementwise=True,
     meta=pointwise("grad_output", "self"),
     grad={"grad_output": lambda grad, self: aten.hardswish_backward(grad, self), "self": _hardswish_second},

@@ -14,6 +14,7 @@ op(
     "_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, "
     "bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
     "A copy with another dtype, device or memory order.",
+    bind="generated_out",
     batching="whole",
     tags="core",
     linear="self",

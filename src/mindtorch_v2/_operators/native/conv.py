@@ -92,6 +92,7 @@ op(
     "SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask)"
     " -> (Tensor, Tensor, Tensor)",
     "Gradients of convolution: of its input, weight and bias.",
+    bind="generated_out",
     tags="core",
     meta=rule("convolution_backward"),
     grad={("grad_output", "input", "weight"): _convolution_backward_grads},

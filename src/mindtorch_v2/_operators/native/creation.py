@@ -52,7 +52,7 @@ op(
 op(
     f"empty_like(Tensor self, {_LIKE}) -> Tensor",
     "Uninitialised, shaped like `self`.",
-    bind="function",
+    bind="function generated_out",
     batching="whole",
     meta=rule("factory_like", "self", "dtype", "memory_format"),
     grad=None,
@@ -60,14 +60,14 @@ op(
 op(
     f"empty_permuted(SymInt[] size, int[] physical_layout, {_FACTORY}) -> Tensor",
     "Uninitialised, with the dimensions in the given order in memory.",
-    bind="function",
+    bind="function generated_out",
     meta=rule("empty_permuted"),
     grad=None,
 )
 op(
     f"empty_strided(SymInt[] size, SymInt[] stride, {_FACTORY}) -> Tensor",
     "Uninitialised, with the given strides.",
-    bind="function",
+    bind="function generated_out",
     tags="core",
     meta=rule("empty_strided"),
     grad=None,
@@ -98,7 +98,7 @@ op(
 op(
     f"full_like(Tensor self, Scalar fill_value, {_LIKE}) -> Tensor",
     "One number everywhere, shaped like `self`.",
-    bind="function",
+    bind="function generated_out",
     batching="whole",
     tags="core",
     cheap=True,
@@ -124,21 +124,21 @@ op(
 op(
     f"new_empty(Tensor self, SymInt[] size, {_FACTORY}) -> Tensor",
     "Uninitialised, with the dtype and device of `self`.",
-    bind="method",
+    bind="method generated_out",
     meta=rule("factory_new", "self", "size", "dtype"),
     grad=None,
 )
 op(
     f"new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, {_FACTORY}) -> Tensor",
     "Uninitialised, with the given strides and the dtype and device of `self`.",
-    bind="method",
+    bind="method generated_out",
     meta=rule("new_empty_strided"),
     grad=None,
 )
 op(
     f"new_full(Tensor self, SymInt[] size, Scalar fill_value, {_FACTORY}) -> Tensor",
     "One number everywhere, with the dtype and device of `self`.",
-    bind="method",
+    bind="method generated_out",
     meta=rule("factory_new", "self", "size", "dtype"),
     grad=None,
     samples=[S(T(3), [2, 2], 4)],
@@ -147,7 +147,7 @@ op(
 op(
     f"new_ones(Tensor self, SymInt[] size, {_FACTORY}) -> Tensor",
     "Ones, with the dtype and device of `self`.",
-    bind="method",
+    bind="method generated_out",
     meta=rule("factory_new", "self", "size", "dtype"),
     grad=None,
     samples=[S(T(3), [2, 2])],
@@ -156,7 +156,7 @@ op(
 op(
     f"new_zeros(Tensor self, SymInt[] size, {_FACTORY}) -> Tensor",
     "Zeros, with the dtype and device of `self`.",
-    bind="method",
+    bind="method generated_out",
     meta=rule("factory_new", "self", "size", "dtype"),
     grad=None,
     samples=[S(T(3), [2, 2])],
@@ -173,7 +173,7 @@ op(
 op(
     f"ones_like(Tensor self, {_LIKE}) -> Tensor",
     "Ones, shaped like `self`.",
-    bind="function",
+    bind="function generated_out",
     batching="whole",
     cheap=True,
     meta=rule("factory_like", "self", "dtype", "memory_format"),
@@ -195,7 +195,7 @@ op(
 op(
     f"scalar_tensor(Scalar s, {_FACTORY}) -> Tensor",
     "A 0-dim tensor of a number, of the default dtype.",
-    bind="function",
+    bind="function generated_out",
     tags="core",
     cheap=True,
     meta=rule("scalar_tensor"),
@@ -212,7 +212,7 @@ op(
 op(
     f"zeros_like(Tensor self, {_LIKE}) -> Tensor",
     "Zeros, shaped like `self`.",
-    bind="function",
+    bind="function generated_out",
     batching="whole",
     cheap=True,
     meta=rule("factory_like", "self", "dtype", "memory_format"),

@@ -27,7 +27,7 @@ op(
 op(
     "_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor",
     "Points of a Dirichlet distribution.",
-    bind="function",
+    bind="function generated_out",
     tags="nondeterministic_seeded",
     meta=like("self"),
     grad={"self": _sample_dirichlet_grad},
@@ -35,7 +35,7 @@ op(
 op(
     "_standard_gamma(Tensor self, Generator? generator=None) -> Tensor",
     "Numbers of gamma distributions of rate one.",
-    bind="function",
+    bind="function generated_out",
     tags="nondeterministic_seeded",
     meta=like("self"),
     grad={"self": lambda grad, self, result: grad * aten._standard_gamma_grad(self, result)},
@@ -43,14 +43,14 @@ op(
 op(
     "_standard_gamma_grad(Tensor self, Tensor output) -> Tensor",
     "How a gamma number moves with its shape parameter.",
-    bind="function",
+    bind="function generated_out",
     meta=rule("standard_gamma_grad"),
     grad=None,
 )
 op(
     "binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor",
     "How many of `count` trials succeed.",
-    bind="function",
+    bind="function generated_out",
     tags="nondeterministic_seeded",
     meta=rule("binomial", "count", "prob"),
     grad={"prob": _binomial_has_none},
@@ -68,7 +68,7 @@ op(
 op(
     "poisson(Tensor self, Generator? generator=None) -> Tensor",
     "Poisson numbers with the elements as rates.",
-    bind="function",
+    bind="function generated_out",
     tags="nondeterministic_seeded",
     meta=like("self"),
     grad={"self": _zero},

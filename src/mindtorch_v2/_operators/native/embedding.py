@@ -45,7 +45,7 @@ def _embedding_bag_meta(
 op(
     "_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
     "Sums, means or maxima of bags of table rows; also the bag of each index, bag sizes and winning rows.",
-    bind="function",
+    bind="function generated_out",
     tags="core",
     meta_kernel=_embedding_bag_meta,
     grad={("weight", "per_sample_weights"): _embedding_bag_backward},
@@ -54,6 +54,7 @@ op(
 op(
     "_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor",
     "Gradient of the table of an `embedding_bag`.",
+    bind="generated_out",
     meta=rule("_embedding_bag_dense_backward"),
     grad=None,
     underived=True,
@@ -61,13 +62,14 @@ op(
 op(
     "_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
     "`_embedding_bag` for when no gradient is needed.",
-    bind="function",
+    bind="function generated_out",
     meta_kernel=_embedding_bag_meta,
     grad=None,
 )
 op(
     "_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, Tensor offsets, Tensor offset2bag, int mode, int padding_idx=-1) -> Tensor",
     "Gradient of the weights of the samples of an `embedding_bag`.",
+    bind="generated_out",
     meta=rule("_embedding_bag_per_sample_weights_backward"),
     grad=None,
     underived=True,

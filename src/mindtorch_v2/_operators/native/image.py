@@ -26,7 +26,7 @@ op(
 op(
     "grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
     "An image read at the positions of a grid.",
-    bind="function",
+    bind="function generated_out",
     batching="planes",
     tags="core",
     autocast="float32",
@@ -46,6 +46,7 @@ op(
     "grid_sampler_2d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
     "bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)",
     "Gradients of grid_sampler_2d.",
+    bind="generated_out",
     batching="planes",
     meta=rule("grid_sampler_2d_backward"),
     grad={("grad_output", "input", "grid"): _no_second_derivative},

@@ -240,7 +240,7 @@ op(
 op(
     "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
     "The slices that `index` names, filled with a number.",
-    bind="function method inplace",
+    bind="function method inplace generated_out",
     meta=like("self"),
     grad={"self": lambda grad, dim, index: grad.index_fill(dim, index, 0)},
     samples=[S(T(3, 4), 0, T(2, dtype="int64", low=0, high=3), 2)],
@@ -250,7 +250,7 @@ op(
 op(
     "index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
     "The slices that `index` names, filled with the value of a 0-dim tensor.",
-    bind="function method inplace",
+    bind="function method inplace generated_out",
     meta=like("self"),
     grad={
         "self": lambda grad, dim, index: grad.index_fill(dim, index, 0),
@@ -263,7 +263,7 @@ op(
 op(
     "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     "`values` put (or added) at the positions that the index tensors name.",
-    bind="function method inplace",
+    bind="function method inplace generated_out",
     tags="core",
     meta=like("self"),
     grad={"self": _index_put_self, "values": lambda grad, indices: aten.index(grad, indices)},
@@ -340,7 +340,7 @@ op(
 op(
     "put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
     "`source` put (or added) at positions of the flattened tensor.",
-    bind="function method inplace",
+    bind="function method inplace generated_out",
     meta=like("self"),
     grad={
         "self": lambda grad, index, accumulate: (

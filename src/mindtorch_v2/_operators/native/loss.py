@@ -172,7 +172,7 @@ op(
     "_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0,"
     " bool zero_infinity=False) -> (Tensor, Tensor)",
     "Negative log likelihoods of label sequences, and the forward variables.",
-    bind="function",
+    bind="function generated_out",
     tags="dynamic_output_shape",
     sizes_by_values=False,  # the lengths are numbers
     meta_kernel=_ctc_loss_meta,
@@ -189,7 +189,7 @@ op(
     "_ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0,"
     " bool zero_infinity=False) -> (Tensor, Tensor)",
     "Negative log likelihoods of label sequences, lengths given as tensors.",
-    bind="function",
+    bind="function generated_out",
     tags="dynamic_output_shape",
     grad={
         "log_probs": lambda grad, log_probs, targets, input_lengths, target_lengths, blank, zero_infinity, result0, result1: (
@@ -205,6 +205,7 @@ op(
     "_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,"
     " Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor",
     "The gradient of `_ctc_loss`.",
+    bind="generated_out",
     meta_kernel=lambda grad, log_probs, *_: log_probs.new_empty(log_probs.shape),
     grad=None,
     underived=True,

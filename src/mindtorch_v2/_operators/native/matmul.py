@@ -207,6 +207,7 @@ def _linear_backward_grads(grads, self, grad_output, weight, output_mask, needs)
 op(
     "linear_backward(Tensor self, Tensor grad_output, Tensor weight, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
     "Gradients of linear: of its input, weight and bias.",
+    bind="generated_out",
     meta=rule("linear_backward"),
     grad={("self", "grad_output", "weight"): _linear_backward_grads},
     samples=[S(T(3, 4), T(3, 5), T(5, 4), [True, True, True])],
@@ -273,6 +274,7 @@ def _matmul_backward_grads(grads, grad_output, self, other, mask, needs) -> tupl
 op(
     "matmul_backward(Tensor grad_output, Tensor self, Tensor other, bool[2] mask) -> (Tensor, Tensor)",
     "Gradients of matmul for both operands.",
+    bind="generated_out",
     meta=rule("matmul_backward"),
     grad={("grad_output", "self", "other"): _matmul_backward_grads},
     samples=[S(T(3, 5), T(3, 4), T(4, 5), [True, True]), S(T(2, 3, 5), T(2, 3, 4), T(4, 5), [True, True])],

@@ -145,7 +145,7 @@ op(
     "_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean,"
     " Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
     "Batch norm with its running statistics.",
-    bind="function",
+    bind="function generated_out",
     tags="core",
     meta=rule("batch_norm", "input", "weight", -1, "running_mean", "running_var", "bias"),
     grad={("input", "weight", "bias"): _batch_norm_no_training_grad},
@@ -168,7 +168,7 @@ op(
     " Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask)"
     " -> (Tensor, Tensor, Tensor)",
     "The gradients of batch norm by input, weight and bias.",
-    bind="function",
+    bind="function generated_out",
     meta=rule("channel_norm_backward", "input", "output_mask", "weight", "grad_out"),
     grad=None,
     underived=True,
@@ -177,7 +177,7 @@ op(
     "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group,"
     " float eps) -> (Tensor, Tensor, Tensor)",
     "Normalises each sample's groups of channels.",
-    bind="function",
+    bind="function generated_out",
     tags="core",
     meta=rule("group_norm", "input", "weight", "N", "C", "HxW", "group", "bias"),
     grad={("input", "weight", "bias"): _group_norm_grad},
@@ -187,7 +187,7 @@ op(
     "native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N,"
     " SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
     "The gradients of group norm by input, weight and bias.",
-    bind="function",
+    bind="function generated_out",
     tags="core",
     meta=rule("channel_norm_backward", "input", "output_mask", "weight", "grad_out"),
     grad=None,
@@ -197,7 +197,7 @@ op(
     "native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps)"
     " -> (Tensor, Tensor, Tensor)",
     "Layer norm over the trailing dimensions, with the means and reciprocal standard deviations.",
-    bind="function",
+    bind="function generated_out",
     tags="core",
     meta=rule("layer_norm", "input", "normalized_shape", "weight", "bias"),
     grad={("input", "weight", "bias"): _layer_norm_grad},
@@ -208,6 +208,7 @@ op(
     "native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd,"
     " Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
     "The gradients of layer norm by input, weight and bias.",
+    bind="generated_out",
     tags="core",
     meta=rule("norm_backward", "input", "output_mask", "weight", "bias"),
     grad=None,

@@ -5,7 +5,7 @@ from ..table import S, T, aten, op, rule
 op(
     "constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
     "Adds items of one value at the ends of the last dimensions; negative amounts take items away.",
-    bind="function",
+    bind="function generated_out",
     batching="dims",
     tags="core",
     tangent=lambda self_t, pad: aten.constant_pad_nd(self_t, pad, 0),

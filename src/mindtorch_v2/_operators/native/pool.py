@@ -101,6 +101,7 @@ for _d, _shape, _out in ((2, (2, 3, 6, 7), (2, 3)), (3, (2, 2, 4, 5, 6), (2, 3, 
     op(
         f"_adaptive_avg_pool{_d}d_backward(Tensor grad_output, Tensor self) -> Tensor",
         "Gradient of adaptive mean pooling.",
+        bind="generated_out",
         batching="planes",
         tags="core" if _d == 2 else "",
         meta=rule(f"adaptive_avg_pool{_d}d_backward"),

@@ -104,7 +104,7 @@ op(
 op(
     f"rand_like(Tensor self, *, {_LIKE}) -> Tensor",
     "Uniform in [0, 1), shaped like `self`.",
-    bind="function",
+    bind="function generated_out",
     tags="nondeterministic_seeded",
     meta=_SHAPED,
     grad=None,
@@ -112,7 +112,7 @@ op(
 op(
     f"rand_like.generator(Tensor self, *, Generator? generator, {_LIKE}) -> Tensor",
     "Uniform in [0, 1), shaped like `self`.",
-    bind="function",
+    bind="function generated_out",
     tags="nondeterministic_seeded",
     meta=_SHAPED,
     grad=None,
@@ -152,7 +152,7 @@ op(
 op(
     f"randint_like(Tensor self, SymInt high, *, {_LIKE}) -> Tensor",
     "Integers of [0, high), shaped like `self`.",
-    bind="function",
+    bind="function generated_out",
     tags="nondeterministic_seeded",
     meta=_SHAPED,
     grad=None,
@@ -160,7 +160,7 @@ op(
 op(
     f"randint_like.Tensor(Tensor self, Tensor high, *, {_LIKE}) -> Tensor",
     "Integers of [0, high), shaped like `self`.",
-    bind="function",
+    bind="function generated_out",
     tags="nondeterministic_seeded",
     meta=_SHAPED,
     grad=None,
@@ -168,7 +168,7 @@ op(
 op(
     f"randint_like.Tensor_generator(Tensor self, Tensor high, *, Generator? generator, {_LIKE}) -> Tensor",
     "Integers of [0, high), shaped like `self`.",
-    bind="function",
+    bind="function generated_out",
     tags="nondeterministic_seeded",
     meta=_SHAPED,
     grad=None,
@@ -176,7 +176,7 @@ op(
 op(
     f"randint_like.generator(Tensor self, SymInt high, *, Generator? generator, {_LIKE}) -> Tensor",
     "Integers of [0, high), shaped like `self`.",
-    bind="function",
+    bind="function generated_out",
     tags="nondeterministic_seeded",
     meta=_SHAPED,
     grad=None,
@@ -184,7 +184,7 @@ op(
 op(
     f"randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, {_LIKE}) -> Tensor",
     "Integers of [low, high), shaped like `self`.",
-    bind="function",
+    bind="function generated_out",
     tags="nondeterministic_seeded",
     meta=_SHAPED,
     grad=None,
@@ -192,7 +192,7 @@ op(
 op(
     f"randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, Generator? generator, {_LIKE}) -> Tensor",
     "Integers of [low, high), shaped like `self`.",
-    bind="function",
+    bind="function generated_out",
     tags="nondeterministic_seeded",
     meta=_SHAPED,
     grad=None,
@@ -216,7 +216,7 @@ op(
 op(
     f"randn_like(Tensor self, *, {_LIKE}) -> Tensor",
     "Standard normal numbers, shaped like `self`.",
-    bind="function",
+    bind="function generated_out",
     tags="nondeterministic_seeded",
     meta=_SHAPED,
     grad=None,
@@ -224,7 +224,7 @@ op(
 op(
     f"randn_like.generator(Tensor self, *, Generator? generator, {_LIKE}) -> Tensor",
     "Standard normal numbers, shaped like `self`.",
-    bind="function",
+    bind="function generated_out",
     tags="nondeterministic_seeded",
     meta=_SHAPED,
     grad=None,

@@ -48,7 +48,7 @@ op(
 op(
     "repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor",
     "0 repeats[0] times, 1 repeats[1] times, and so on.",
-    bind="function",
+    bind="function generated_out",
     tags="dynamic_output_shape",
     sizes_by_values=lambda repeats, output_size=None: output_size is None,
     grad=None,
@@ -79,7 +79,7 @@ op(
 op(
     f"tril_indices(int row, int col, int offset=0, {_FACTORY}) -> Tensor",
     "Row and column numbers of the lower triangle.",
-    bind="function",
+    bind="function generated_out",
     meta=rule("tril_indices"),
     grad=None,
 )
@@ -96,7 +96,7 @@ op(
 op(
     f"triu_indices(int row, int col, int offset=0, {_FACTORY}) -> Tensor",
     "Row and column numbers of the upper triangle.",
-    bind="function",
+    bind="function generated_out",
     meta=rule("triu_indices"),
     grad=None,
 )

@@ -242,7 +242,7 @@ op(
 op(
     "bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
     "How often each non-negative integer occurs, or the sum of its weights.",
-    bind="function method",
+    bind="function method generated_out",
     tags="dynamic_output_shape",
     grad={"weights": not_recorded("bincount")},
     node="NotImplemented",
@@ -252,7 +252,7 @@ op(
 op(
     "count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
     "How many elements along the dimensions `dim` are nonzero.",
-    bind="function method",
+    bind="function method generated_out",
     batching="reduction",
     tags="reduction",
     kernel="count_nonzero",
@@ -264,7 +264,7 @@ op(
 op(
     "count_nonzero(Tensor self, int? dim=None) -> Tensor",
     "How many elements are nonzero, along `dim` or in all.",
-    bind="function method",
+    bind="function method generated_out",
     batching="reduction",
     tags="reduction",
     meta=rule("reduce_int64", "self", -1, "dim"),
@@ -363,7 +363,7 @@ op(
 op(
     "median(Tensor self) -> Tensor",
     "The lower median of all elements; NaN if there is one.",
-    bind="function method",
+    bind="function method generated_out",
     meta=rule("median", "self"),
     grad={"self": lambda grad, self, result: _share(grad, self, result, None, False)},
     samples=[S(3, 4)],
@@ -421,7 +421,7 @@ op(
 op(
     "nanmedian(Tensor self) -> Tensor",
     "The lower median of the elements that are not NaN.",
-    bind="function method",
+    bind="function method generated_out",
     meta=rule("median", "self"),
     grad={"self": lambda grad, self, result: _share(grad, self, result, None, False)},
     samples=[S(3, 4)],
@@ -496,7 +496,7 @@ op(
     "std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)"
     " -> (Tensor, Tensor)",
     "The standard deviation and the mean along the dimensions `dim`.",
-    bind="function",
+    bind="function generated_out",
     batching="reduction",
     tags="reduction",
     meta=rule("reduce_var", "self", -1, "dim", "keepdim"),
@@ -564,7 +564,7 @@ op(
     "var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)"
     " -> (Tensor, Tensor)",
     "The variance and the mean along the dimensions `dim`.",
-    bind="function",
+    bind="function generated_out",
     batching="reduction",
     tags="reduction",
     meta=rule("reduce_var", "self", -1, "dim", "keepdim"),

@@ -23,7 +23,7 @@ def _scatter_one(grad, dim, indices, sizes, keepdim):
 op(
     "_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)",
     "Distinct elements in ascending order, and where each element went.",
-    bind="function",
+    bind="function generated_out",
     batching="refused",
     tags="dynamic_output_shape",
     grad={"self": not_derived("_unique")},
@@ -34,7 +34,7 @@ op(
     "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False)"
     " -> (Tensor, Tensor, Tensor)",
     "Distinct elements in ascending order, where each element went, and how often each occurs.",
-    bind="function",
+    bind="function generated_out",
     batching="refused",
     tags="dynamic_output_shape",
     grad={"self": not_derived("_unique2")},
@@ -44,7 +44,7 @@ op(
 op(
     "bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     "The bucket of a number between sorted boundaries.",
-    bind="function",
+    bind="function generated_out",
     meta=rule("search", "self", "out_int32"),
     kernel="bucketize",
     grad=None,
@@ -158,6 +158,7 @@ op(
     "unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None)"
     " -> (Tensor, Tensor, Tensor)",
     "One element of each run of equal neighbours.",
+    bind="generated_out",
     batching="refused",
     tags="dynamic_output_shape",
     grad={"self": not_derived("unique_consecutive")},
@@ -168,7 +169,7 @@ op(
     "unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False)"
     " -> (Tensor, Tensor, Tensor)",
     "Distinct slices along `dim` in ascending order.",
-    bind="function",
+    bind="function generated_out",
     batching="refused",
     tags="dynamic_output_shape",
     grad={"self": not_derived("unique_dim")},
@@ -179,6 +180,7 @@ op(
     "unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False)"
     " -> (Tensor, Tensor, Tensor)",
     "One slice of each run of equal neighbours along `dim`.",
+    bind="generated_out",
     batching="refused",
     tags="dynamic_output_shape",
     grad={"self": not_derived("unique_dim_consecutive")},

@@ -153,6 +153,7 @@ op(
 op(
     "_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
     "`view` of a tensor that nobody else sees: the result does not count as a view.",
+    bind="generated_out",
     tangent=_reshaped_tangent,
     grad={"self": lambda grad, self_sizes: grad.reshape(self_sizes)},
     key="CompositeExplicitAutograd",
@@ -220,6 +221,7 @@ op(
 op(
     "diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor",
     "Zeros with a diagonal filled.",
+    bind="generated_out",
     batching="dims",
     linear="grad_output",
     meta=rule("sizes_from_list"),
@@ -337,6 +339,7 @@ op(
 op(
     "select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor",
     "Zeros with one position of a dimension filled.",
+    bind="generated_out",
     batching="dims",
     linear="grad_output",
     meta=rule("sizes_from_list"),
@@ -412,6 +415,7 @@ op(
 op(
     "slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor",
     "Zeros with a slice filled.",
+    bind="generated_out",
     batching="dims",
     linear="grad_output",
     meta=rule("sizes_from_list"),
@@ -552,6 +556,7 @@ op(
 op(
     "unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor",
     "Windows added back to where they were taken from.",
+    bind="generated_out",
     batching="dims",
     linear="grad_in",
     meta=rule("sizes_from_list"),
@@ -561,7 +566,7 @@ op(
 op(
     "unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
     "`split` whose parts do not count as views.",
-    bind="function method",
+    bind="function method generated_out",
     batching="dims",
     linear="self",
     key="CompositeExplicitAutograd",
@@ -572,7 +577,7 @@ op(
 op(
     "unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
     "`split_with_sizes` whose parts do not count as views.",
-    bind="function method",
+    bind="function method generated_out",
     batching="dims",
     linear="self",
     key="CompositeExplicitAutograd",

@@ -7,7 +7,7 @@ from .returns import ReturnType, return_type
 from .rows import ROWS, Row, composite, declare, facts_of, op, row_of, rows_of
 from .rules import Rule, like, like_exactly, pointwise, reduce, rule
 from .samples import S, Sample, T, TensorSpec
-from .writing import class_name, fill
+from .writing import class_name, fill, fill_exactly
 
 __all__ = [
     "ROWS",
@@ -27,6 +27,7 @@ __all__ = [
     "declare",
     "facts_of",
     "fill",
+    "fill_exactly",
     "like",
     "like_exactly",
     "namespace",

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypedDict
 
 from ..._dispatch.tags import Tag
 
-__all__ = ["NO_FACTS", "FactWords", "Facts", "check_arguments", "stated_facts", "tell_core"]
+__all__ = ["NO_FACTS", "FactWords", "Facts", "check_arguments", "generated_tags", "stated_facts", "tell_core"]
 
 
 class FactWords(TypedDict, total=False):
@@ -152,6 +152,11 @@ def _resolved(schema: str, words: Any) -> Facts:
         sizes_by_values=words.get("sizes_by_values", Tag.dynamic_output_shape in tags),
         gives_value=words.get("gives_value", Tag.data_dependent_output in tags),
     )
+
+
+def generated_tags(facts: Facts) -> tuple[Tag, ...]:
+    """The tags of the `out=` form that PyTorch generates."""
+    return (Tag.generated, *(tag for tag in (Tag.nondeterministic_seeded, Tag.view_copy) if tag in facts.tags))
 
 
 def tell_core(form: Any, facts: Facts, tags: tuple[Tag, ...]) -> None:

@@ -45,7 +45,7 @@ aten = namespace("aten")
 def record(handle: Any, name: str, bind: tuple[str, ...], alias: tuple[str, ...]) -> None:
     _NAMED.setdefault(handle.namespace, {}).setdefault(name, []).append(handle)
     for word in bind:
-        if word in ("inplace", "out"):
+        if word not in BOUND:  # a derived form
             continue
         for n in (name, *alias):
             short = n.removeprefix(word + "_") if word in ("linalg", "special", "fft") else n

@@ -13,14 +13,14 @@ from typing import Any, NamedTuple, Unpack
 
 from ... import _C
 from .devices import place
-from .facts import NO_FACTS, Facts, FactWords, check_arguments, stated_facts, tell_core
+from .facts import NO_FACTS, Facts, FactWords, check_arguments, generated_tags, stated_facts, tell_core
 from .formula import compile_formula, node_name
 from .names import PLACES, record, record_functional
 from .returns import name_returns
 from .rules import Rule
 from .samples import Sample
-from .schemas import define_inplace, define_out
-from .writing import through_functional
+from .schemas import define_generated_out, define_inplace, define_out
+from .writing import into_generated, through_functional
 
 
 class Row(NamedTuple):
@@ -42,6 +42,7 @@ class Row(NamedTuple):
     handle: Any  # _C.Operator of the functional (or only) form
     inplace: Any  # _C.Operator or None
     out: Any  # _C.Operator or None
+    generated_out: Any  # _C.Operator or None: the form that no function of Python takes
     body: Callable | None
 
 
@@ -76,7 +77,7 @@ def _native(handle: Any, *names: str, key: str = "CPU") -> bool:
     return any(handle.impl(key, name) for name in names)
 
 
-_PLACES = {*PLACES, "inplace", "out"}
+_PLACES = {*PLACES, "inplace", "out", "generated_out"}
 
 
 def _define(
@@ -114,7 +115,7 @@ def _define(
     record(handle, name, places, aliases)
     if functional:
         record_functional(name, functional, doc)
-    inplace = out = None
+    inplace = out = generated_out = None
     if "inplace" in places:
         inplace = define_inplace(handle)
         where = tuple(w for w in places if w in ("function", "method", "nn", "special"))
@@ -122,6 +123,10 @@ def _define(
     if "out" in places:
         out = define_out(handle, out_overload, first=name not in rows)
         record(out, name, tuple(w for w in places if w in ("function", "nn", "linalg", "special", "fft")), aliases)
+    if "generated_out" in places:
+        generated_out = define_generated_out(handle)
+        generated_out.impl("CompositeExplicitAutograd", into_generated(handle))
+        record(generated_out, name, (), ())
     if "function" in places or "linalg" in places:
         name_returns(handle, out, name)
     if grad:
@@ -147,10 +152,12 @@ def _define(
         handle=handle,
         inplace=inplace,
         out=out,
+        generated_out=generated_out,
         body=body,
     )
     devices = facts.devices or ("number" if isinstance(meta, Rule) and meta.broadcasts else "")
-    for form, tags in ((handle, facts.tags), (inplace, facts.inplace_tags), (out, facts.out_tags)):
+    all_tags = (facts.tags, facts.inplace_tags, facts.out_tags, generated_tags(facts))
+    for form, tags in zip((handle, inplace, out, generated_out), all_tags, strict=True):
         if form is not None:
             form.row = row
             if devices:
@@ -189,7 +196,8 @@ def op(
     Args:
         schema: PyTorch's schema, overload name included; with "npu::" before it in that namespace, else in aten.
         doc: one sentence for the user.
-        bind: where Python finds it: ``function method nn linalg special fft``, and the derived forms ``inplace out``.
+        bind: where Python finds it: ``function method nn linalg special fft``, and the derived forms ``inplace out``; ``generated_out``
+            is an `out=` form that PyTorch generates, and that no Python function takes.
         meta: the shape rule; without one the kernel makes its own results.
         grad: formulas by argument name (or tuple of names); None if not differentiable.
         nondiff: numbers of the outputs that never require grad.

@@ -6,7 +6,7 @@ from typing import Any
 
 from ... import _C
 
-__all__ = ["define_inplace", "define_out"]
+__all__ = ["define_generated_out", "define_inplace", "define_out"]
 
 
 def define_inplace(functional: Any) -> Any:
@@ -23,3 +23,8 @@ def define_out(functional: Any, overload: str = "", *, first: bool = True) -> An
         base = functional.overload
         overload = f"{base}_out" if base not in ("", "self") and not (base == "Tensor" and first) else "out"
     return _C._define_form(functional, "out", overload)
+
+
+def define_generated_out(functional: Any) -> Any:
+    """The `out=` form that PyTorch generates: `isnan` -> `isnan.out`, `_foreach_add.Scalar` -> `_foreach_add.Scalar_out`."""
+    return _C._define_form(functional, "autogen", f"{functional.overload}_out" if functional.overload else "out")

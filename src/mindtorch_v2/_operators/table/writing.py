@@ -59,6 +59,45 @@ def fill(out: Any, value: Any) -> Any:
     return aten.copy_(out, value)
 
 
+def _take_outs(kwargs: dict[str, Any]) -> list[Any]:
+    """The tensors to write, taken from the arguments of an `out=` form."""
+    outs: list[Any] = []
+    while "out" in kwargs or f"out{len(outs)}" in kwargs:
+        outs.append(kwargs.pop("out") if "out" in kwargs else kwargs.pop(f"out{len(outs)}"))
+    return outs
+
+
+def fill_exactly(out: Any, value: Any) -> Any:
+    """As `fill`, for an `out` of the dtype of `value` only."""
+    if value is None:
+        raise RuntimeError("this result is undefined for these arguments: nothing can be written to its out tensor")
+    if out.dtype != value.dtype:
+        raise RuntimeError(f"Expected out tensor to have dtype {value.dtype}, but got {out.dtype} instead")
+    return fill(out, value)
+
+
+def into_generated(functional: Any) -> Callable:
+    """The kernel of an `out=` form that PyTorch generates: the results are copied, and dtypes have to agree."""
+
+    def into_outs(*args: Any, **kwargs: Any) -> Any:
+        outs = _take_outs(kwargs)
+        as_list = isinstance(outs[0], (tuple, list))
+        if not as_list and any(each["name"] == "pin_memory" and each["kwarg_only"] for each in functional.arguments):
+            kwargs |= {"dtype": outs[0].dtype, "layout": outs[0].layout, "device": outs[0].device}
+        results = functional(*args, **kwargs)
+        targets = outs[0] if as_list else outs
+        values = results if isinstance(results, (tuple, list)) else (results,)
+        if len(targets) != len(values):
+            raise RuntimeError(f"Expected {len(values)} out tensors, one for each result, but got {len(targets)}")
+        for out, value in zip(targets, values, strict=True):
+            fill_exactly(out, value)
+        if as_list:
+            return None
+        return tuple(outs) if len(outs) > 1 else outs[0]
+
+    return into_outs
+
+
 def through_functional(functional: Callable, form: str) -> Callable:
     """The in-place or out= form of an operator whose kernel makes its own result: compute, then copy."""
     if form == "inplace":
@@ -73,9 +112,7 @@ def through_functional(functional: Callable, form: str) -> Callable:
         return in_place
 
     def into_outs(*args: Any, **kwargs: Any) -> Any:
-        outs: list[Any] = []
-        while "out" in kwargs or f"out{len(outs)}" in kwargs:
-            outs.append(kwargs.pop("out") if "out" in kwargs else kwargs.pop(f"out{len(outs)}"))
+        outs = _take_outs(kwargs)
         results = functional(*args, **kwargs)
         many = isinstance(results, (tuple, list))
         for out, result in zip(outs, results if many else (results,), strict=True):
