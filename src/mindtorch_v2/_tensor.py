@@ -110,6 +110,9 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             new.grad = self.grad.__deepcopy__(memo)
         if self.__dict__:
             new.__dict__ = copy.deepcopy(self.__dict__, memo)
+        for slot in copyreg._slotnames(type(self)):  # type: ignore[attr-defined]  # (how copy and pickle find them)
+            if hasattr(self, slot):
+                setattr(new, slot, copy.deepcopy(getattr(self, slot), memo))
         return new
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -302,6 +305,10 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return self.copy_(other)
 
     __torch_dispatch__ = staticmethod(_disabled_torch_dispatch_impl)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        torch_function.settle_subclass(cls)
 
     @staticmethod
     def _make_wrapper_subclass(

@@ -302,7 +302,8 @@ def _str_intern(tensor, *, tensor_contents=None):
     levels = torch._C._tangent_levels(tensor)
     if levels:
         suffixes.append(f"tangent={tangent_of(tensor, levels[-1])}")
-    return _add_suffixes(prefix + contents, suffixes, len(prefix), force_newline=tensor.is_sparse)
+    text = _add_suffixes(prefix + contents, suffixes, len(prefix), force_newline=tensor.is_sparse)
+    return f"Parameter({text})" if not plain and getattr(tensor, "_is_param", False) else text
 
 
 def _str(tensor, *, tensor_contents=None):

@@ -41,7 +41,7 @@ PROGRAMS = (
     lambda x: F.rms_norm(x, (3, 4)),
     lambda x: torch.linalg.lu_solve(*torch.linalg.lu_factor(x[:, :3] + _DIAGONAL), x),
     lambda x: torch.linalg.lu_solve(*torch.linalg.lu_factor(x[:, :3] + _DIAGONAL), x.T, left=False, adjoint=True),
-    lambda x: torch.linalg.ldl_solve(*torch.linalg.ldl_factor(_DIAGONAL + 1), x),
+    lambda x: torch.linalg.ldl_solve(*torch.linalg.ldl_factor(_DIAGONAL + 1), x.detach()),
     lambda x: torch.nn.LSTM(4, 2, bidirectional=True, dtype=torch.float64)(x)[0],
 )
 # Arguments for operators that are taken apart before a mode sees them.

@@ -104,8 +104,6 @@ def test_names_that_test_suites_import():
     with pytest.raises(NotImplementedError, match="itt.mark is not implemented"):
         torch.profiler.itt.mark("here")
     assert torch._C._ConvBackend.Slow2d.name == "Slow2d"
-    with pytest.raises(NotImplementedError, match="_select_conv_backend is not implemented"):
-        torch._C._select_conv_backend()
     assert not torch._nnpack_available()
     assert isinstance(torch.__config__._cxx_flags(), str)
     assert callable(torch.testing._utils.freeze_rng_state)

@@ -75,6 +75,17 @@ def _default_torch_function(cls: type, func: Callable, types: Any, args: tuple =
     return _converted(result, cls)
 
 
+def settle_subclass(cls: type) -> None:
+    """Decide what a new subclass of Tensor inherits: one that takes over operators is not asked about functions.
+
+    Unless it says itself what `__torch_function__` does: its results are then as its `__torch_dispatch__` gives them.
+    """
+    takes_operators = getattr(cls, "__torch_dispatch__", None) is not getattr(_plain, "__torch_dispatch__", None)
+    inherited = getattr(getattr(cls, "__torch_function__", None), "__func__", None)
+    if takes_operators and inherited is _default_torch_function:
+        cls.__torch_function__ = staticmethod(_disabled_torch_function_impl)  # type: ignore[attr-defined]  # (a subclass of Tensor)
+
+
 def _converted(result: Any, cls: type) -> Any:
     if cls is _plain:
         return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..native.linalg import _householder_product_grad
-from ..table import S, T, aten, class_name, composite, not_recorded
+from ..table import S, T, aten, class_name, composite
 
 if TYPE_CHECKING:
     from ..._tensor import Tensor
@@ -105,9 +105,6 @@ def linalg_ldl_factor(self: Tensor, *, hermitian: bool = False) -> tuple:
     "linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor",
     "Solves with LDL factors.",
     bind="linalg out",
-    explicit=True,
-    grad={("LD", "B"): not_recorded("linalg_ldl_solve")},
-    node="NotImplemented",
 )
 def linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
     if LD.dim() < 2:

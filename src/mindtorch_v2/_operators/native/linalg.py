@@ -389,7 +389,8 @@ op(
 op(
     "_ldl_solve(Tensor LD, Tensor pivots, Tensor B, bool hermitian) -> Tensor",
     "Solves with LDL factors; operands of one batch.",
-    grad=None,
+    grad={("LD", "B"): not_recorded("linalg_ldl_solve")},
+    node="NotImplemented",
     meta_kernel=lambda factors, pivots, right, hermitian: _columns(right, right.shape),
     dtypes=_DTYPES,
 )
