@@ -37,7 +37,7 @@ def _ones_like(out: Any) -> Any:
 
 
 def _root_gradients(outputs: tuple, grads: Sequence, *, batched: bool = False) -> tuple:
-    made = []
+    made: list[Any] = []
     for out, grad in zip(outputs, grads, strict=True):
         if _is_edge(out):
             made.append(_edge_gradient(out, grad, len(made)))
