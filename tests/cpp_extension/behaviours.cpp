@@ -96,6 +96,8 @@ TORCH_LIBRARY(behaviours, m) {
     m.def("pair", &pair);
     m.def("triple", &triple);
     m.def("nothing", &nothing);
+    for (const char* name : {"selected", "preferred", "elsewhere", "in_two_places"})
+        m.def((std::string(name) + "(int x) -> int").c_str());
 }
 TORCH_LIBRARY_FRAGMENT(behaviours, m) { m.def("add", &add); }
 TORCH_LIBRARY_FRAGMENT(behaviours, m) { m.def("concat", &concat); }
@@ -103,6 +105,18 @@ TORCH_LIBRARY_IMPL(behaviours, CPU, m) {
     m.impl("muladd", &muladd);
     m.impl("several", &plus_one);
 }
+int64_t next(int64_t x) { return x + 1; }
+int64_t over_next(int64_t x) { return x + 2; }
+TORCH_LIBRARY_IMPL(behaviours, BackendSelect, m) {
+    m.impl("selected", &next);
+    m.impl("preferred", &next);
+}
+TORCH_LIBRARY_IMPL(behaviours, CPU, m) { m.impl("preferred", &over_next); }
+TORCH_LIBRARY_IMPL(behaviours, CUDA, m) {
+    m.impl("elsewhere", &over_next);
+    m.impl("in_two_places", &over_next);
+}
+TORCH_LIBRARY_IMPL(behaviours, XPU, m) { m.impl("in_two_places", &over_next); }
 TORCH_LIBRARY_IMPL(behaviours, Meta, m) { m.impl("several", &empty); }
 
 namespace {
@@ -170,6 +184,30 @@ void schemas() {
         TORCH_CHECK(!error_of([&] { parsed(wrong); }).empty(), "accepted: ", wrong);
 }
 
+using c10::SchemaArgType;
+
+// Which arguments may be, or hold, the same memory.
+void aliases() {
+    const auto s = parsed(
+        "f.out(Tensor(a) a, Tensor(b!) b, Tensor(*) c, Tensor[] d, int e, *, Tensor(f!) f) -> "
+        "(Tensor(a), Tensor(b!), Tensor(*) c, Tensor[] d, Tensor(f!) named)");
+    const auto in = [](size_t i) { return c10::SchemaArgument(SchemaArgType::input, i); };
+    const auto out = [](size_t i) { return c10::SchemaArgument(SchemaArgType::output, i); };
+    EXPECT(s.arguments()[5].is_out() && !s.arguments()[1].is_out() && s.returns()[4].name() == "named");
+    EXPECT(s.is_aliasing(in(0)) && s.is_aliasing(in(2)) && !s.is_aliasing(in(3)) && s.is_aliasing(out(1)));
+    EXPECT(s.is_mutable() && s.is_mutable(in(1)) && !s.is_mutable(in(0)) && s.is_mutable(out(4)));
+    EXPECT(s.is_mutable("b") && s.is_mutable("f") && !s.is_mutable("e"));
+    EXPECT(!error_of([&] { s.is_mutable("named_argument"); }).empty());
+    EXPECT(!error_of([&] { s.is_mutable(in(6)); }).empty() && !error_of([&] { s.is_aliasing(out(5)); }).empty());
+    EXPECT(s.may_alias(in(0), out(0)) && s.may_alias(in(1), out(1)) && !s.may_alias(in(0), out(1)));
+    EXPECT(s.may_alias(in(2), out(2)) && !s.may_alias(in(3), out(3)) && !s.may_alias(in(4), in(4)));
+    EXPECT(s.may_contain_alias(in(3), out(2)) && s.may_contain_alias(out(2), in(3)));
+    EXPECT(s.may_contain_alias(in(3), out(2), false) && !s.may_contain_alias(out(2), in(3), false));
+    EXPECT(s.may_contain_alias(in(3), out(3)) && !s.may_contain_alias(in(3), in(0)) &&
+           !s.may_contain_alias(in(4), out(3)));
+    EXPECT(!error_of([] { parsed("f(Tensor(!) x) -> ()"); }).empty());
+}
+
 }  // namespace
 
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
@@ -177,4 +215,5 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     m.def("found", &found);
     m.def("values", &values);
     m.def("schemas", &schemas);
+    m.def("aliases", &aliases);
 }

@@ -6,7 +6,7 @@ docs/design-documents.md says which number is tested where.
 import pytest
 
 
-@pytest.mark.parametrize("name", ["refused", "found", "values", "schemas"])
+@pytest.mark.parametrize("name", ["refused", "found", "values", "schemas", "aliases"])
 def test_in_cpp(behaviours, name):
     getattr(behaviours.module, name)()
 
@@ -107,3 +107,13 @@ def test_32_and_33_tensors_in_and_out(behaviours):
     assert [t.item() for t in ops.two_in_a_list(x)] == [0, 1]
     assert [t.item() for t in ops.pair(x)] == [0, 1]
     assert [t.item() for t in ops.triple(x)] == [0, 1, 2]
+
+
+def test_76_to_80_keys_of_a_call_without_tensors(behaviours):
+    """As in PyTorch: BackendSelect comes before the back ends, and no back end is chosen for want of another."""
+    ops = behaviours.torch.ops.behaviours
+    assert ops.selected(41) == 42
+    assert ops.preferred(41) == 42
+    for name in ("elsewhere", "in_two_places"):
+        with pytest.raises(NotImplementedError, match=f"behaviours::{name}"):
+            getattr(ops, name)(1)

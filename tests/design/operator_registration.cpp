@@ -5,7 +5,7 @@
 #include <torch/csrc/jit/frontend/function_schema_parser.h>
 #include <torch/library.h>
 
-#define EXPECT(condition) TORCH_CHECK(condition, "line ", __LINE__, ": ", #condition)
+#include "../cpp_extension/expect.h"
 
 static std::vector<c10::IValue> called;
 
@@ -135,6 +135,19 @@ static void right_calls() {
     EXPECT(stack[2].toInt() == 3 && stack[3].toStringRef() == "more");
 }
 
+static void lists_of_arguments() {
+    const FunctionArgs args = FunctionArgs().add_arg(3).add_arg("text").add_arg(arg("alpha") = 0.5);
+    EXPECT(args.size() == 2 && args.named_size() == 1 && args.has_named_args());
+    EXPECT(args.get<const int64_t&>(0) == 3 && args.get<std::string>(1) == "text");
+    const auto [number, word] = args.to_tuple<int64_t, std::string>();
+    EXPECT(number == 3 && word == "text" && args.to_string().find("kwargs={alpha: 0.5}") != std::string::npos);
+    EXPECT(FunctionArgs::from_vector({1, 2}).size() == 2 && !FunctionArgs::from_vector({1}).has_named_args());
+    EXPECT(said(error_of([&] { args.to_tuple<int64_t>(); }), "Argument count mismatch"));
+    EXPECT(!error_of([&] { args.get<std::string>(0); }).empty());
+    EXPECT(said(error_of([&] { args.get_value(2); }), "out of range"));
+    EXPECT(said(error_of([] { FunctionArgs().add_arg(arg("missing")); }), "has no value"));
+}
+
 static void wrong_calls() {
     const at::Tensor x = at::ones({2});
     const auto says = [](const std::string& said, const char* part) { return said.find(part) != std::string::npos; };
@@ -161,4 +174,5 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     m.def("schemas", &schemas);
     m.def("right_calls", &right_calls);
     m.def("wrong_calls", &wrong_calls);
+    m.def("lists_of_arguments", &lists_of_arguments);
 }

@@ -78,6 +78,56 @@ inline bool operator==(const OperatorName& a, const OperatorName& b) {
     return a.name == b.name && a.overload_name == b.overload_name;
 }
 
+// An argument or a result of a schema, by its number.
+enum class SchemaArgType { input, output };
+struct SchemaArgument {
+    SchemaArgType type;
+    size_t index;
+    SchemaArgument(SchemaArgType t, size_t i) : type(t), index(i) {}
+    bool operator==(const SchemaArgument& o) const { return type == o.type && index == o.index; }
+};
+
+// The kinds of objects with memory that a value of a type may be, by their text, and those that such objects hold.
+struct SharedTypes {
+    std::unordered_set<std::string> own, held;
+
+    explicit SharedTypes(const Type& type) { add(type, own); }
+
+    static bool meet(const std::unordered_set<std::string>& a, const std::unordered_set<std::string>& b) {
+        for (const std::string& each : a)
+            if (b.count(each)) return true;
+        return false;
+    }
+
+  private:
+    void add(const Type& type, std::unordered_set<std::string>& found) {
+        switch (type.kind()) {
+            case TypeKind::OptionalType:
+            case TypeKind::UnionType:
+                for (const TypePtr& each : type.containedTypes()) add(*each, found);
+                return;
+            case TypeKind::TupleType: {
+                const size_t before = held.size();
+                for (const TypePtr& each : type.containedTypes()) add(*each, held);
+                if (held.size() > before) found.insert(type.str());
+                return;
+            }
+            case TypeKind::ListType:
+            case TypeKind::DictType:
+                for (const TypePtr& each : type.containedTypes()) add(*each, held);
+                found.insert(type.str());
+                return;
+            case TypeKind::TensorType:
+            case TypeKind::AnyType:
+            case TypeKind::ClassType:
+                found.insert(type.str());
+                return;
+            default:
+                return;
+        }
+    }
+};
+
 class FunctionSchema {
   public:
     // Parses the text; an error that shows the place if it is no schema.
@@ -109,6 +159,37 @@ class FunctionSchema {
         for (const Argument& a : arguments())
             if (a.alias_info() && a.alias_info()->isWrite()) return true;
         return false;
+    }
+    const std::vector<Argument>& getCorrectList(SchemaArgType type) const {
+        return type == SchemaArgType::input ? arguments() : returns();
+    }
+    bool is_aliasing(const SchemaArgument& which) const { return at(which).alias_info(); }
+    bool is_mutable(const SchemaArgument& which) const {
+        return is_aliasing(which) && at(which).alias_info()->isWrite();
+    }
+    bool is_mutable(std::string_view wanted) const {
+        const std::optional<int> index = argumentIndexWithName(wanted);
+        TORCH_CHECK(index, "Tried to test mutability of nonexistent name ", wanted, ". Declaration: ", text());
+        return is_mutable(SchemaArgument(SchemaArgType::input, static_cast<size_t>(*index)));
+    }
+    // Whether the two may be one object: their types have one in common, and so have their alias sets after the call.
+    bool may_alias(const SchemaArgument& lhs, const SchemaArgument& rhs) const {
+        const Argument &a = at(lhs), &b = at(rhs);
+        if (!a.alias_info() || !b.alias_info()) return false;
+        return SharedTypes::meet(SharedTypes(*a.type()).own, SharedTypes(*b.type()).own) &&
+               SharedTypes::meet(a.alias_info()->afterSets(), b.alias_info()->afterSets());
+    }
+    // The same for what the first holds, and if `bidirectional` for what the other holds.
+    bool may_contain_alias(const SchemaArgument& lhs, const SchemaArgument& rhs, bool bidirectional = true) const {
+        if (may_alias(lhs, rhs)) return true;
+        const Argument &a = at(lhs), &b = at(rhs);
+        const SharedTypes x(*a.type()), y(*b.type());
+        const auto anything = [](const Argument& each) {
+            return each.alias_info() && each.alias_info()->isWildcardAfter();
+        };
+        if (anything(b) && SharedTypes::meet(x.held, y.own)) return true;
+        if (bidirectional && anything(a) && SharedTypes::meet(y.held, x.own)) return true;
+        return SharedTypes::meet(x.held, y.held);
     }
     std::optional<int> argumentIndexWithName(std::string_view wanted) const {
         for (size_t i = 0; i < arguments().size(); i++)
@@ -159,6 +240,12 @@ class FunctionSchema {
     }
 
   private:
+    const Argument& at(const SchemaArgument& which) const {
+        const std::vector<Argument>& list = getCorrectList(which.type);
+        TORCH_CHECK(which.index < list.size(), "Schema ", which.type == SchemaArgType::input ? "input" : "output",
+                    " index ", which.index, " is out of bounds. Declaration: ", text());
+        return list[which.index];
+    }
     struct Parts {
         OperatorName name;
         std::vector<Argument> arguments, returns;
@@ -203,10 +290,49 @@ class FunctionArgs {
                     "' was given twice");
         return *this;
     }
+    static FunctionArgs from_vector(std::vector<c10::IValue> args) {
+        FunctionArgs made;
+        made.args_ = std::move(args);
+        return made;
+    }
     const std::vector<c10::IValue>& args() const { return args_; }
     const std::unordered_map<std::string, c10::IValue>& named_args() const { return named_args_; }
+    size_t size() const { return args_.size(); }
+    size_t named_size() const { return named_args_.size(); }
+    bool has_named_args() const { return !named_args_.empty(); }
+    const c10::IValue& get_value(size_t i) const {
+        TORCH_CHECK_INDEX(i < size(), "FunctionArgs: index ", i, " is out of range: ", size(), " given by position");
+        return args_[i];
+    }
+    // The value as that type; an error if it is of another.
+    template <class T>
+    auto get(size_t i) const {
+        return get_value(i).template to<std::remove_cv_t<std::remove_reference_t<T>>>();
+    }
+    template <class... T>
+    auto to_tuple() const {
+        TORCH_CHECK(size() == sizeof...(T), "Argument count mismatch: expected ", sizeof...(T), ", got ", size());
+        return tuple_of<T...>(std::index_sequence_for<T...>());
+    }
+    std::string to_string() const {
+        std::ostringstream s;
+        s << "FunctionArgs(args=[";
+        for (size_t i = 0; i < size(); i++) s << (i ? ", " : "") << args_[i];
+        s << "], kwargs={";
+        const char* between = "";
+        for (const auto& [name, value] : named_args_) {
+            s << between << name << ": " << value;
+            between = ", ";
+        }
+        s << "})";
+        return s.str();
+    }
 
   private:
+    template <class... T, size_t... I>
+    auto tuple_of(std::index_sequence<I...>) const {
+        return std::make_tuple(get<T>(I)...);
+    }
     std::vector<c10::IValue> args_;
     std::unordered_map<std::string, c10::IValue> named_args_;
 };
