@@ -2789,8 +2789,8 @@ def sum(input: Tensor, dim: _Sequence[_int] | _int | None, keepdim: _bool = ...,
     """The sum along the dimensions `dim`."""
 def svd(input: Tensor, some: _bool = ..., compute_uv: _bool = ..., *, out: tuple[Tensor, Tensor, Tensor] | None = ...) -> return_types.svd:
     """Singular values and vectors; V itself, not its adjoint."""
-def swapaxes(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
-    """Two dimensions exchanged."""
+def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
+    """`torch.transpose`, whose dimensions have NumPy's names here."""
 def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Two dimensions exchanged."""
 def t(input: Tensor) -> Tensor:

@@ -69,7 +69,6 @@ _TABLE: dict[str, tuple[str, str]] = {
     "_subclasses.fake_utils": ("outputs_alias_inputs", ""),
     "_subclasses.functional_tensor": ("dispatch_functionalize", "FunctionalTensor FunctionalTensorMode"),
     "_subclasses.schema_check_mode": ("", "SchemaCheckMode"),
-    "_vmap_internals": ("vmap", ""),
     "ao.nn.intrinsic": ("", "_FusedModule"),
     "ao.nn.intrinsic.quantized.dynamic": ("", ""),
     "ao.nn.qat.modules": ("", ""),

@@ -304,6 +304,16 @@ def split_sizes(self: Tensor, split_size: Sequence[int], dim: int = 0) -> Sequen
     return aten.split_with_sizes(self, split_size, dim)
 
 
+@composite(
+    "swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)",
+    "`torch.transpose`, whose dimensions have NumPy's names here.",
+    bind="function method",
+    samples=[S(T(2, 3, 4), 0, 2)],
+)
+def swapaxes(self: Tensor, axis0: int, axis1: int) -> Tensor:
+    return self.transpose(axis0, axis1)
+
+
 for _name in ("swapaxes_", "swapdims_"):
     _first, _second = ("axis0", "axis1") if _name == "swapaxes_" else ("dim0", "dim1")
 

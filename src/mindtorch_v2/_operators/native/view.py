@@ -525,7 +525,7 @@ op(
     "Two dimensions exchanged.",
     bind="function method",
     batching="dims",
-    alias="swapaxes swapdims",
+    alias="swapdims",
     grad={"self": lambda grad, dim0, dim1: grad.transpose(dim0, dim1)},
     samples=[S(T(2, 3, 4), 0, 2), S(T(3, 4), -1, 0)],
     dtypes=_ALL,
