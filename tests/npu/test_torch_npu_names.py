@@ -226,6 +226,7 @@ def test_cases_compare_tensors_numbers_and_collections() -> None:
     case = torch_npu.testing.testcase.TestCase()
     x = torch.tensor([1.0, float("nan")])
     case.assertEqual([x, {"a": x}], [x.clone(), {"a": x.double()}])
+    case.assertEqual([0, 3], torch.Size([0, 3]))
     case.assertEqual(torch.tensor(2.0), 2)
     case.assertEqual(x, x + 0.01, prec=0.02)
     case.assertTensorsSlowEqual(x, x + 0.01, 0.02)
@@ -235,6 +236,7 @@ def test_cases_compare_tensors_numbers_and_collections() -> None:
         lambda: case.assertEqual(x, x + 0.01),
         lambda: case.assertEqual(torch.tensor(2.0), 2.1),
         lambda: case.assertEqual([x], [x, x]),
+        lambda: case.assertEqual([0, 4], torch.Size([0, 3])),
         lambda: case.assertEqual({"a": 1}, {"b": 1}),
         lambda: case.assertTensorsSlowEqual(x, x.double(), 1.0),
         lambda: case.assertNotEqual(x, x.clone()),

@@ -114,3 +114,12 @@ def test_complex_numbers_that_are_none() -> None:
     nan = float("nan")
     x = torch.tensor([complex(1, 2), complex(nan, 0), complex(0, nan)], dtype=torch.complex64).to("npu")
     assert x.isnan().tolist() == [False, True, True]
+
+
+def test_storages_are_made_on_the_current_device() -> None:
+    values = torch.arange(4.0)
+    storage = torch.UntypedStorage(16, device=torch.device("npu"))
+    assert storage.device == torch.device("npu:0")
+    storage.copy_(values.untyped_storage())
+    x = torch.empty(0, device="npu").set_(storage)
+    assert x.device == torch.device("npu:0") and x.tolist() == [0.0, 1.0, 2.0, 3.0]

@@ -154,7 +154,9 @@ class TestCase(unittest.TestCase):
             )  # fmt: skip
         elif isinstance(first, torch.Tensor) != isinstance(second, torch.Tensor) and _is_number(first, second):
             self.assertLessEqual(abs(float(first) - float(second)), prec or self.precision, message)
-        elif type(first) is type(second) and isinstance(first, (list, tuple, dict)):
+        elif all(isinstance(each, (list, tuple)) for each in (first, second)) or (
+            isinstance(first, dict) and isinstance(second, dict)
+        ):
             self.assertEqual(len(first), len(second), message=message)
             if isinstance(first, dict):
                 super().assertEqual(first.keys(), second.keys(), message)
