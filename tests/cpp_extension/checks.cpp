@@ -132,6 +132,14 @@ static void check_generated_outs() {
     EXPECT_THROW(at::_foreach_add_out(outs, {x}, 2), c10::Error, "");
 }
 
+static void check_kernels_of_gpus() {
+    const at::Tensor q = at::ones({1, 2, 1, 4});
+    const std::optional<at::Tensor> none;
+    EXPECT_THROW(at::_efficient_attention_forward(q, q, q, none, none, none, std::nullopt, std::nullopt, 0.0, 0),
+                 c10::Error,
+                 "Could not run 'aten::_efficient_attention_forward' with arguments from the 'CPU' backend");
+}
+
 static void check_indexing() {
     at::Tensor t = at::arange(12).view({3, 4});
     EXPECT(t.index({1, 2}).item<int64_t>() == 6 && t.index({-1, -1}).item<int64_t>() == 11);
@@ -489,7 +497,8 @@ TORCH_LIBRARY_FRAGMENT(checks, m) {
     _(metadata)       \
     _(elements)       \
     _(operators)      \
-    _(generated_outs) _(indexing) _(scalars) _(containers) _(errors) _(bits) _(threads) _(autograd) _(dispatcher)
+    _(generated_outs) \
+    _(kernels_of_gpus) _(indexing) _(scalars) _(containers) _(errors) _(bits) _(threads) _(autograd) _(dispatcher)
 
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
 #define DEF(name) m.def("check_" #name, &check_##name);

@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-CHECKS = "metadata elements operators generated_outs indexing scalars containers errors bits threads autograd dispatcher".split()
+CHECKS = "metadata elements operators generated_outs kernels_of_gpus indexing scalars containers errors bits threads autograd dispatcher".split()
 
 
 @pytest.mark.parametrize("name", CHECKS)

@@ -633,6 +633,7 @@ inline std::vector<at::Tensor> call_tensors(Op& op, mt_value* args, int n) {
     call(op, args, n, &r, 1);
     return tensors_of(r);
 }
+inline int64_t int_of(const mt_value& v) { return v.as.integer; }
 inline int64_t call_int(Op& op, mt_value* args, int n) {
     mt_value r{};
     call(op, args, n, &r, 1);

@@ -329,12 +329,12 @@ class _Function:
                 return None
             cpp, call = plain[types[0]]
             return cpp, f"return mindtorch::{call}(ARGS);"
-        if any(t not in ("Tensor", "Tensor[]") for t in types):
+        made = {"Tensor": "mindtorch::tensor_of", "Tensor[]": "mindtorch::tensors_of"}
+        made |= dict.fromkeys(("int", "SymInt"), "mindtorch::int_of")
+        if any(t not in made for t in types):
             return None
         cpp = "std::tuple<" + ", ".join(plain[t][0] for t in types) + ">"
-        parts = ", ".join(
-            f"mindtorch::{'tensor_of' if t == 'Tensor' else 'tensors_of'}(rets[{i}])" for i, t in enumerate(types)
-        )
+        parts = ", ".join(f"{made[t]}(rets[{i}])" for i, t in enumerate(types))
         return (
             cpp,
             f"mt_value rets[{len(types)}] = {{}};\n    mindtorch::call(ARGS, rets, {len(types)});\n    return {cpp}({parts});",
