@@ -43,19 +43,19 @@ def test_results_are_written(name: str) -> None:
     names = [argument["name"] for argument in form.arguments if argument["is_write"]]
     for index, sample in enumerate(samples(row)):
 
-        def call(function: Any, index: int = index, dtype: str = dtypes(row, sample)[0], **outs: Any) -> Any:
+        def call(function: Any, outs: Any, index: int = index, dtype: str = dtypes(row, sample)[0]) -> Any:
             torch.manual_seed(0)
             inputs = Inputs(torch, row, index, dtype)
             return function(*inputs.args, **inputs.kwargs, **outs)
 
         try:
-            expected = flat(call(row.handle))
+            expected = flat(call(row.handle, {}))
         except RuntimeError:  # the sample was made from the schema
             with pytest.raises(RuntimeError):
-                call(form, **{each: torch.empty(0) for each in names})
+                call(form, {each: torch.empty(0) for each in names})
             continue
         empty = [torch.empty(0, dtype=item.dtype) for item in expected]
-        returned = call(form, **({"out": empty} if as_list else dict(zip(names, empty, strict=True))))
+        returned = call(form, {"out": empty} if as_list else dict(zip(names, empty, strict=True)))
         if as_list:
             assert returned is None
         else:
