@@ -20,6 +20,8 @@ def _solve(batch: Batch, op: Any, values: list) -> Any:
     b = b.unsqueeze(-1) if vector else b
     dims = max(a.dim(), b.dim())
     made, *others = call(op, [lined_up(batch, a, dims), lined_up(batch, b, dims), *rest])
+    # One factorisation serves all slices that have the same matrix.
+    others = [t.expand(*batch.sizes, *t.shape[batch.n :]) for t in others]
     return (batch.wrap(made.squeeze(-1) if vector else made), *map(batch.wrap, others))
 
 

@@ -1,4 +1,4 @@
-"""Operators that gradients and composites call, with arguments taken from such calls: what vmap's slices give one by one.
+"""Operators that gradients and composites call, with arguments taken from such calls: shapes, gradients, vmap's slices.
 
 They have no sample of their own. The calls are those that the samples of all rows make, forward and backward.
 """
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from expected import RAISED
-from mapped_calls import LOOPS, ROWS_TO_MAP, Call, Sample
+from mapped_calls import LOOPS, ROWS_TO_MAP, Call, Sample, tensors_in
 from samples import samples
 
 import mindtorch_v2 as torch
@@ -22,6 +22,13 @@ pytestmark = pytest.mark.no_torch
 MOST = 12  # calls of an operator; no two of the same sizes and other arguments
 # Give no tensor, or memory that nobody wrote, or write to an argument.
 ELSEWHERE = ("_fused_sdp_choice", "_linalg_check_errors", "_native_batch_norm_legit", "new_empty_strided")
+# Their gradients have none of their own.
+ONCE = (
+    "_lstm_scan_backward",
+    "_scaled_dot_product_flash_attention_for_cpu_backward",
+    "grid_sampler_2d_backward",
+)
+NO_SHAPE = ("_local_scalar_dense",)
 
 
 def _x(*sizes: int) -> torch.Tensor:
@@ -31,6 +38,7 @@ def _x(*sizes: int) -> torch.Tensor:
 
 _I = torch.tensor([[2, 0], [1, 2]])
 _DIAGONAL = 5 * torch.eye(3, dtype=torch.float64)
+_SQUARE = _x(3, 3) + _DIAGONAL
 # Programs that call others than the samples do, and are asked for gradients.
 PROGRAMS = (
     lambda x: F.cross_entropy(x, torch.tensor([1, 0, 3])),
@@ -46,20 +54,23 @@ PROGRAMS = (
 )
 # Arguments for operators that are taken apart before a mode sees them.
 DIRECT = {
+    "_linalg_det": [(_SQUARE,), (_x(2, 3, 3) - _DIAGONAL,)],
+    "_linalg_eigh": [(_SQUARE + _SQUARE.T, "L", True), (_SQUARE + _SQUARE.T, "U", True)],
+    "_linalg_slogdet": [(_SQUARE,), (_x(2, 3, 3) - _DIAGONAL,)],
+    "_linalg_solve_ex": [(_SQUARE, _x(3, 2)), (_SQUARE, _x(3)), ((_SQUARE, _x(2, 3)), {"left": False})],
     "_native_batch_norm_legit_no_training": [(_x(3, 2, 2), _x(2), _x(2), _x(2), _x(2).abs(), 0.1, 1e-5)],
     "_neg_view": [(_x(3, 2),)],
     "_ormqr": [(_x(3, 3), _x(3), _x(3, 4), True, False), (_x(3, 2), _x(2), _x(4, 3), False, True)],
     "_reshape_alias": [(_x(3, 2), [6], [1]), (_x(3, 2), [2, 3], [3, 1])],
     "_unsafe_index.Tensor": [(_x(3, 4), [_I]), (_x(3, 4), [None, _I]), (_x(3, 4), [_I, _I])],
-    "_unsafe_index_put": [(_x(3, 4), [_I], _x(4), False), (_x(3, 4), [None, _I], _x(3, 2, 2), True)],
+    "_unsafe_index_put": [(_x(3, 4), [_I[1]], _x(4), False), (_x(3, 4), [None, _I], _x(3, 2, 2), True)],
     "reshape": [(_x(3, 4), [2, 6]), (_x(3, 4), [-1]), (_x(3, 4), [4, -1, 1])],
     "scatter.value_reduce": [((_x(3, 4), d, _I, 2.0), {"reduce": r}) for d in (0, -1) for r in ("add", "multiply")],
 }
 INNER = sorted(
-    name
-    for name, row in ROWS.items()
-    if not samples(row) and row.handle in RULES and row.handle.form == "functional" and name not in ELSEWHERE
+    name for name, row in ROWS.items() if not samples(row) and row.handle.form == "functional" and name not in ELSEWHERE
 )
+MAPPED = [name for name in INNER if ROWS[name].handle in RULES]
 
 
 class _Recorder(TorchDispatchMode):
@@ -72,9 +83,10 @@ class _Recorder(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         made = self.calls.get(func._schema.name.partition("::")[2] + ("." + func._overloadname).replace(".default", ""))
+        result = func(*args, **kwargs)  # first: what is refused is no call
         if made is not None and len(made) < MOST:
             made.setdefault(_signature([args, kwargs]), (func, args, kwargs))
-        return func(*args, **kwargs)
+        return result
 
 
 def _signature(value: Any) -> str:
@@ -121,7 +133,7 @@ def _run(sample: Sample, wanted: list, recorder: _Recorder) -> None:
             torch.autograd.grad(made, leaves, [torch.full_like(m, 0.5) for m in made], allow_unused=True)
 
 
-@pytest.mark.parametrize("name", INNER)
+@pytest.mark.parametrize("name", MAPPED)
 def test_slices(name: str, calls: dict[str, dict[str, tuple]]) -> None:
     assert calls[name], "no sample of any row calls it"
     for func, args, kwargs in calls[name].values():
@@ -144,3 +156,52 @@ def _detached(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _detached(each) for key, each in value.items()}
     return type(value)(map(_detached, value)) if isinstance(value, (list, tuple)) else value
+
+
+class _Differentiable(_Given):
+    """A call's results with a gradient, as a function of the arguments that its row has a formula for."""
+
+    def __init__(self, row: Any, *given: Any) -> None:
+        super().__init__(row.handle, *_detached(given))
+        named = {name for key in row.grad for name in ((key,) if isinstance(key, str) else key)}
+        order = [argument["name"] for argument in row.handle.arguments]
+        arguments = [*zip(order, self.values[0], strict=False), *zip(self.names, self.values[1], strict=True)]
+        wanted = [t for name, value in arguments if name in named for t in tensors_in([value])]
+        self.leaves = [
+            t.clone().requires_grad_(t.dtype.is_floating_point and any(t is each for each in wanted))
+            for t in self.tensors
+        ]
+
+    def __call__(self, *tensors: Any) -> tuple:
+        return tuple(made for made in super().__call__(*tensors) if made.requires_grad)
+
+
+# Defined up to signs or for symmetric matrices: their callers' gradients are compared instead.
+INDEFINITE = ("_linalg_eigh", "_linalg_svd")
+DIFFERENTIABLE = [name for name in INNER if ROWS[name].grad and name not in (*ONCE, *INDEFINITE)]
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_gradients(name: str, calls: dict[str, dict[str, tuple]]) -> None:
+    """Gradients are the difference quotients."""
+    for _, args, kwargs in calls[name].values():
+        call = _Differentiable(ROWS[name], args, kwargs)
+        if any(t.requires_grad for t in call.leaves):
+            torch.autograd.gradcheck(call, call.leaves)
+
+
+@pytest.mark.parametrize("name", ONCE)
+def test_gradients_without_gradients(name: str, calls: dict[str, dict[str, tuple]]) -> None:
+    _, args, kwargs = next(iter(calls[name].values()))
+    call = _Differentiable(ROWS[name], args, kwargs)
+    with pytest.raises(RuntimeError, match=f"derivative for aten::{name} is not implemented"):
+        torch.autograd.gradcheck(call, call.leaves)
+
+
+@pytest.mark.parametrize("name", [name for name in INNER if name not in NO_SHAPE])
+def test_shapes(name: str, calls: dict[str, dict[str, tuple]]) -> None:
+    """Tensors without memory give results of the same shapes."""
+    for func, args, kwargs in calls[name].values():
+        call = _Given(func, *_detached([args, kwargs]))
+        made, bare = call(*call.tensors), call(*(t.to("meta") for t in call.tensors))
+        assert [(m.shape, m.dtype) for m in bare] == [(m.shape, m.dtype) for m in made]
