@@ -3,7 +3,7 @@
 import re
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 from comparison import difference
 from expected import RAISED, is_random, uninitialised
@@ -128,9 +128,9 @@ class Call:
             if is_tensor(slice):
                 assert (ours.shape, ours.dtype) == ((0, *slice.shape), slice.dtype)
 
-    def without_loops(self, call: Callable) -> Any:
+    def without_loops(self, call: Callable[[], Any]) -> Any:
         with warnings.catch_warnings():
-            action = "ignore" if self.may_loop else "error"
+            action: Literal["ignore", "error"] = "ignore" if self.may_loop else "error"
             warnings.filterwarnings(action, message="There is a performance drop")
             return call()
 
