@@ -364,3 +364,24 @@ def test_the_tangent_of_a_new_output_need_not_be_a_view() -> None:
         x = torch.autograd.forward_ad.make_dual(torch.ones(2), torch.ones(2))
         made = Doubled.apply(x, None)
         assert torch.autograd.forward_ad.unpack_dual(made).tangent.tolist() == [2, 2]
+
+
+@pytest.mark.no_torch
+@pytest.mark.parametrize("what", ["name", "register_hook", "register_prehook"])
+def test_the_class_of_nodes_has_no_bodies(what: str) -> None:
+    with pytest.raises(NotImplementedError):
+        getattr(torch.autograd.graph.Node, what)(*(object(),) * (1 if what == "name" else 2))
+    for name in ("next_functions", "metadata"):
+        with pytest.raises(NotImplementedError):
+            getattr(torch.autograd.graph.Node, name).fget(object())
+
+
+@pytest.mark.no_torch
+def test_gradients_of_several_tensors_reach_one_hook() -> None:
+    x, said = torch.ones(2, requires_grad=True), []
+    made = [x * 2, x * 3, x * 4]
+    torch.autograd.graph.register_multi_grad_hook(made, lambda found: said.append([g.tolist() for g in found]))
+    (made[0] + 5 * made[1] + 7 * made[2]).sum().backward()
+    assert said == [[[1, 1], [5, 5], [7, 7]]]
+    (x * 2).sum().backward()
+    assert len(said) == 1

@@ -328,3 +328,17 @@ def test_the_old_format_is_not_mapped(tmp_path):
     with pytest.raises(RuntimeError, match="mmap can only be used with files saved with"):
         torch.load(file, mmap=True)
     assert torch.load(file, mmap=False)["a"].tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("view", [("one", 8, 3), ("one", 10, 1), ("one", 11, 0)])
+def test_parts_that_reach_beyond_their_storage(view):
+    made = file_of([torch.zeros(3)], pid_of(10, view), [("root", 10, FLOATS)])
+    with pytest.raises(RuntimeError, match="a view of a storage reaches beyond it; corrupt file"):
+        torch.load(made, weights_only=False)
+
+
+@pytest.mark.parametrize("view", [("one", 8), ["one", 1, 3], 7])
+def test_parts_that_are_none(view):
+    made = file_of([torch.zeros(3)], pid_of(10, view), [("root", 10, FLOATS)])
+    with pytest.raises(pickle.UnpicklingError, match="a view of a storage is .key, offset, size."):
+        torch.load(made, weights_only=False)

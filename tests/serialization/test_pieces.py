@@ -3,6 +3,7 @@
 import io
 import os
 import pickle
+import zipfile
 
 import pytest
 
@@ -57,3 +58,81 @@ def test_bytes_that_were_copied_are_on_the_disk_before_they_have_their_name(tmp_
     with _replacing.replacing(tmp_path / "a") as file:
         file.write(b"one")
     assert (tmp_path / "a").stat().st_ino in synced
+
+
+def _saved(value: object) -> bytes:
+    file = io.BytesIO()
+    torch.save(value, file)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_where_a_storage_was(device) -> None:
+    assert torch.serialization.location_tag(torch.ones(1, device=device).untyped_storage()) == device
+
+
+class _Versioned:
+    __name__ = "versioned"
+
+    def __init__(self, version: str):
+        self.__version__ = version
+
+
+@pytest.mark.parametrize(
+    ("version", "needed", "expected"),
+    [("1.2.3", (1, 2, 3), True), ("1.2.4", (1, 2, 3), True), ("1.2.2", (1, 2, 3), False), ("1.10.0", (1, 9, 0), True)],
+)
+def test_versions_of_modules_are_compared(version, needed, expected) -> None:
+    assert torch.serialization.check_module_version_greater_or_equal(_Versioned(version), needed) is expected
+
+
+def test_versions_of_modules_that_are_none() -> None:
+    with pytest.raises(RuntimeError, match="'versioned' module version string is malformed 'a.b'"):
+        torch.serialization.check_module_version_greater_or_equal(_Versioned("a.b"), (1, 2))
+    with pytest.warns(UserWarning, match="continuing assuming that requirement is met"):
+        assert torch.serialization.check_module_version_greater_or_equal(_Versioned("a.b"), (1, 2), False) is True
+
+
+def test_a_stream_is_not_mapped_into_memory() -> None:
+    with pytest.raises(ValueError, match="f must be a file path in order to use the mmap argument"):
+        torch.load(io.BytesIO(_saved(1)), mmap=True)
+
+
+def test_bytes_of_old_texts_in_an_archive_are_utf8() -> None:
+    with zipfile.ZipFile(io.BytesIO(_saved("x"))) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in parts.items():
+            archive.writestr(name, b"\x80\x02U\x02\xc3\xa4." if name.endswith("data.pkl") else data)
+    for weights_only in (True, False):
+        file.seek(0)
+        assert torch.load(file, weights_only=weights_only) == "ä"
+    file.seek(0)
+    assert torch.load(file, weights_only=False, encoding="latin1") == "\xc3\xa4"
+
+
+def test_saves_leave_no_descriptor_open(tmp_path) -> None:
+    torch.save([1], tmp_path / "file")
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(5):
+        torch.save([1], tmp_path / "file")
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+class Nested:
+    class Inner:
+        pass
+
+
+def test_names_of_allowed_entries() -> None:
+    path = _weights_only_unpickler._path_of
+    assert path(Nested.Inner) == (f"{__name__}.Nested.Inner", Nested.Inner)
+    assert path((Nested, "a.b")) == ("a.b", Nested)
+    with pytest.raises(ValueError, match="expected a tuple of"):
+        path((Nested,))
+
+
+def test_collecting_names_passes_storages() -> None:
+    saved = io.BytesIO(_saved({"t": torch.ones(2), "s": Stranger(torch.ones(3))}))
+    assert torch.serialization.get_unsafe_globals_in_checkpoint(saved) == [f"{__name__}.Stranger"]

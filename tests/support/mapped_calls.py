@@ -1,5 +1,6 @@
 """Calls of operators, mapped over by vmap: what their slices give one by one."""
 
+import functools
 import re
 import warnings
 from collections.abc import Callable, Iterator
@@ -102,12 +103,10 @@ class Call:
                 torch.stack([torch.stack(p), torch.stack(p[::-1])]) if o and q else torch.stack(p) if o or q else p[0]
                 for p, (o, q) in zip(pairs, levels, strict=True)
             ]
-            dims = [tuple(0 if over else None for over in level) for level in (inner, outer)]
-            got = self.without_loops(
-                lambda dims=dims, given=given: torch.vmap(torch.vmap(function, in_dims=dims[0]), in_dims=dims[1])(
-                    *given
-                )
-            )
+            mapped = function
+            for level in (inner, outer):
+                mapped = torch.vmap(mapped, in_dims=tuple(0 if over else None for over in level))
+            got = self.without_loops(functools.partial(mapped, *given))
             for i in (0, 1):
                 compare([each[i] if is_tensor(each) else each for each in got], expected[i])
 

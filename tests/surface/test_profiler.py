@@ -9,7 +9,7 @@ import warnings
 import pytest
 
 import mindtorch_v2 as torch
-from mindtorch_v2.autograd.profiler_util import EventList, FunctionEvent
+from mindtorch_v2.autograd.profiler_util import EventList, FunctionEvent, format_time
 from mindtorch_v2.profiler import (
     ProfilerActivity,
     profile,
@@ -250,3 +250,58 @@ def test_operations_are_counted_in_thousands():
     large = EventList([FunctionEvent(1, "aten::mm", 7, 0.0, 10.0, flops=2_000_000_000_000)], with_flops=True).table()
     assert "Total TFLOPs" in large
     assert "   2.000" in large
+
+
+def test_averages_and_texts_of_events():
+    for event in events().key_averages():
+        assert event.cpu_time == event.cpu_time_total / event.count
+        assert event.cpu_time_str == format_time(event.cpu_time)
+        assert event.cpu_time_total_str == format_time(event.cpu_time_total)
+        assert event.self_cpu_time_total_str == format_time(event.self_cpu_time_total)
+    (linear,) = (event for event in events().key_averages() if event.key == "aten::linear")
+    assert linear.count == 2
+    assert abs(linear.cpu_time - (597.348 + 100.0) / 2) < 1e-6
+    assert events().self_cpu_time_total == sum(event.self_cpu_time_total for event in events())
+
+
+@pytest.mark.parametrize(("length", "shown"), [(51, "n" * 51 + " "), (52, "n" * 52 + "..."), (80, "n" * 52 + "...")])
+def test_long_names_are_cut(length, shown):
+    assert f" {shown}" in EventList([FunctionEvent(1, "n" * length, 7, 0.0, 1.0)]).table().replace("\n", " ")
+
+
+def test_devices_that_are_not_there_are_not_profiled():
+    with pytest.warns(UserWarning, match="CUDA is not available, disabling CUDA profiling"):
+        torch.autograd.profiler.profile(use_device="cuda")
+
+
+def test_a_profile_as_text():
+    run = torch.autograd.profiler.profile()
+    assert repr(run) == str(run) == "<unfinished torch.autograd.profile>"
+    with pytest.raises(RuntimeError, match="Profiler didn't finish running"):
+        _ = run.function_events
+    with run:
+        torch.ones(2).add(1)
+    assert repr(run) == repr(run.function_events)
+    assert str(run) == str(run.function_events)
+    assert "aten::add" in str(run)
+    assert run.table(row_limit=1).count("aten::") == 1
+    assert run.total_average().count == 2
+    assert run.self_cpu_time_total == run.function_events.self_cpu_time_total
+    with pytest.raises(RuntimeError, match="Profiler context manager is not reentrant"), run:
+        run.__enter__()
+    with torch.autograd.profiler.profile(enabled=False) as off:
+        torch.ones(2).add(1)
+    assert off is None
+
+
+def test_events_of_several_runs_on_request_of_the_old_profiler():
+    run = torch.autograd.profiler.profile(acc_events=True)
+    for _ in range(2):
+        with run:
+            torch.ones(2)
+    assert [event.name for event in run.function_events] == ["aten::ones", "aten::ones"]
+    run = torch.autograd.profiler.profile()
+    for _ in range(2):
+        with run:
+            torch.ones(2)
+    assert len(run.function_events) == 1

@@ -35,10 +35,12 @@ def _each(self: Any, name: str, callable: Any, *others: Any) -> Any:
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
     if self.device.type != "cpu":
         raise TypeError(f"{name} is only implemented on CPU tensors")
-    for other in others:
+    for argument, other in zip(
+        ("argument 'x'", "argument 'y'") if len(others) > 1 else ("'other'",), others, strict=True
+    ):
         if other.dtype != self.dtype:
             wanted, came = (f"torch.{class_name(x.dtype)}Tensor" for x in (self, other))
-            raise TypeError(f"{name}: expected {wanted} for 'other' (got {came})")
+            raise TypeError(f"{name}: expected {wanted} for {argument} (got {came})")
     columns = [x.expand(self.shape).reshape(-1).tolist() for x in (self, *others)]
     found = [callable(*values) for values in zip(*columns, strict=True)]
     for place, value in zip(self.view(-1) if self.is_contiguous() else _elements(self), found, strict=True):

@@ -11,7 +11,13 @@ from .table import aten, class_name, fill
 
 
 def _reversed(self: Any) -> Any:
-    if self.dim() not in (0, 2):
+    if self.dim() == 0:
+        warnings.warn(
+            "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.",
+            UserWarning,
+            stacklevel=2,
+        )
+    elif self.dim() != 2:
         warnings.warn(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw "
             "an error in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange("
@@ -20,6 +26,12 @@ def _reversed(self: Any) -> Any:
             stacklevel=2,
         )
     return aten.numpy_T(self)
+
+
+def _adjoint(self: Any) -> Any:
+    if self.dim() == 0:
+        warnings.warn("Tensor.H is deprecated on 0-D tensors. Consider using x.conj().", UserWarning, stacklevel=2)
+    return aten.matrix_H(self)
 
 
 def _fill(part: Any, value: Any) -> None:
@@ -65,7 +77,7 @@ def attach(tensor: Any) -> None:
     """Set the properties on the tensor class."""
     tensor.T = property(_reversed, doc="The transposed matrix.")
     tensor.mT = property(lambda self: aten.mT(self), doc="The last two dimensions exchanged.")
-    tensor.H = property(lambda self: aten.matrix_H(self), doc="The conjugate transpose of a matrix.")
+    tensor.H = property(_adjoint, doc="The conjugate transpose of a matrix.")
     tensor.mH = property(lambda self: aten.mH(self), doc="The conjugate of the last two dimensions exchanged.")
     tensor.real = property(lambda self: aten.real(self), _set_real, doc="The real parts, as a view.")
     tensor.imag = property(lambda self: aten.imag(self), _set_imag, doc="The imaginary parts, as a view.")

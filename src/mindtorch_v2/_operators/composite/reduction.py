@@ -408,7 +408,7 @@ _quantile_forms("quantile", "Quantiles along `dim`; NaN where there is one.", Fa
 def trapezoid_dx(y: Tensor, *, dx: Number = 1, dim: int = -1) -> Tensor:
     n = y.size(dim)
     if n == 0:
-        return y.sum(dim)
+        return _none(y, dim)
     return (y.sum(dim) - (y.select(dim, 0) + y.select(dim, n - 1)) / 2) * dx
 
 
@@ -420,7 +420,12 @@ def trapezoid_dx(y: Tensor, *, dx: Number = 1, dim: int = -1) -> Tensor:
     samples=[S(T(3, 4), T(4))],
 )
 def trapezoid_x(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
-    return y.sum(dim) * 0 if y.size(dim) == 0 else _areas(y, x, dim).sum(dim)
+    return _none(y, dim) if y.size(dim) == 0 else _areas(y, x, dim).sum(dim)
+
+
+def _none(y: Tensor, dim: int) -> Tensor:
+    """The integral over no step: zeros of the same dtype, without a gradient."""
+    return y.new_zeros([size for place, size in enumerate(y.shape) if place != dim % y.dim()])
 
 
 @composite(

@@ -1,0 +1,168 @@
+"""Branches that few programs take, beside PyTorch: results, gradients, refusals and warnings."""
+
+import warnings
+
+import pytest
+from expressions import check, check_session, lines
+
+import mindtorch_v2 as torch
+from mindtorch_v2 import distributions as D
+
+LINES = lines("""
+torch.histogramdd(x(5, 2).detach(), [2, 3, 4])
+torch.atan2(x(3) * torch.tensor([0.0, 1.0, 1.0]), x(3) * torch.tensor([1.0, 0.0, 1.0]))
+torch.tensordot(x(2, 1), x(3, 4), ([1], [0]))
+torch.tensordot(x(2, 3), x(1, 4), ([1], [0]))
+torch.tensordot(x(2, 3), x(4, 2), ([1], [0]))
+torch.linalg.ldl_solve(torch.ones(1, 1), torch.ones(1, dtype=torch.int32), torch.ones(1, 1))
+torch.linalg.ldl_solve(torch.ones(2, 2), torch.ones(2, dtype=torch.int32), torch.ones(2, 0))
+torch.linalg.vector_norm(x(2, 3) * torch.tensor([[0.0], [1.0]]), 1.5, -1)
+torch.linalg.vector_norm(x(2, 3) * torch.tensor([0.0, 1.0, 1.0]), 1.5, -1)
+torch.linalg.vector_norm(x(2, 3) * torch.tensor([[0.0], [1.0]]), 2.5, -1)
+torch.linalg.vector_norm(x(2, 3) * torch.tensor([[0.0], [1.0]]), 3, -1)
+torch.linalg.vector_norm(x(2, 3) * torch.tensor([0.0, 1.0, 1.0]), 0.5, -1)
+torch.trapezoid(x(2, 0), x(2, 0))
+torch.trapezoid(x(2, 0))
+torch.trapezoid(torch.ones(0, 2, dtype=torch.int64), dim=0)
+torch.ones(2).map2_(torch.arange(2), torch.arange(2), lambda a, b, c: a)
+x(2, 3).detach().to_sparse(layout=torch.sparse_csr).layout
+x(2, 3).detach().to_sparse(layout=torch.sparse_coo).layout
+torch.istft(torch.stft(x(40), 8, return_complex=True), 8, length=60)
+torch.istft(torch.stft(x(2, 40), 8, return_complex=True), 8, length=30)
+torch.lu_unpack(x(3, 3), torch.tensor([1, 2, 3], dtype=torch.int32))[2]
+torch.lu_unpack(x(3, 3), torch.tensor([1, 2, 3], dtype=torch.int32))[1]
+(lambda v, m: torch.autograd.grad(torch.autograd.grad(m(v)[0].sin().sum(), v, create_graph=True)[0].sin().sum(), [v, *m.parameters()]))(x(4, 1, 3), nn.LSTM(3, 2, dtype=torch.float64))
+(lambda v, m: torch.autograd.grad(torch.autograd.grad(m(v)[1][1].sin().sum(), v, create_graph=True)[0].sin().sum(), [v, *m.parameters()]))(x(4, 1, 3), nn.LSTM(3, 2, dtype=torch.float64))
+torch.func.jvp(lambda a, b: a * b, (x(3).detach().float(), x(3).detach()), (torch.ones(3), x(3).detach()))
+torch.func.jvp(lambda a, b: a + b, (x(3).detach().float(), x(3).detach()), (torch.ones(3), x(3).detach()))
+torch.func.jvp(lambda a, b: torch.cat([a, b]), (x(3).detach(), x(2).detach()), (x(3).detach(), x(2).detach()))
+torch.func.jvp(lambda a: torch.cat([a, a.detach(), a]), (x(3).detach(),), (x(3).detach(),))
+torch.func.jvp(lambda a: a.clone().mul_(2).add_(1), (x(3).detach(),), (x(3).detach(),))
+torch.cuda.FloatTensor(2)
+torch.DoubleTensor(torch.ones(2, dtype=torch.float64).untyped_storage())
+torch.DoubleTensor(torch.ones(2, dtype=torch.float64).storage())
+torch.FloatTensor(torch.ones(2, dtype=torch.float64).storage())
+torch.FloatTensor(torch.Size([2])).shape
+torch.LongTensor([1, 2], device="meta")
+torch.ones(2).map_(torch.ones(2, dtype=torch.float64), lambda a, b: a)
+torch.ones(2).map_(torch.arange(2.0), lambda a, b: a + b)
+torch.ones(3).map2_(torch.arange(3.0), torch.arange(3.0), lambda a, b, c: a + b * c)
+torch.ones(2).map2_(torch.arange(2.0), torch.arange(2), lambda a, b, c: a)
+x(4, 2).__rmatmul__(x(3, 4))
+x(4).__rmatmul__(x(3, 4))
+nn.InstanceNorm2d(3, affine=True, bias=False).bias is None
+nn.LazyBatchNorm1d(dtype=torch.float64)(x(4, 1))
+(lambda m: (m(torch.ones(4, 1)), m.weight, m.bias, type(m).__name__)[1:])(nn.LazyBatchNorm1d())
+dict(nn.Linear(1, 1)._replicate_for_data_parallel()._parameters)
+nn.Linear(2, 1).to("cpu", torch.float64, True).weight.dtype
+nn.Linear(2, 1).to(torch.float64, True).weight.dtype
+nn.Linear(2, 1).to("cpu", torch.int64)
+nn.Sequential(nn.Linear(1, 1)).load_state_dict({"0.weight": torch.ones(1, 1), "0.bias": torch.ones(1), "0.a.b.c": torch.ones(1), "1.d.e": torch.ones(1)})
+F.embedding_bag(i(4, 3), x(3))
+F.embedding_bag(i(4, 3).reshape(2, 2), x(3, 2), torch.tensor([0]))
+nn.RNNCell(2, 0).weight_ih.shape
+nn.GRUCell(2, 0).weight_hh.shape
+nn.TransformerEncoderLayer(4, 1, 8, 0.0, dtype=torch.float64)(x(2, 3, 4), is_causal=True)
+nn.TransformerDecoderLayer(4, 1, 8, 0.0, dtype=torch.float64)(x(2, 3, 4), x(2, 3, 4), tgt_is_causal=True)
+(lambda u: (u.__setstate__({k: v for k, v in u.__dict__.items() if k != "recompute_scale_factor"}), u.recompute_scale_factor)[1])(nn.Upsample(2))
+torch.optim.SparseAdam([z(2)])
+torch.optim.SparseAdam([])
+(lambda p, said: (lambda o: (o.register_step_post_hook(lambda who, a, k: said.append((who is o, a, sorted(k)))), p.sum().backward(), o.step(None), said)[3])(torch.optim.SGD([p], lr=0.1)))(x(2), [])
+(lambda p, said: (lambda o: (o.register_step_pre_hook(lambda who, a, k: said.append((who is o, a, sorted(k)))), p.sum().backward(), o.step(closure=None), said)[3])(torch.optim.SGD([p], lr=0.1)))(x(2), [])
+D.ContinuousBernoulli(torch.tensor([0.3]))._log_normalizer(torch.tensor([-2.0, -0.3, -0.002, 0.0, 0.0005, 0.002, 0.3, 2.0], dtype=torch.float64))
+D.ContinuousBernoulli(torch.tensor([0.4, 0.4995, 0.5, 0.5004, 0.7], dtype=torch.float64)).entropy()
+D.Laplace(0.0, 1.0).cdf(torch.tensor(float("nan")))
+D.Laplace(0.0, 1.0).icdf(torch.tensor(0.25))
+D.RelaxedOneHotCategorical(torch.tensor(0.5), torch.tensor([0.2, 0.8])).base_dist.expand([2]).batch_shape
+type(D.RelaxedOneHotCategorical(torch.tensor(0.5), torch.tensor([0.2, 0.8])).base_dist.expand([2]).batch_shape).__name__
+torch.func.vmap(lambda a, m, s: a.masked_scatter(m, s), (0, None, None))(x(2, 3), torch.tensor([True, True, True]), x(2))
+torch.func.vmap(lambda a, b: a.histc(2, 0, 1) + b)(p(2, 3).detach(), x(2, 1))
+torch.func.vmap(lambda v, q, m: F.scaled_dot_product_attention(q, v, v, m), (0, 0, None))(x(2, 3, 4), x(2, 3, 4), b(3, 3))
+torch.func.jacrev(lambda v: (v.sin(), v.sum()))(x(3))
+torch.func.jacfwd(lambda v: (v.sin(), v.sum()))(x(3))
+torch.autograd.functional.hessian(lambda v: v.sum(), x(2).detach(), strict=True)
+torch.autograd.functional.jvp(lambda v: v * 2, x(1).detach())
+torch.autograd.functional.jvp(lambda v: v * 2, x(2).detach())
+torch.autograd.functional.vjp(lambda v: v * 2, x(1).detach())
+torch.autograd.functional.vhp(lambda v: (v * v).sum(), (x(2).detach(), x(2).detach()), (x(2).detach(),))
+torch.autograd.functional.vjp(lambda v: v * 2, x(2).detach(), (x(2).detach(), x(2).detach()))
+torch.autograd.backward([x(2).sum()], [torch.ones(())], grad_tensors=None, inputs=[])
+torch.autograd.grad(x(2).sum(), [x(2)], is_grads_batched=True)
+(lambda v: torch.autograd.grad([v.sin(), v.cos()], [v], [torch.ones(3, 2), torch.ones(3, 2)], is_grads_batched=True))(x(2))
+(lambda v, w: torch.autograd.grad(F.group_norm(v, 2, w), [v, w], x(3, 2, 4, 3).detach(), is_grads_batched=True))(x(2, 4, 3), x(4))
+(lambda v, w: torch.autograd.grad(F.cross_entropy(v, i(3, 4), w), [v], x(3).detach(), is_grads_batched=True))(x(3, 4), p(4).detach())
+torch._C._functions.DelayedError("no", 1)(x(2))
+torch._C._functions.DelayedError("no", 2)(x(2), x(2))
+""")
+SESSIONS = [
+    "F.affine_grid(x(1, 2, 3), (1, 1, 1, 2), align_corners=True)\n"
+    "F.affine_grid(x(1, 2, 3), (1, 1, 1, 2), align_corners=False)\n"
+    "F.affine_grid(x(1, 2, 3), (1, 1, 2, 2), align_corners=True)",
+    """
+    torch.set_default_dtype(torch.bfloat16)
+    p = nn.Parameter(torch.ones(2))
+    o = torch.optim.NAdam([p], lr=0.1)
+    p.sum().backward()
+    o.step()
+    torch.set_default_dtype(torch.float32)
+    {k: (v.dtype, v.device.type) for k, v in sorted(o.state[p].items())}
+    s = o.state_dict()
+    s["state"][0]["mu_product"] = 0.5
+    o.load_state_dict(s)
+    """,
+    """
+    p = nn.Parameter(torch.ones(2, dtype=torch.float64))
+    q = p * 1.0
+    o = torch.optim.Adam([q], lr=torch.tensor(0.1, dtype=torch.float64), amsgrad=True, differentiable=True)
+    q.grad = p * 3
+    o.step()
+    q.grad = p * 2
+    o.step()
+    q.sum().backward()
+    p.grad
+    """,
+    """
+    p = nn.Parameter(torch.ones(2))
+    o = torch.optim.SGD([p], lr=torch.tensor([0.1]))
+    p.sum().backward()
+    o.step()
+    p
+    """,
+]
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+@pytest.mark.parametrize("text", LINES)
+def test_expression(text: str) -> None:
+    check(text)
+
+
+@pytest.mark.parametrize("text", SESSIONS)
+def test_session(text: str) -> None:
+    check_session(text)
+
+
+@pytest.mark.no_torch
+@pytest.mark.parametrize("transform", [D.TanhTransform(), D.PowerTransform(torch.tensor(2.0)), D.ExpTransform()])
+def test_transforms_can_be_keys(transform: D.Transform) -> None:
+    """Those of PyTorch cannot, all of them."""
+    assert {transform: 1}[transform] == 1
+
+
+@pytest.mark.no_torch
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [((), "deprecated on 0-D tensors. This function"), ((3,), "other than 2 to reverse"), ((1, 2, 3), "other than 2")],
+)
+def test_reversed_tensors_that_are_no_matrices(size: tuple[int, ...], said: str) -> None:
+    with pytest.warns(UserWarning, match=said):
+        assert torch.ones(size).T.shape == size[::-1]
+
+
+@pytest.mark.no_torch
+def test_the_adjoint_of_a_number() -> None:
+    with pytest.warns(UserWarning, match="Tensor.H is deprecated on 0-D tensors. Consider using x.conj"):
+        assert torch.tensor(1j).H.item() == -1j
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert torch.ones(2, 3).T.shape == torch.ones(2, 3).H.shape == (3, 2)
