@@ -75,7 +75,10 @@ def adagrad(
         target, grad, state_sum = as_real(param, grad, state_sum)
         state_sum.addcmul_(grad, grad)
         std = state_sum.sqrt() + eps if differentiable else state_sum.sqrt().add_(eps)
-        target.addcdiv_(grad, std, value=-_get_value(clr))
+        if differentiable and isinstance(lr, torch.Tensor):
+            target.sub_(clr * (grad / std))  # a gradient by the rate too
+        else:
+            target.addcdiv_(grad, std, value=-_get_value(clr))
 
 
 class Adagrad(Algorithm):

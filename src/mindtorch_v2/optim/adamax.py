@@ -50,7 +50,10 @@ def adamax(
             if differentiable:
                 # The next step changes both in place, which the graph of this one must not see.
                 exp_avg, exp_inf = exp_avg.clone(), exp_inf.clone()
-            param.addcdiv_(exp_avg, exp_inf, value=-_get_value(step_size))
+            if differentiable and isinstance(lr, torch.Tensor):
+                param.sub_(step_size * (exp_avg / exp_inf))  # a gradient by the rate too
+            else:
+                param.addcdiv_(exp_avg, exp_inf, value=-_get_value(step_size))
 
 
 class Adamax(Algorithm):
