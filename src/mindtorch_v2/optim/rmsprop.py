@@ -76,7 +76,8 @@ def rmsprop(
             buffer.mul_(momentum).addcdiv_(grad, avg)
             update, avg = buffer, None
         if isinstance(lr, torch.Tensor) and (capturable or differentiable):
-            param.sub_(lr * (update if avg is None else update / avg))
+            # The next step changes the buffer in place, which the graph of this one must not see.
+            param.sub_(lr * (update.clone() if avg is None else update / avg))
         elif avg is None:
             param.add_(update, alpha=-_get_value(lr))
         else:
