@@ -397,6 +397,9 @@ def gradgradcheck(
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+    for name, wanted in (("check_undefined_grad", check_undefined_grad), ("check_batched_grad", check_batched_grad)):
+        if wanted and not check_rev_over_rev:
+            raise AssertionError(f"Setting {name}=True requires check_rev_over_rev to be True")
     arguments = (inputs,) if isinstance(inputs, _C.TensorBase) else tuple(inputs)
     checked = [i for i, a in enumerate(arguments) if isinstance(a, _C.TensorBase) and a.requires_grad]
     outputs = [o for o in _tensors(func(*arguments)) if o.requires_grad]

@@ -19,6 +19,10 @@ def _aligned(tensor: Any, tangent: Any) -> tuple[Any, Any]:
 
 def make_dual(tensor: Any, tangent: Any, level: int) -> Any:
     """A view of ``tensor`` with ``tangent`` at ``level``."""
+    if not (tensor.is_floating_point() or tensor.is_complex()):
+        raise ValueError(f"Expected primal to be floating point or complex, but got: {tensor.dtype}")
+    if not (tangent.is_floating_point() or tangent.is_complex()):
+        raise ValueError(f"Expected tangent to be floating point or complex, but got: {tangent.dtype}")
     if tuple(tensor.shape) != tuple(tangent.shape):
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
