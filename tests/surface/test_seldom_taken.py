@@ -228,6 +228,8 @@ nn.Flatten(1, -2)(x(2, 3, 4))
 nn.PReLU(2, dtype=torch.float64)(x(1, 2, 3))
 nn.Softmax2d()(x(2))
 nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True)(x(1, 1, 2, 2))
+torch.linalg.matrix_power(x(2, 2, 2), 0)
+torch.matrix_power(x(0, 0), 0)
 """)
 SESSIONS = [
     "F.affine_grid(x(1, 2, 3), (1, 1, 1, 2), align_corners=True)\n"

@@ -173,7 +173,8 @@ def _check_square(x, name) -> None:
 def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
     _check_square(self, "linalg.matrix_power")
     if n == 0:
-        return aten.eye(self.size(-1), dtype=self.dtype, device=self.device).expand(self.shape).clone()
+        # Written over the matrices, on which it has a gradient then: zero.
+        return aten.copy_(self.clone(), aten.eye(self.size(-1), dtype=self.dtype, device=self.device))
     base = aten.linalg_inv(self) if n < 0 else self
     n = abs(n)
     result: Any = None
