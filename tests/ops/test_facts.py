@@ -157,3 +157,14 @@ def test_forward_mode_of_the_gradient_of_glu() -> None:
 
     ahead, behind = (gradient(*(p + s * d for p, d in zip(point, direction, strict=True))) for s in (1e-6, -1e-6))
     torch.testing.assert_close(torch.func.jvp(gradient, point, direction)[1], (ahead - behind) / 2e-6)
+
+
+def test_formulas_for_lists_belong_to_linear_rows() -> None:
+    """Forward mode relies on it: it asks other formulas for the gradient of one tensor each."""
+    found = []
+    for name, row in ROWS.items():
+        types = {argument["name"]: argument["type"] for argument in row.handle.arguments}
+        named = [each for key in row.grad or () for each in ((key,) if isinstance(key, str) else key)]
+        found += [(name, each) for each in named if "[" in types[each] and types[each].startswith("Tensor")]
+        assert all(each in row.facts.linear for owner, each in found if owner == name)
+    assert found == [("cat", "tensors"), ("stack", "tensors")]

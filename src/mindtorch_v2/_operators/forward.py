@@ -183,7 +183,10 @@ class _Call:
         return [None if s is None else next(made) for s in seeds]
 
     def _pulled_back(self, seeds: tuple) -> tuple[list, list]:
-        """Gradients that the backward formulas make of ``seeds`` for the arguments with tangents, and those tangents."""
+        """Gradients that the backward formulas make of ``seeds`` for the arguments with tangents, and those tangents.
+
+        Of tensors: rows with a formula for a list are linear in it, and do not come here.
+        """
         pulled, weights = [], []
         for key, formula in self.row.grad.items():
             names = key if isinstance(key, tuple) else (key,)
@@ -195,19 +198,14 @@ class _Call:
                 tangent = self.tangents.get(name)
                 if tangent is None or gradient is None:
                     continue
-                if not _is_tensor(gradient):
-                    pairs = [(g, t) for g, t in zip(gradient, tangent, strict=True) if g is not None and t is not None]
-                else:
-                    pairs = [(gradient, tangent)]
-                for one, weight in pairs:
-                    if not one.requires_grad:
-                        if one.detach().ne(0).any():
-                            raise NotImplementedError(_UNSUPPORTED.format(self.row.name.partition(".")[0]))
-                        continue
-                    if tuple(one.shape) != tuple(weight.shape):
-                        one = one.sum_to_size(weight.shape)
-                    pulled.append(one)
-                    weights.append(weight if weight.dtype == one.dtype else weight.to(one.dtype))
+                if not gradient.requires_grad:
+                    if gradient.detach().ne(0).any():
+                        raise NotImplementedError(_UNSUPPORTED.format(self.row.name.partition(".")[0]))
+                    continue
+                if tuple(gradient.shape) != tuple(tangent.shape):
+                    gradient = gradient.sum_to_size(tangent.shape)
+                pulled.append(gradient)
+                weights.append(tangent if tangent.dtype == gradient.dtype else tangent.to(gradient.dtype))
         return pulled, weights
 
 
