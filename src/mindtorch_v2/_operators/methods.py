@@ -35,9 +35,8 @@ def _each(self: Any, name: str, callable: Any, *others: Any) -> Any:
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
     if self.device.type != "cpu":
         raise TypeError(f"{name} is only implemented on CPU tensors")
-    for argument, other in zip(
-        ("argument 'x'", "argument 'y'") if len(others) > 1 else ("'other'",), others, strict=True
-    ):
+    names = ("argument 'x'", "argument 'y'") if len(others) > 1 else ("'other'",) * len(others)
+    for argument, other in zip(names, others, strict=True):
         if other.dtype != self.dtype:
             wanted, came = (f"torch.{class_name(x.dtype)}Tensor" for x in (self, other))
             raise TypeError(f"{name}: expected {wanted} for {argument} (got {came})")
