@@ -89,6 +89,7 @@ from ._behaviours.sparse.create import (
     sparse_csr_tensor,
 )
 from . import _namespace
+from ._core.absent_modules import complete as _complete
 from ._core import torch_dispatch as _torch_dispatch  # fills in what is made of several of the above
 
 globals().update({name: getattr(_namespace, name) for name in _namespace.__all__})
@@ -121,6 +122,7 @@ __all__ = sorted(
     n for n in {*globals(), *_namespace.LAZY_NAMES} if not n.startswith("_") and n not in _builtins.__dict__
 )
 
+_complete(_importlib.import_module(__name__))
 _load_companion()
 if _os.environ.get("MINDTORCH_NPU_PRECISION"):
     _importlib.import_module(f"{__name__}.npu.precision").read_environment()

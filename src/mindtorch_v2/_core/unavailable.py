@@ -18,6 +18,7 @@ def unavailable_function(name: str, remedy: str = "") -> Callable[..., Never]:
 
     function.__name__ = function.__qualname__ = name.rpartition(".")[2]
     function.__doc__ = text
+    mark(function, text)
     return function
 
 
@@ -30,7 +31,18 @@ def unavailable_class(name: str, remedy: str = "", bases: tuple[type, ...] = ())
 
     short = name.rpartition(".")[2]
     module = "mindtorch_v2" + name.rpartition(".")[0].removeprefix("torch")
-    return type(short, bases, {"__new__": __new__, "__doc__": text, "__module__": module})
+    return type(short, bases, {"__new__": __new__, "__doc__": text, "__module__": module, "__unavailable__": text})
+
+
+def unavailable_object(name: str) -> Any:
+    """An object that can be handed on only: whatever else is done to it raises NotImplementedError, naming `name`."""
+
+    def use(self: object, *args: Any, **kwargs: Any) -> Never:
+        raise NotImplementedError(_text(name, ""))
+
+    methods = "call getattr getitem iter len bool contains enter eq".split()
+    namespace = {f"__{each}__": use for each in methods}
+    return type("Unavailable", (), {**namespace, "__hash__": object.__hash__, "__unavailable__": _text(name, "")})()
 
 
 def unavailable_names(module: str, functions: str = "", classes: str = "", remedy: str = "") -> dict[str, Any]:
@@ -39,6 +51,11 @@ def unavailable_names(module: str, functions: str = "", classes: str = "", remed
         **{name: unavailable_function(f"{module}.{name}", remedy) for name in functions.split()},
         **{name: unavailable_class(f"{module}.{name}", remedy) for name in classes.split()},
     }
+
+
+def mark(thing: Any, text: str) -> None:
+    """Let a function or module say by its attribute `__unavailable__` that it is here for its name alone."""
+    thing.__unavailable__ = text
 
 
 def _text(name: str, remedy: str) -> str:
