@@ -191,6 +191,19 @@ def test_functions_without_source_are_refused():
     assert caught.value.kind == "no_source"
 
 
+def test_functions_within_others_on_one_line_are_told_apart():
+    def made(make):
+        return make()
+
+    within = [
+        made(lambda: (lambda x: x * 2)),
+        made(lambda: (lambda x: (lambda y: y * 2)(x))),
+        made(lambda: (lambda *x: (lambda x: x * 2)(*x))),
+        made(lambda: (lambda x, k=2: (lambda *, x, k: x * k)(x=x, k=k))),
+    ]
+    assert [torch.compile(f, fullgraph=True)(torch.ones(1)).item() for f in within] == [2] * 4
+
+
 def test_a_tensor_made_of_a_dynamic_size_has_no_known_value():
     def f(x):
         return x * torch.tensor(x.shape[0]).item()

@@ -7,6 +7,7 @@ import linecache
 import os
 import time
 from collections.abc import Sequence
+from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import CodeType
 from typing import Any
 
@@ -77,8 +78,9 @@ def _is_of(node, code):
     arguments = node.args
     names = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
     names += [a.arg for a in (arguments.vararg, arguments.kwarg) if a is not None]
-    expected = code.co_varnames[: len(names)]
-    if any(n != e and not e.endswith(n) for n, e in zip(names, expected)) or len(names) != len(expected):
+    starred = bool(code.co_flags & CO_VARARGS) + bool(code.co_flags & CO_VARKEYWORDS)
+    expected = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + starred]
+    if len(names) != len(expected) or any(n != e and not e.endswith(n) for n, e in zip(names, expected)):
         return False
     if not isinstance(node, ast.Lambda):
         return node.name == code.co_name
