@@ -196,10 +196,10 @@ def test_functions_within_others_on_one_line_are_told_apart():
         return make()
 
     within = [
-        made(lambda: (lambda x: x * 2)),
-        made(lambda: (lambda x: (lambda y: y * 2)(x))),
-        made(lambda: (lambda *x: (lambda x: x * 2)(*x))),
-        made(lambda: (lambda x, k=2: (lambda *, x, k: x * k)(x=x, k=k))),
+        made(lambda: lambda x: x * 2),
+        made(lambda: lambda x: (lambda y: y * 2)(x)),
+        made(lambda: lambda *x: (lambda x: x * 2)(*x)),
+        made(lambda: lambda x, k=2: (lambda *, x, k: x * k)(x=x, k=k)),
     ]
     assert [torch.compile(f, fullgraph=True)(torch.ones(1)).item() for f in within] == [2] * 4
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TYPE_CHECKING
 
-from mindtorch_v2._decomp import decompositions  # it registers them
+from mindtorch_v2._decomp import (
+    activation,
+    creation,
+    decompositions,
+    indexing,
+    loss,
+    pointwise,
+    reduction,
+)  # they register
+from mindtorch_v2._dispatch.tags import Tag
 from mindtorch_v2._decomp._registry import (
     decomposition_table,
     global_decomposition_table,
@@ -54,6 +63,6 @@ def get_decompositions(aten_ops: Any, type: str = "post_autograd") -> dict[OpOve
     return found
 
 
-def core_aten_decompositions() -> dict:
-    """A table of every decomposition that is registered: OpOverload -> function."""
-    return dict(decomposition_table)
+def core_aten_decompositions() -> dict[OpOverload, Callable[..., Any]]:
+    """A table of the decompositions of operators that are not among PyTorch's core ones: OpOverload -> function."""
+    return {op: rule for op, rule in decomposition_table.items() if Tag.core not in op.tags}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
@@ -18,6 +18,7 @@ from mindtorch_v2.export.graph_signature import (
     OutputSpec,
 )
 from mindtorch_v2.fx import Interpreter
+from mindtorch_v2.fx.experimental.proxy_tensor import get_proxy_mode
 from mindtorch_v2.utils import _pytree as pytree
 
 if TYPE_CHECKING:
@@ -35,7 +36,14 @@ _aten = torch.ops.aten
 
 
 class _Lowering(Interpreter):
-    """Runs a graph so that all it writes to is told by schemas: batch norm's running statistics are not."""
+    """Runs a graph so that all it writes to is told by schemas: batch norm's running statistics are not.
+
+    Calls of the operators in `kept` are recorded as they are, whatever these are composed of.
+    """
+
+    def __init__(self, module: torch.nn.Module, kept: Container[OpOverload]) -> None:
+        super().__init__(module)
+        self._kept = kept
 
     def call_function(
         self, target: OpOverload | Callable[..., Any], args: Any, kwargs: Any
@@ -47,12 +55,23 @@ class _Lowering(Interpreter):
             if values["training"] and values["running_mean"] is not None:
                 names = ("input", "weight", "bias", "running_mean", "running_var", "training", "momentum", "eps")
                 return _aten._native_batch_norm_legit.default(*(values[name] for name in names))[0]
+        if target in self._kept:
+            return _recorded_whole(target, args, kwargs)
         return super().call_function(target, args, kwargs)
 
 
+def _recorded_whole(target: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """The results of a call of an operator that writes nothing, as those of one node."""
+    mode = get_proxy_mode()
+    assert mode is not None
+    plain = pytree.tree_map_only(torch.Tensor, torch._from_functional_tensor, (tuple(args), dict(kwargs)))
+    made = mode.take_whole(target, *plain)
+    return pytree.tree_map_only(torch.Tensor, torch._to_functional_tensor, made)
+
+
 @register_decomposed
-def decomposed(program: ExportedProgram, table: Any) -> ExportedProgram:
-    """See `ExportedProgram.run_decompositions`."""
+def decomposed(program: ExportedProgram, table: Any, kept: Container[OpOverload] = ()) -> ExportedProgram:
+    """See `ExportedProgram.run_decompositions`; the operators in `kept`, which write nothing, stay as they are."""
     specs = copy.deepcopy(program.graph_signature.input_specs)
     placeholders = program.graph.find_nodes(op="placeholder")
     inputs = inputs_like(
@@ -61,7 +80,7 @@ def decomposed(program: ExportedProgram, table: Any) -> ExportedProgram:
 
     def run(*flat: Any) -> list:
         with torch.no_grad():
-            return list(_Lowering(program.graph_module).run(*flat))
+            return list(_Lowering(program.graph_module, kept).run(*flat))
 
     with _control.exporting():
         module = trace(torch.func.functionalize(run), inputs, pre_dispatch=False, decompositions=table)

@@ -1,19 +1,25 @@
-"""`torch.onnx` by its names: nothing is exported to ONNX here.
-
-Libraries say at import how their operators are written in ONNX. They may: nobody reads it.
-"""
+"""`torch.onnx`: programs written in ONNX, by `torch.export` and the package onnxscript (`pip install 'mindtorch_v2[onnx]'`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
+from mindtorch_v2.onnx import errors
+from mindtorch_v2.onnx._export import export, is_in_onnx_export
+from mindtorch_v2.onnx._program import ONNXProgram
+from mindtorch_v2.onnx.enums import OperatorExportTypes, TensorProtoDataType, TrainingMode
+from mindtorch_v2.onnx.errors import OnnxExporterError
+from mindtorch_v2._core.unavailable import unavailable_class
 
 __all__ = [
     "ExportableModule",
     "ONNXProgram",
     "OnnxExporterError",
+    "OperatorExportTypes",
+    "TensorProtoDataType",
+    "TrainingMode",
+    "errors",
     "export",
     "is_in_onnx_export",
     "register_custom_op_symbolic",
@@ -21,21 +27,10 @@ __all__ = [
 ]
 
 ExportableModule = unavailable_class("torch.onnx.ExportableModule")
-ONNXProgram = unavailable_class("torch.onnx.ONNXProgram")
-export = unavailable_function("torch.onnx.export")
-
-
-class OnnxExporterError(RuntimeError):
-    """Raised when a program cannot be exported."""
-
-
-def is_in_onnx_export() -> bool:
-    """Whether an export to ONNX is running: False."""
-    return False
 
 
 def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Callable[..., Any], opset_version: int) -> None:
-    """Say how an operator is written in ONNX: not kept, there is no export."""
+    """Say how the exporter by TorchScript writes an operator: not kept, there is none; see `export(custom_translation_table=...)`."""
 
 
 def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> None:

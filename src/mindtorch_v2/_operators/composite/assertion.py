@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     "_assert_async(Tensor self) -> ()",
     "Raise RuntimeError unless the one element is nonzero.",
     bind="function",
+    explicit=True,
     raises_by_values=True,
     samples=[S(1)],
 )
@@ -26,6 +27,7 @@ def _assert_async(self) -> None:
     "_assert_async.msg(Tensor self, str assert_msg) -> ()",
     "Raise RuntimeError(assert_msg) unless nonzero.",
     bind="function",
+    explicit=True,
     raises_by_values=True,
 )
 def _assert_async_msg(self, assert_msg) -> None:

@@ -66,15 +66,13 @@ def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
         if num_classes == -1:
             raise NotImplementedError("one_hot(): num_classes must be given for a meta tensor")
         return self.new_zeros([*self.shape, num_classes])
-    if self.min().item() < 0:
-        raise RuntimeError("Class values must be non-negative.")
-    largest = self.max().item()
+    aten._assert_async(self.min() >= 0, "Class values must be non-negative.")
     if num_classes == -1:
-        num_classes = largest + 1
+        num_classes = self.max().item() + 1
     elif num_classes < 1:
         raise RuntimeError("num_classes should be positive")
-    elif largest >= num_classes:
-        raise RuntimeError("Class values must be smaller than num_classes.")
+    else:
+        aten._assert_async(self.max() < num_classes, "Class values must be smaller than num_classes.")
     return self.new_zeros([*self.shape, num_classes]).scatter_(-1, self.unsqueeze(-1), 1)
 
 

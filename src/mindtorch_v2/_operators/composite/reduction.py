@@ -114,8 +114,7 @@ def cov(self: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aw
         mean = x.mean(1, keepdim=True)
     else:
         total = weights.sum()
-        if not total.is_meta and not total.item():
-            raise RuntimeError("cov(): the weights sum to zero, which nothing can be divided by")
+        aten._assert_async(total != 0, "cov(): the weights sum to zero, which nothing can be divided by")
         mean = (x * weights).sum(1, keepdim=True) / total
     if weights is not None and aweights is not None and correction != 0:
         freedom = total - correction * (weights * aweights).sum() / total
@@ -318,8 +317,7 @@ def _quantile(self, q, dim, keepdim, interpolation, ignore_nan, name):
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
     if q.dim() > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
-    if self.device.type != "meta" and not ((q >= 0) & (q <= 1)).all().item():
-        raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+    aten._assert_async(((q >= 0) & (q <= 1)).all(), f"{name}() q values must be in the range [0, 1]")
     flat, n = dim is None, max(self.dim(), 1)
     if dim is not None and not -n <= dim < n:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")

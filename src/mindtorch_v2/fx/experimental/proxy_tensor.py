@@ -246,6 +246,19 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         self._rename_written(func, args, kwargs, proxy)
         return track_tensor_tree(result, proxy, constant=constant, tracer=self.tracer)
 
+    def take_whole(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Run a call of an operator that writes nothing, and record it as one node, whatever the operator is composed of."""
+        before, self.enable_tracing = self.enable_tracing, False
+        try:
+            with _universes.below() if self.tracing_mode == "symbolic" else contextlib.nullcontext():
+                result = func(*args, **kwargs)
+        finally:
+            self.enable_tracing = before
+        proxies = pytree.tree_map(self._as_proxy, (tuple(args), dict(kwargs)))
+        label = self.tracer.graph._target_to_str(func.overloadpacket.__name__)
+        proxy = self.tracer.create_proxy("call_function", func, *proxies, name=label)
+        return track_tensor_tree(result, proxy, constant=None, tracer=self.tracer)
+
     def _record_value(self, func, args) -> int:
         """An element of a tensor: a node that gives a number."""
         value = func(*args)
