@@ -358,3 +358,25 @@ def test_a_value_of_a_tensor_is_asked_for_again(sizes):
 
     program = export(module_of(forward), (torch.tensor([1, 2, 3]),), dynamic_shapes=sizes)
     assert program.module()(torch.tensor([2, 5, 1])).tolist() == [16 + 4 + 16, 40 + 4 + 16, 8 + 4 + 16]
+
+
+def test_choices_by_values_are_refused_by_name():
+    class Chooses(torch.nn.Module):
+        def forward(self, x):
+            return torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x * 2, (x,))
+
+    with pytest.raises(NotImplementedError, match="torch.cond: graphs of torch.export and make_fx have no node"):
+        torch.export.export(Chooses(), (torch.ones(2),))
+
+
+def test_checks_of_values_are_nodes():
+    class Checks(torch.nn.Module):
+        def forward(self, x):
+            return torch.nn.functional.one_hot(x, 3)
+
+    program = torch.export.export(Checks(), (torch.tensor([0, 2]),)).run_decompositions()
+    names = [node.target for node in program.graph.nodes]
+    assert names.count(torch.ops.aten._assert_async.msg) == 2
+    assert program.module()(torch.tensor([1, 0])).tolist() == [[0, 1, 0], [1, 0, 0]]
+    with pytest.raises(RuntimeError, match="Class values must be smaller than num_classes"):
+        program.module()(torch.tensor([1, 3]))

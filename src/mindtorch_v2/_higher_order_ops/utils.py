@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
-from mindtorch_v2._core.tracer import active, paused
+from mindtorch_v2._core.tracer import current, paused
 from mindtorch_v2._dynamo.exc import UncapturedHigherOrderOpError
 from mindtorch_v2._subclasses.fake_tensor import FakeTensorMode
 from mindtorch_v2.utils import _pytree as pytree
@@ -68,7 +68,12 @@ def outputs_on_fakes(of: str, function: Callable, operands: Sequence[Any]) -> An
 
     Raises UncapturedHigherOrderOpError if it writes to an operand, or gives one or a view of one back.
     """
-    if active():  # in a compiled function whose operators are put off: these here are not the program's
+    handler = current()
+    if handler is not None and not handler.waits:
+        raise NotImplementedError(
+            f"{of}: graphs of torch.export and make_fx have no node for it here; choose with torch.where, or export the parts"
+        )
+    if handler is not None:  # in a compiled function whose operators are put off: these here are not the program's
         with paused(f"{of} looks at its functions"):
             return outputs_on_fakes(of, function, operands)
     mode = FakeTensorMode(allow_non_fake_inputs=True)
