@@ -129,6 +129,17 @@ event = torch.Event("cuda:0", enable_timing=True)
 print(event.device, torch.autograd.profiler_util.Kernel("k", "cuda", 11).device)
 event.record()
 assert event.device == x.device and torch.cuda.amp.grad_scaler is torch_npu.npu.amp.grad_scaler
+with torch.device("cuda"):
+    assert torch.ones(2).is_cuda and torch.nn.Linear(2, 2).weight.is_cuda
+assert not torch.ones(2).is_cuda and torch.ones(2, device="cuda").new(3).is_cuda
+assert torch.UntypedStorage(4, device="cuda").device == x.device and torch.Stream("cuda").device == x.device
+assert torch.cuda.Stream(device="cuda:0").device == x.device and torch.cuda.DoubleTensor is torch.npu.FloatTensor
+assert torch.cuda.get_arch_list() == [] and torch.jit.script(layer) is layer
+both = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+with torch.profiler.profile(activities=both, with_stack=True) as profiled:
+    torch.exp(torch.ones(1 << 18, device="cuda"))
+profiled.export_stacks("stacks.txt", "self_npu_time_total")
+assert any("moved.py" in line and int(line.rsplit(" ", 1)[1]) > 0 for line in open("stacks.txt"))
 import os
 os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="0", RANK="0", WORLD_SIZE="1")
 store = torch.distributed.HashStore()

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from .. import _C
-from .._core.dtype import DTYPES
+from .._core.dtype import DTYPES, Size
 from .table import aten, class_name, fill
 
 
@@ -50,9 +50,18 @@ def _set_imag(self: Any, value: Any) -> None:
     _fill(aten.imag(self), value)
 
 
-def _new(self: Any, *args: Any) -> Any:
-    """A tensor of this one's dtype from sizes or from a sequence, as ``torch.Tensor(...)`` takes them."""
-    return _C._legacy_new(self.dtype, args)
+def _new(self: Any, *args: Any, device: Any = None) -> Any:
+    """A tensor of this one's dtype, on its device, from sizes or from a sequence, as ``torch.Tensor(...)`` takes them."""
+    place = self.device if device is None else _C.device(device)
+    if place.type != self.device.type:
+        raise RuntimeError(
+            f"legacy constructor expects device type: {self.device.type} but device type: {place.type} was passed"
+        )
+    made = _C._legacy_new(self.dtype, args)
+    if place.type == "cpu":
+        return made
+    holds_data = len(args) == 1 and not isinstance(args[0], (int, Size))
+    return aten.to(made, place) if holds_data else aten.empty(made.shape, dtype=made.dtype, device=place)
 
 
 def nonzero(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:

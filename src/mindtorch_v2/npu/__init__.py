@@ -45,6 +45,7 @@ from mindtorch_v2._backends.npu.task_groups import (
 
 from . import _recovery, amp, backends, graphs, memory, mstx, npu_config, precision, random, streams, utils
 from ._absent import NAMES as _ABSENT
+from .graphed import make_graphed_callables
 from ._typed import (
     BFloat16Tensor,
     BoolTensor,
@@ -167,6 +168,7 @@ __all__ = [
     "is_current_stream_capturing",
     "is_initialized",
     "is_jit_compile_false",
+    "make_graphed_callables",
     "manual_seed",
     "manual_seed_all",
     "matmul",

@@ -8,6 +8,8 @@ from mindtorch_v2._backends.npu.task_groups import (
     graph_task_update_end,
 )
 
+from .graphed import make_graphed_callables
+
 __all__ = [
     "NPUGraph",
     "graph",
@@ -17,4 +19,5 @@ __all__ = [
     "graph_task_update_begin",
     "graph_task_update_end",
     "is_current_stream_capturing",
+    "make_graphed_callables",
 ]

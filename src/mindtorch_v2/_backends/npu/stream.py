@@ -151,7 +151,7 @@ class Stream(_stream.Stream):
         return hash((self.device_index, self.npu_stream))
 
     def __repr__(self) -> str:
-        return f"<torch.npu.Stream device=npu:{self.device_index} npu_stream={self.npu_stream:#x}>"
+        return f"<torch_npu.npu.Stream device=npu:{self.device_index} npu_stream={self.npu_stream:#x}>"
 
 
 class ExternalStream(Stream):
@@ -233,6 +233,9 @@ class Event(_stream.Event):
             raise ValueError("Both events must be recorded before calculating elapsed time.")
         end_event.synchronize()  # as torch_npu's does
         return state.get().runtime.elapsed(self.npu_event, end_event.npu_event)
+
+    def __repr__(self) -> str:
+        return f"<torch_npu.npu.Event {self.npu_event:#x}>" if self.npu_event else "<torch_npu.npu.Event uninitialized>"
 
     def __del__(self) -> None:
         if self.npu_event:

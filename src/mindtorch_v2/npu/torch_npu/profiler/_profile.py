@@ -21,7 +21,7 @@ from mindtorch_v2.profiler import ProfilerActivity as _Activity
 from mindtorch_v2.profiler import profile as _profile
 from mindtorch_v2.profiler import schedule as _schedule
 
-from ._tables import Cycle, trace
+from ._tables import Cycle, stack_lines, trace
 from ._tables import write as write_tables
 
 __all__ = [
@@ -103,6 +103,7 @@ _WITHOUT_EFFECT: dict[str, tuple] = {
     "mstx_domain_include": (None, []),
     "mstx_domain_exclude": (None, []),
 }
+_WEIGHTS = ("self_cpu_time_total", "self_npu_time_total")  # of the stacks that are written
 _TAKEN = ("data_simplification", "msprof_tx", "mstx")  # ranges of mstx are always there
 
 
@@ -258,6 +259,19 @@ class profile(_profile):
             timing is not None and level in (ProfilerLevel.Level1, ProfilerLevel.Level2),
             {name: json.loads(text) for name, text in self._metadata.items()},
         )
+
+    def export_stacks(self, output_path: str, metric: str = "self_cpu_time_total") -> None:
+        """Write a line for each operator with a stack: its frames and its weight in microseconds, for flame graphs.
+
+        The weight is the time of the host ("self_cpu_time_total") or of the device ("self_npu_time_total"). ValueError for
+        another metric, and where no stacks were recorded.
+        """
+        if metric not in _WEIGHTS:
+            raise ValueError(f"export_stacks(): metric must be one of {', '.join(_WEIGHTS)}, not {metric!r}")
+        if not self.with_stack:
+            raise ValueError("export_stacks(): no stacks were recorded; ask for profile(with_stack=True)")
+        with open(output_path, "w", encoding="utf-8") as file:
+            file.writelines(stack_lines(self.cycle(), metric == "self_npu_time_total"))
 
     def export_chrome_trace(self, output_path: str) -> None:
         """Write the last cycle's operators, and what the device did, as a trace for Perfetto or chrome://tracing."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from mindtorch_v2._backends.npu.timing import Allocation, Work
 
-__all__ = ["Cycle", "trace", "write"]
+__all__ = ["Cycle", "stack_lines", "trace", "write"]
 
 _UNKNOWN = "N/A"
 _STEP = "ProfilerStep#"
@@ -113,6 +113,16 @@ def _operators(cycle: Cycle) -> Iterable[list]:
         host = _text(event.self_cpu_time_total), _text(event.cpu_time_total)
         device = _text(own.get(event.id, 0.0)), _text(_with_children(event, own))
         yield [event.name, shapes, *calls, *host, *device, _UNKNOWN, _UNKNOWN]
+
+
+def stack_lines(cycle: Cycle, device: bool) -> Iterable[str]:
+    """The stacks of operators, outermost frame first, and their own microseconds, on the device or on the host."""
+    own = _device_times(cycle)
+    plain = str.maketrans(" ;\t\n", "____")
+    for event in cycle.events:
+        weight = int(own.get(event.id, 0.0) if device else event.self_cpu_time_total)
+        if event.stack and weight > 0 and not event.is_user_annotation:
+            yield ";".join(frame.translate(plain) for frame in reversed(event.stack)) + f" {weight}\n"
 
 
 def _kernels(cycle: Cycle) -> Iterable[list]:
