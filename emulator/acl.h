@@ -17,6 +17,11 @@ struct aclrtExceptionInfo;  // about a task that failed
 using aclrtExceptionInfoCallback = void (*)(aclrtExceptionInfo*);
 using aclrtCallback = void (*)(void*);
 
+struct aclrtUtilizationInfo {  // per cent; -1 where it is not told
+    int32_t cubeUtilization, vectorUtilization, aicpuUtilization, memoryUtilization;
+    void* utilizationExtend;
+};
+
 enum aclrtMemcpyKind : int { kHostToHost = 0, kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 3, kInfer = 4 };
 enum aclrtMemMallocPolicy : int {};
 enum aclrtMemAttr : int {};

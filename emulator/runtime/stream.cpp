@@ -291,6 +291,22 @@ EMU_API aclError aclGetDeviceCapability(uint32_t device, aclDeviceInfo what, int
     *value = values[what];
     return kSuccess;
 }
+// The share of time in which units worked: of an emulated device all of it or none, as it works now or not.
+EMU_API aclError aclrtGetDeviceUtilizationRate(int32_t device, aclrtUtilizationInfo* info) {
+    EMU_ENTER("aclrtGetDeviceUtilizationRate");
+    if (device < 0 || device >= settings().devices)
+        return failed(kInvalidDevice, "aclrtGetDeviceUtilizationRate: no such device");
+    if (!info) return failed(kParamInvalid, "aclrtGetDeviceUtilizationRate: the structure is null");
+    bool works = false;
+    for (Queue* q : queues_of(device)) {
+        std::lock_guard<std::mutex> lock(q->mutex);
+        works = works || q->busy || !q->waiting.empty();
+    }
+    info->cubeUtilization = info->vectorUtilization = works ? 100 : 0;
+    info->aicpuUtilization = info->memoryUtilization = -1;  // not told
+    info->utilizationExtend = nullptr;
+    return kSuccess;
+}
 EMU_API aclError aclrtSynchronizeDevice() {
     EMU_ENTER("aclrtSynchronizeDevice");
     if (t_device < 0) return failed(kContextNull, "aclrtSynchronizeDevice: this thread has no device (aclrtSetDevice)");

@@ -1,12 +1,13 @@
 """Which versions go together, and what is said of those that do not."""
 
 import pathlib
+import re
 import subprocess
 import sys
 
 import pytest
 
-from mindtorch_v2._backends.npu import versions
+from mindtorch_v2._backends.npu import environment, versions
 
 _ROOT = pathlib.Path(__file__).parents[2]
 
@@ -85,3 +86,44 @@ def test_a_torch_npu_beside_us_is_found(tmp_path: pathlib.Path, monkeypatch: pyt
 def test_the_page_has_the_table() -> None:
     command = [sys.executable, str(_ROOT / "tools" / "list_npu_versions.py"), "--check"]
     assert subprocess.run(command, timeout=120, check=False).returncode == 0
+
+
+def test_versions_of_cann_have_an_order() -> None:
+    names = ["8.1.RC1", "8.2.RC1.alpha003", "8.2.RC1", "8.2.RC2", "8.2.0", "8.3.RC1", "8.5.0", "9.0.0", "10.0.RC1"]
+    assert sorted(names, key=versions.order) == names
+    with pytest.raises(ValueError, match="'eight' is no version of CANN"):
+        versions.order("eight")
+
+
+@pytest.mark.parametrize(
+    ("content", "cann", "message"),
+    [
+        (None, "9.0.0", "is invalid: there is no such file"),
+        ("{", "9.0.0", "Failed to parse user acl json"),
+        ('{"dump": {}}', "9.0.0", "lacks 'defaultDevice': add"),
+        ('{"defaultDevice": "0"}', "8.3.RC1", "lacks 'defaultDevice'"),
+        ('{"defaultDevice": {"default_device": "1"}}', "9.0.0", "requires \"default_device\": \"0\", but it is '1'"),
+        ('{"defaultDevice": {"default_device": "0"}}', "8.2.RC1", "contains 'defaultDevice', which CANN 8.2.RC1 does not know"),
+        ('{"defaultDevice": {"default_device": "0"}}', "8.3.RC1", ""),
+        ('{"dump": {}}', "8.2.RC1", ""),
+    ],
+)  # fmt: skip
+def test_the_file_of_options_is_held_to_its_rules(
+    content: str | None, cann: str, message: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "acl.json"
+    if content is not None:
+        path.write_text(content)
+    (tmp_path / "version.info").write_text(f"Version={cann}\n")
+    monkeypatch.setenv("ASCEND_HOME_PATH", str(tmp_path))
+    monkeypatch.setenv(environment.OPTIONS_FILE, str(path))
+    if message:
+        with pytest.raises(RuntimeError, match=re.escape(message)):
+            environment.options_file()
+    else:
+        assert environment.options_file() == bytes(path)
+
+
+def test_no_file_of_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(environment.OPTIONS_FILE, raising=False)
+    assert environment.options_file() is None

@@ -97,7 +97,7 @@ from .random import (
 )
 from .switches import *
 from .switches import __all__ as _SWITCHES
-from .utils import StreamContext, get_soc_version
+from .utils import StreamContext, _get_device_index, get_soc_version
 
 if TYPE_CHECKING:
     from mindtorch_v2.types import Device
@@ -208,6 +208,7 @@ __all__ = [
     "streams",
     "synchronize",
     "tensor_ptr",
+    "utilization",
     "utils",
     *(name for name in _ABSENT if not name.startswith("_")),
     *_SWITCHES,
@@ -374,6 +375,11 @@ def ipc_collect() -> None:
 def synchronize(device: Device | None = None) -> None:
     """Wait for all work on a device; raises `NPUError` if some of it failed."""
     _runtime.get().synchronize(device_index(device))
+
+
+def utilization(device: Device | None = None) -> int:
+    """The share of time, in per cent, in which a device works; on the emulator 100 or 0, as it does now."""
+    return _runtime.get().utilization(device_index(device))
 
 
 def get_device_name(device: Device | None = None) -> str:

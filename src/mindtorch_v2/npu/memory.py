@@ -195,11 +195,46 @@ def _nested(numbers: Mapping[str, Any]) -> dict[str, Any]:
     return nested
 
 
+_WIDTH = 75  # of a summary
+_SUMMARISED = {
+    "allocated_bytes": "Allocated memory",
+    "active_bytes": "Active memory",
+    "requested_bytes": "Requested memory",
+    "reserved_bytes": "NPU reserved memory",
+    "allocation": "Allocations",
+    "active": "Active allocs",
+    "segment": "NPU reserved segs",
+}
+
+
+def _amount(number: int, is_bytes: bool) -> str:
+    """A number in at most nine characters, with its unit."""
+    units = ("B  ", "KiB", "MiB", "GiB", "TiB", "PiB") if is_bytes else (" ", "K", "M", "B")
+    step, place = (1024, 0) if is_bytes else (1000, 0)
+    while number >= 10 * step and place + 1 < len(units):
+        number, place = number // step, place + 1
+    return f"{number} {units[place]}"
+
+
 def memory_summary(device: Device | None = None, abbreviated: bool = False) -> str:
-    """The numbers of `memory_stats` as a table to read."""
-    rows = [("count", "value"), *((name, f"{value:,}") for name, value in sorted(memory_stats(device).items()))]
-    left, right = (max(len(row[i]) for row in rows) for i in (0, 1))
-    return "\n".join(f"{name:<{left}}  {value:>{right}}" for name, value in rows)
+    """The numbers of `memory_stats` as a table to read, in PyTorch's form; `abbreviated` changes nothing, as there are no pools."""
+    index = device_index(device)
+    stats = memory_stats(index)
+    counts = f"{'':9} NPU OOMs: {stats['num_ooms']:<13d} | {'':6} npuMalloc retries: {stats['num_alloc_retries']:<9d}"
+    lines = [
+        "=" * _WIDTH,
+        f" {'':16} PyTorch NPU memory summary, device ID {index:<18d} ",
+        "-" * _WIDTH,
+        f"  {counts}  ",
+        "=" * _WIDTH,
+        "        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  ",
+    ]
+    for name, title in _SUMMARISED.items():
+        numbers = (stats[f"{name}.all.{kind}"] for kind in ("current", "peak", "allocated", "freed"))
+        cells = " | ".join(f"{_amount(number, name.endswith('bytes')):>10}" for number in numbers)
+        lines += ["-" * _WIDTH, f" {title:<21} | {cells} "]
+    lines.append("=" * _WIDTH)
+    return "|" + "|\n|".join(lines) + "|\n"
 
 
 def host_memory_stats() -> OrderedDict[str, Any]:

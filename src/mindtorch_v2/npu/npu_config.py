@@ -49,18 +49,13 @@ _VALUES = {
     "ACL_OP_COMPILER_CACHE_MODE": ("enable", "disable", "force"),
     "ACL_OP_DEBUG_LEVEL": ("0", "1", "2", "3", "4"),
     "ACL_OP_SELECT_IMPL_MODE": ("high_precision", "high_performance"),
-    "ACL_PRECISION_MODE": (
-        "allow_fp32_to_fp16",
-        "allow_fp32_to_bf16",
-        "allow_mix_precision",
-        "allow_mix_precision_fp16",
-        "allow_mix_precision_bf16",
-        "cube_fp16in_fp32out",
-        "force_fp16",
-        "force_fp32",
-        "must_keep_origin_dtype",
-    ),
+    "ACL_PRECISION_MODE": ("allow_fp32_to_fp16", "must_keep_origin_dtype"),
 }
+_OTHERS = {
+    "ACL_AICORE_NUM", "ACL_DEBUG_DIR", "ACL_OPTYPELIST_FOR_IMPLMODE", "ACL_OP_COMPILER_CACHE_DIR", "ACL_OP_DEBUG_OPTION",
+    "ALLOW_CONV_HF32", "ALLOW_INTERNAL_FORMAT", "ALLOW_MATMUL_HF32", "CONV_HF32", "MM_BMM_ND_ENABLE", "deviceId", "jitCompile",
+    "jitCompileInit", "mdldumpconfigpath", "mdldumpswitch", "optypelist_for_implmode", "autotune", "autotunegraphdumppath",
+}  # fmt: skip
 
 
 def set_compile_mode(jit_compile: bool = False) -> None:
@@ -86,13 +81,16 @@ def set_option(option: dict[str, Any]) -> None:
     Raises:
         TypeError: it is no dictionary.
         ValueError: an option has a value that it cannot have.
+        RuntimeError: there is no option of a name.
     """
     if not isinstance(option, dict):
         raise TypeError(f"npu option must be a dict, not {type(option).__name__}")
     for name, value in option.items():
+        if name not in _VALUES and name not in _OTHERS:
+            raise RuntimeError(f"invalid npu option name:{name}; known are {', '.join(sorted({*_VALUES, *_OTHERS}))}")
         allowed = _VALUES.get(name)
         if allowed is not None and str(value) not in allowed:
-            raise ValueError(f"npu option {name} must be one of {', '.join(allowed)}, but it is {value!r}")
+            raise ValueError(f"value of {name} should be in {list(allowed)} but got {value}")
         if name == "ACL_AICORE_NUM" and not str(value).isdecimal():
             raise ValueError(f"npu option ACL_AICORE_NUM must be a whole number, but it is {value!r}")
     if option.get("jitCompile", "disable") != "disable":

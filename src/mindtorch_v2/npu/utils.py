@@ -6,8 +6,10 @@ import contextlib
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._backends.npu import libraries as _libraries
 from mindtorch_v2._backends.npu import runtime as _runtime
 from mindtorch_v2._backends.npu import stream as _stream
+from mindtorch_v2._backends.npu import versions as _versions
 
 __all__ = ["StreamContext", "get_cann_version", "get_soc_version", "is_support_inf_nan", "npu_check_overflow"]
 
@@ -50,14 +52,43 @@ class StreamContext(contextlib.AbstractContextManager):
             _runtime.get().set_device(index)
 
 
+_PARTS = ("CANN", "RUNTIME", "COMPILER", "HCCL", "TOOLKIT", "OPP", "OPP_KERNEL")
+
+
 def get_cann_version(module: str = "CANN") -> str:
-    """The version of the runtime that CANN brings, "1.15.0" say; RuntimeError without CANN."""
-    return ".".join(map(str, _runtime.get().version()))
+    """The version of CANN that its files tell, "9.0.0" say; empty where they tell none, and for what is no part of it."""
+    return (_versions.of_installed(_libraries.roots()) or "") if module in _PARTS else ""
+
+
+def _is_gte_cann_version(version: str, module: str = "CANN") -> bool:
+    """Whether CANN is of a version or newer. RuntimeError for one before 8.1.RC1, which do not tell theirs."""
+    if _versions.order(version) < _versions.order("8.1.RC1"):
+        raise RuntimeError(f'When the version {version} is less than "8.1.RC1", this function is not supported')
+    found = get_cann_version(module)
+    return bool(found) and _versions.order(found) >= _versions.order(version)
 
 
 def is_support_inf_nan() -> bool:
     """Whether the device keeps infinities and NaN, as those from Ascend910B1 on do."""
     return get_soc_version() >= _CHIPS["Ascend910B1"]
+
+
+def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
+    """The index of an NPU, given as a number, a name or a `torch.device`; of the current one for None, where that is allowed.
+
+    ValueError for None otherwise, and for another device; -1 for the CPU where that is allowed.
+    """
+    if device is None and not optional:
+        raise ValueError("Expected a torch.device with a specified index or an integer, but got: None")
+    found = torch.device(device) if isinstance(device, str) else device
+    kind = getattr(found, "type", "npu")
+    if kind == "cpu" and allow_cpu:
+        return -1
+    if kind != "npu":
+        raise ValueError(f"Expected a npu device, but got: {device}")
+    if getattr(found, "index", found) is None and not optional:
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got: {device}")
+    return _stream.device_index(found)
 
 
 def npu_check_overflow(grad: Any) -> bool:

@@ -102,7 +102,7 @@ for rounding in (20, 30):
     del x
     assert torch.npu.memory_allocated() == 0
 """
-    assert _program("roundup_power2_divisions:[256:1,512:2]", program) == ["76", "76", "0", "100"]
+    assert _program("roundup_power2_divisions:[256:1,512:2]", program) == ["76", "75", "0", "102"]
 
 
 @pytest.fixture
@@ -126,7 +126,8 @@ def test_the_history_of_memory(recorded: None, tmp_path: pathlib.Path) -> None:
         "free_completed",
         "segment_free",
     ]
-    assert {e["size"] for e in events} == {30 * MIB}
+    assert {e["size"] for e in events if e["action"].startswith("segment")} == {32 * MIB}
+    assert {e["size"] for e in events if not e["action"].startswith("segment")} == {30 * MIB + 512}
     assert any(f["name"] == "test_the_history_of_memory" and f["filename"] == __file__ for f in events[1]["frames"])
     memory._dump_snapshot(str(tmp_path / "memory.pickle"))
     read = pickle.loads((tmp_path / "memory.pickle").read_bytes())

@@ -123,3 +123,36 @@ def test_storages_are_made_on_the_current_device() -> None:
     storage.copy_(values.untyped_storage())
     x = torch.empty(0, device="npu").set_(storage)
     assert x.device == torch.device("npu:0") and x.tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_how_busy_a_device_is() -> None:
+    torch.npu.synchronize()
+    assert torch.npu.utilization() == 0
+    with pytest.raises(torch.npu.NPUError, match="no such device"):
+        torch.npu.utilization(99)
+
+
+def test_options_by_name_and_value() -> None:
+    with pytest.raises(
+        ValueError, match=r"value of ACL_PRECISION_MODE should be in \['allow_fp32_to_fp16', .* but got loose"
+    ):
+        torch.npu.set_option({"ACL_PRECISION_MODE": "loose"})
+    with pytest.raises(RuntimeError, match="invalid npu option name:ACL_OP_SELECT_IMPL; known are ACL_AICORE_NUM"):
+        torch.npu.set_option({"ACL_OP_SELECT_IMPL": "high_precision"})
+
+
+def test_a_stream_can_be_taken_back_from_a_block() -> None:
+    torch.npu.empty_cache()
+    stream = torch.npu.Stream()
+    x = torch.ones(700, device="npu")
+    address = x.data_ptr()
+    before = torch.npu.memory_stats()
+    x.record_stream(stream)
+    torch.npu.streams.erase_stream(x, stream)
+    del x
+    after = torch.npu.memory_stats()
+    assert torch.empty(700, device="npu").data_ptr() == address
+    assert after["active.all.current"] == after["allocation.all.current"] == before["allocation.all.current"] - 1
+    assert after["requested_bytes.all.freed"] - before["requested_bytes.all.freed"] == 2800
+    with pytest.raises(RuntimeError, match="erase_stream.*the tensor is on cpu"):
+        torch.npu.streams.erase_stream(torch.ones(1), stream)

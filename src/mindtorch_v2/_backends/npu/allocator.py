@@ -17,16 +17,15 @@ from .memory_history import History
 from .runtime import Runtime
 
 _ROUND = 512
+_BEYOND = 32  # bytes that kernels of the device may read behind a tensor's end
 _SMALL = 1 << 20
 _SEGMENT = 2 << 20
 _MEDIUM = 10 << 20  # blocks below it share segments
 
 
-def rounded(nbytes: int) -> int:
-    """The size of the block for a request."""
-    if nbytes <= _SMALL:
-        return (nbytes + _ROUND - 1) // _ROUND * _ROUND or _ROUND
-    return (nbytes + _SEGMENT - 1) // _SEGMENT * _SEGMENT
+def counted(nbytes: int) -> int:
+    """What a request takes of the memory, in whole steps."""
+    return (nbytes + _BEYOND + _ROUND - 1) // _ROUND * _ROUND if nbytes else _ROUND
 
 
 class _Segment:
@@ -38,11 +37,12 @@ class _Segment:
 
 
 class _Block:
-    __slots__ = ("address", "home", "segment", "size", "stream", "users")
+    __slots__ = ("address", "counted", "home", "requested", "segment", "size", "stream", "users")
 
     def __init__(self, address: int, size: int, stream: int, segment: _Segment, home: list[_Block]) -> None:
         self.address, self.size, self.stream, self.segment = address, size, stream, segment
         self.home = home  # the free blocks of its stream and size
+        self.requested = self.counted = 0  # bytes of what it is used for, as asked for and in whole steps
         self.users: set[int] | None = None  # other streams that use it
 
 
@@ -59,6 +59,10 @@ class Allocator:
         self.waiting: deque[tuple[_Block, list[int]]] = deque()  # freed, but other streams have not passed yet
         self.allocated = self.reserved = 0
         self.peak_allocated = self.peak_reserved = 0
+        self.requested = self.peak_requested = self.ever_requested = 0
+        self.pending = self.peak_pending = 0  # bytes of blocks that wait
+        self.ever_allocated = self.ever_reserved = self.ever_segments = 0
+        self.peak_blocks = self.peak_segments = 0
         self.allocations = self.retries = self.failures = 0
         self.limit: int | None = None  # the most that may be held
         self.history: History | None = None
@@ -67,7 +71,8 @@ class Allocator:
         """The address of a block for the current stream of this thread. NPUOutOfMemoryError with the sizes."""
         thread = self.local.state
         stream = thread.handles.get(self.index, 0) if thread.pool is None else thread.pool
-        size = (nbytes + _ROUND - 1) // _ROUND * _ROUND if 0 < nbytes <= _SMALL else rounded(nbytes)
+        used = counted(nbytes)
+        size = used if used <= _SMALL else (used + _SEGMENT - 1) // _SEGMENT * _SEGMENT
         with self.lock:
             if self.waiting:
                 self._collect()
@@ -77,22 +82,33 @@ class Allocator:
             else:
                 block = (self._larger(size, stream) if settings.largest_split else None) or self._cut(size, stream)
             self.used[block.address] = block
+            if block.size > size:  # a free one that is not split
+                used = block.size
+            block.requested, block.counted = nbytes, used
             self.allocations += 1
-            self.allocated += block.size
+            self.allocated += used
+            self.ever_allocated += used
+            self.requested += nbytes
+            self.ever_requested += nbytes
             if self.history is not None:
-                self.history.add("alloc", block.address, block.size, stream)
+                self.history.add("alloc", block.address, used, stream)
             if self.allocated > self.peak_allocated:
                 self.peak_allocated = self.allocated
+            if self.requested > self.peak_requested:
+                self.peak_requested = self.requested
+            if len(self.used) > self.peak_blocks:
+                self.peak_blocks = len(self.used)
             return block.address
 
     def release(self, address: int) -> None:
         """Give a block back."""
         with self.lock:
             block = self.used.pop(address)
-            self.allocated -= block.size
+            self.allocated -= block.counted
+            self.requested -= block.requested
             if self.history is not None:
-                self.history.add("free_requested", address, block.size, block.stream)
-                self.history.add("free_completed", address, block.size, block.stream)
+                self.history.add("free_requested", address, block.counted, block.stream)
+                self.history.add("free_completed", address, block.counted, block.stream)
             if block.users:
                 self._settle(block, [])
             else:
@@ -104,6 +120,13 @@ class Allocator:
             block = self.used[address]
             if stream != block.stream and block.stream >= 0:  # a graph's pool is used by its graph only
                 block.users = (block.users or set()) | {stream}
+
+    def erase_stream(self, address: int, stream: int) -> None:
+        """Take `record_stream` back: the other stream has no more work with the block, as who calls this knows."""
+        with self.lock:
+            block = self.used[address]
+            if block.users is not None:
+                block.users.discard(stream)
 
     def forget_pool(self, number: int) -> None:
         """The blocks of a graph's pool are for everybody again: nothing is recorded with them any more."""
@@ -163,18 +186,26 @@ class Allocator:
             self.segments.clear()
 
     def statistics(self) -> dict[str, int]:
-        """Counts under PyTorch's names."""
-        return {
-            "allocated_bytes.all.current": self.allocated,
-            "allocated_bytes.all.peak": self.peak_allocated,
-            "reserved_bytes.all.current": self.reserved,
-            "reserved_bytes.all.peak": self.peak_reserved,
-            "active.all.current": len(self.used),
-            "segment.all.current": len(self.segments),
-            "allocation.all.allocated": self.allocations,
-            "num_alloc_retries": self.retries,
-            "num_ooms": self.failures,
-        }
+        """Counts under PyTorch's names: of blocks, segments and bytes, all of them taken together."""
+        found: dict[str, int] = {}
+
+        def add(name: str, current: int, peak: int, ever: int) -> None:
+            numbers = {"current": current, "peak": peak, "allocated": ever, "freed": ever - current}
+            found.update({f"{name}.all.{kind}": number for kind, number in numbers.items()})
+
+        with self.lock:
+            waiting = len(self.waiting)
+            blocks, pending = len(self.used), self.pending
+            add("allocation", blocks, self.peak_blocks, self.allocations)
+            add("segment", len(self.segments), self.peak_segments, self.ever_segments)
+            add("allocated_bytes", self.allocated, self.peak_allocated, self.ever_allocated)
+            add("requested_bytes", self.requested, self.peak_requested, self.ever_requested)
+            add("reserved_bytes", self.reserved, self.peak_reserved, self.ever_reserved)
+            active = self.allocated + pending
+            add("active_bytes", active, max(active, self.peak_allocated, self.peak_pending), self.ever_allocated)
+            add("active", blocks + waiting, max(blocks + waiting, self.peak_blocks), self.allocations)
+            found |= {"num_alloc_retries": self.retries, "num_ooms": self.failures}
+        return found
 
     def snapshot(self) -> list[dict[str, Any]]:
         """The segments that are held and the blocks in them, under PyTorch's names."""
@@ -196,8 +227,8 @@ class Allocator:
                 for block in blocks:
                     segment = found[block.segment.address]
                     segment["blocks"].append({"address": block.address, "size": block.size, "state": state})
-                    segment["allocated_size"] += block.size * (state == "active_allocated")
-                    segment["active_size"] += block.size * (state != "inactive")
+                    segment["allocated_size"] += block.counted * (state == "active_allocated")
+                    segment["active_size"] += block.counted * (state != "inactive")
             for segment in found.values():
                 segment["blocks"].sort(key=lambda block: block["address"])
                 end = segment["address"] + sum(block["size"] for block in segment["blocks"])
@@ -208,6 +239,8 @@ class Allocator:
 
     def reset_peaks(self) -> None:
         self.peak_allocated, self.peak_reserved = self.allocated, self.reserved
+        self.peak_requested, self.peak_pending = self.requested, self.allocated + self.pending
+        self.peak_blocks, self.peak_segments = len(self.used), len(self.segments)
 
     # ---- with the lock held ----
 
@@ -223,6 +256,8 @@ class Allocator:
         finally:
             if block.users or events:
                 self.waiting.append((block, events))
+                self.pending += block.counted
+                self.peak_pending = max(self.peak_pending, self.allocated + self.pending)
             else:
                 block.home.append(block)
 
@@ -242,7 +277,9 @@ class Allocator:
     def _collect(self) -> None:
         for _ in range(len(self.waiting)):
             if self.waiting:  # fewer, where a tensor died within a call and its block was settled there
-                self._settle(*self.waiting.popleft())
+                block, events = self.waiting.popleft()
+                self.pending -= block.counted
+                self._settle(block, events)
 
     def _larger(self, size: int, stream: int) -> _Block | None:
         """A free block that is larger, though not by much, where such blocks are not split; None if there is none."""
@@ -310,5 +347,8 @@ class Allocator:
             )
         self.runtime.check("aclrtMalloc", code)
         self.reserved += size
+        self.ever_reserved += size
+        self.ever_segments += 1
         self.peak_reserved = max(self.peak_reserved, self.reserved)
+        self.peak_segments = max(self.peak_segments, len(self.segments) + 1)
         return address, size

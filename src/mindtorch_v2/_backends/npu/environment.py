@@ -5,8 +5,11 @@ Those of CANN's own libraries are theirs to read, and are named on the emulator 
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
+
+from . import libraries, versions
 
 _QUEUE = "each call is handed to the device by the thread that makes it"
 _ALLOCATOR = "the caching allocator has no such options"
@@ -41,7 +44,6 @@ WITHOUT_EFFECT = {
     "RANK_TABLE_FILE": _COMMUNICATION,
     "STREAMS_PER_DEVICE": "a device has 32 streams of each priority",
     "TASK_QUEUE_ENABLE": _QUEUE,
-    "TORCH_ACL_INIT_CONFIG_PATH": "CANN is started without a file of options",
     "TORCH_HCCL_BLOCKING_WAIT": _COMMUNICATION,
     "TORCH_HCCL_DESYNC_DEBUG": _COMMUNICATION,
     "TORCH_HCCL_ZERO_COPY": _COMMUNICATION,
@@ -60,12 +62,55 @@ OF_CANN = (
     "HCCL_BUFFSIZE", "HCCL_CONNECT_TIMEOUT", "HCCL_DETERMINISTIC", "HCCL_HOST_SOCKET_PORT_RANGE", "HCCL_IF_BASE_PORT", "HCCL_IF_IP",
     "HCCL_INTRA_PCIE_ENABLE", "HCCL_INTRA_ROCE_ENABLE", "HCCL_LOGIC_SUPERPOD_ID", "HCCL_NPU_SOCKET_PORT_RANGE",
     "HCCL_OP_EXPANSION_MODE", "HCCL_RDMA_RETRY_CNT", "HCCL_RDMA_TIMEOUT", "HCCL_SOCKET_FAMILY", "HCCL_SOCKET_IFNAME",
-    "HCCL_WHITELIST_DISABLE", "HCCL_WHITELIST_FILE", "LCCL_DETERMINISTIC",
+    "HCCL_WHITELIST_DISABLE", "HCCL_WHITELIST_FILE", "LCCL_DETERMINISTIC", "TORCH_ACL_INIT_CONFIG_PATH",
 )  # fmt: skip
+
+
+OPTIONS_FILE = "TORCH_ACL_INIT_CONFIG_PATH"
+_DEFAULT_DEVICE = "defaultDevice"  # a part of that file, from CANN 8.3 on
+
+
+def options_file() -> bytes | None:
+    """The file of options that CANN is started with, as TORCH_ACL_INIT_CONFIG_PATH names it; None without.
+
+    RuntimeError for a file that is not there or not JSON, and one that does not say what the first device is, which CANN wants
+    from 8.3 on: {"defaultDevice": {"default_device": "0"}}; before, it must not say so.
+    """
+    path = os.environ.get(OPTIONS_FILE)
+    if not path:
+        return None
+    if not os.path.isfile(path):
+        raise RuntimeError(f"{OPTIONS_FILE}: the path {path!r} is invalid: there is no such file")
+    try:
+        with open(path, encoding="utf-8") as file:
+            options = json.load(file)
+    except OSError as error:
+        raise RuntimeError(f"{OPTIONS_FILE}: Failed to open user acl json {path!r}: {error.strerror}") from None
+    except ValueError as error:
+        raise RuntimeError(f"{OPTIONS_FILE}: Failed to parse user acl json {path!r}: {error}") from None
+    first = options.get(_DEFAULT_DEVICE) if isinstance(options, dict) else None
+    cann = versions.of_installed(libraries.roots())
+    if cann is not None and versions.order(cann) < versions.order("8.3.RC1"):
+        if first is not None:
+            raise RuntimeError(
+                f"{OPTIONS_FILE}: {path!r} contains '{_DEFAULT_DEVICE}', which CANN {cann} does not know"
+            )
+    elif not isinstance(first, dict):
+        raise RuntimeError(
+            f'{OPTIONS_FILE}: {path!r} lacks \'{_DEFAULT_DEVICE}\': add "{_DEFAULT_DEVICE}": {{"default_device": "0"}}'
+        )
+    elif first.get("default_device") != "0":
+        raise RuntimeError(
+            f'{OPTIONS_FILE}: \'{_DEFAULT_DEVICE}\' requires "default_device": "0", but it is {first.get("default_device")!r}'
+        )
+    return os.fsencode(path)
 
 
 def tell(emulated: bool) -> None:
     """Warn once of the variables that are set and have no effect, with the reasons."""
+    mode = os.environ.get("ACL_OP_INIT_MODE")
+    if mode and mode not in ("0", "1", "2"):
+        warnings.warn(f"Get env ACL_OP_INIT_MODE not in [0, 1, 2], but it is {mode!r}", stacklevel=2)
     found = {name: why for name, why in WITHOUT_EFFECT.items() if os.environ.get(name)}
     if emulated:
         found |= {name: "the emulator has no such option" for name in OF_CANN if os.environ.get(name)}

@@ -81,7 +81,8 @@ class _Draws:
         """RuntimeError for another seed than the generator's: a replay takes the seed that the generator then has."""
         if seed != _numbers(generator.get_state())[0]:
             raise RuntimeError(
-                "a generator's seed can only be set to what it is while a graph is recorded: a replay draws with the seed that the "
+                "NPUGeneratorImpl::set_current_seed can be called during stream capture only if new seed is the same as the original "
+                "seed. A generator's seed can only be set to what it is while a graph is recorded: a replay draws with the seed that the "
                 "generator then has"
             )
 

@@ -15,6 +15,7 @@ from ctypes import c_char_p, c_float, c_int, c_int32, c_int64, c_size_t, c_uint3
 from typing import TYPE_CHECKING, Any
 
 from ... import _C
+from . import environment
 from .errors import NPUError
 from .faults import Faults
 from .libraries import Libraries
@@ -53,6 +54,7 @@ SIGNATURES: dict[str, tuple] = {
     "aclrtFreeHost": (c_void_p,),
     "aclrtGetDeviceCount": (c_void_p,),
     "aclrtGetDeviceIdFromExceptionInfo": (c_void_p,),
+    "aclrtGetDeviceUtilizationRate": (c_int32, c_void_p),
     "aclrtGetMemInfo": (c_int, c_void_p, c_void_p),
     "aclrtGetSocName": (),
     "aclrtGetStreamIdFromExceptionInfo": (c_void_p,),
@@ -141,7 +143,7 @@ class Runtime:
         self.finalizers: list = []
         self.events: set[int] = set()  # those that are alive
         self.closed = False
-        code = self.aclInit(None)
+        code = self.aclInit(environment.options_file())
         if code not in (0, _ALREADY_INITIALISED):
             self.fail("aclInit", code)
         count = c_uint32()
@@ -193,7 +195,9 @@ class Runtime:
 
     def set_device(self, index: int) -> None:
         if not 0 <= index < self.device_count:
-            raise RuntimeError(f"invalid NPU device {index}: there are {self.device_count}")
+            raise RuntimeError(
+                f"Invalid device ID: invalid NPU device {index}: there are {self.device_count}. Check whether the device ID is valid."
+            )
         self.activate(index)
         self.thread.device = index
         _C._set_current_device(index)
@@ -213,6 +217,14 @@ class Runtime:
         free, total = c_size_t(), c_size_t()
         self.check("aclrtGetMemInfo", self.aclrtGetMemInfo(1, ctypes.byref(free), ctypes.byref(total)))
         return free.value, total.value
+
+    def utilization(self, index: int) -> int:
+        """The share of time, in per cent, in which a device's units work: the mean of matrix and vector unit."""
+        told = (c_int32 * 6)()  # aclrtUtilizationInfo: matrix unit, vector unit, control CPU, memory; a pointer
+        code = self.aclrtGetDeviceUtilizationRate(index, ctypes.byref(told))
+        self.check("aclrtGetDeviceUtilizationRate", code)
+        found = [each for each in told[:2] if each >= 0]
+        return sum(found) // len(found) if found else 0
 
     def synchronize(self, index: int) -> None:
         self.activate(index)

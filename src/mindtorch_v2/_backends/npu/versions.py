@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from . import libraries
@@ -41,6 +42,22 @@ def same(one: str, other: str) -> bool:
     parts = [re.split(r"[.\-_]", name.lower()) for name in (one, other)]
     length = min(3, *map(len, parts))
     return parts[0][:length] == parts[1][:length]
+
+
+def order(name: str) -> tuple[int, ...]:
+    """A version of CANN as numbers to compare: 8.3.RC1 comes before 8.3.0, and 8.3.RC1.alpha001 before 8.3.RC1."""
+    parts = re.split(r"[.\-_]", name.lower())
+    found = [int(each) for each in parts[:2] if each.isdecimal()]
+    third = re.fullmatch(r"(rc|t)?(\d+)", parts[2]) if len(parts) > 2 else None
+    if len(found) < 2 or (len(parts) > 2 and third is None):
+        raise ValueError(f"{name!r} is no version of CANN; they are written 8.3.RC1 or 9.0.0")
+    final = third is None or third.group(1) is None
+    return *found, int(final), int(third.group(2)) if third else 0, -int(any("a" in part for part in parts[3:]))
+
+
+def of_installed(homes: Iterable[str]) -> str | None:
+    """The version of the first toolkit whose files tell one."""
+    return next((found for found in map(of_cann, homes) if found is not None), None)
 
 
 def of_cann(home: str) -> str | None:
@@ -95,8 +112,7 @@ def report(cann: str | None, torch_npu: str | None, pytorch: str | None) -> list
 
 def of_this_host() -> list[str]:
     """`report` of what is installed here."""
-    found = (version for version in map(of_cann, libraries.roots()) if version is not None)
-    return report(next(found, None), installed("torch-npu"), installed("torch"))
+    return report(of_installed(libraries.roots()), installed("torch-npu"), installed("torch"))
 
 
 def table() -> str:

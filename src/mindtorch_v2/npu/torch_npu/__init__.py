@@ -9,6 +9,7 @@ import os
 from mindtorch_v2 import npu, ops, torchair
 from mindtorch_v2._as_torch import TORCH_VERSION as __version__
 from mindtorch_v2._operators.table import rows_of
+from mindtorch_v2.npu.streams import erase_stream
 
 from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
 
@@ -44,6 +45,7 @@ __all__ = [
     "contrib",
     "dynamo",
     "empty_with_format",
+    "erase_stream",
     "empty_with_swapped_memory",
     "get_storage_size",
     "multiprocessing",

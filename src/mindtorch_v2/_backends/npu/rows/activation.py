@@ -195,3 +195,45 @@ def npu_scaled_masked_softmax_backward(y_grad: Any, y: Any, mask: Any, scale: fl
 )
 def npu_softmax_cross_entropy_with_logits(self: Any, labels: Any) -> Any:
     return -(wide(labels) * aten.log_softmax(wide(self), -1)).sum([-1]).to(self.dtype)
+
+
+@composite(
+    "npu::npu_fast_gelu_backward(Tensor grad, Tensor self) -> Tensor",
+    "Gradient of npu_fast_gelu.",
+    samples=[S(T(2, 5), T(2, 5))],
+)
+def npu_fast_gelu_backward(grad: Any, self: Any) -> Any:
+    x = wide(self)
+    s = aten.sigmoid(x * 1.702)
+    return (wide(grad) * s * (1 + 1.702 * x * (1 - s))).to(self.dtype)
+
+
+@composite(
+    "npu::npu_gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none') -> Tensor",
+    "Gradient of npu_gelu.",
+    samples=[S(T(2, 5), T(2, 5)), S(T(2, 5), T(2, 5), approximate="tanh")],
+)
+def npu_gelu_backward(grad_output: Any, self: Any, *, approximate: str = "none") -> Any:
+    return aten.gelu_backward(grad_output, self, approximate=approximate)
+
+
+@composite(
+    "npu::npu_mish_backward(Tensor grad, Tensor input) -> Tensor",
+    "Gradient of npu_mish.",
+    samples=[S(T(2, 5), T(2, 5))],
+)
+def npu_mish_backward(grad: Any, input: Any) -> Any:
+    x = wide(input)
+    t = aten.tanh(aten.softplus(x))
+    return (wide(grad) * (t + x * (1 - t * t) * aten.sigmoid(x))).to(input.dtype)
+
+
+@composite(
+    "npu::npu_silu_backward(Tensor grad_output, Tensor x0, Tensor x1) -> Tensor",
+    "Gradient of npu_silu, from its argument; its result `x1` is not needed.",
+    samples=[S(T(2, 5), T(2, 5), T(2, 5, grad=False))],
+)
+def npu_silu_backward(grad_output: Any, x0: Any, x1: Any) -> Any:
+    x = wide(x0)
+    s = aten.sigmoid(x)
+    return (wide(grad_output) * s * (1 + x * (1 - s))).to(x0.dtype)

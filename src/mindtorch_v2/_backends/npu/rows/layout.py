@@ -31,6 +31,53 @@ def _npu_dtype_cast(self: Any, dtype: Any) -> Any:
     return self.to(dtype)
 
 
+@composite(
+    "npu::npu_dtype_cast(Tensor self, ScalarType dtype, int? input_dtype=None) -> Tensor",
+    "A copy in another dtype.",
+    samples=[S(T(2, 3), DTYPES["float64"])],
+)
+def npu_dtype_cast(self: Any, dtype: Any, input_dtype: Any = None) -> Any:
+    require_absent("npu_dtype_cast", input_dtype=input_dtype)
+    return self.to(dtype)
+
+
+@composite(
+    "npu::npu_transpose(Tensor self, int[] perm, bool require_contiguous=True) -> Tensor",
+    "Permuted; contiguous where that is asked for.",
+    samples=[S(T(2, 3, 4), [2, 0, 1]), S(T(2, 3), [1, 0])],
+)
+def npu_transpose(self: Any, perm: Any, require_contiguous: bool = True) -> Any:
+    moved = self.permute(perm)
+    return aten.contiguous(moved) if require_contiguous else aten.clone(moved)
+
+
+@composite(
+    "npu::npu_reshape(Tensor self, int[] shape, bool can_refresh=False) -> Tensor",
+    "A copy in other sizes.",
+    samples=[S(T(2, 6), [3, 4])],
+)
+def npu_reshape(self: Any, shape: Any, can_refresh: bool = False) -> Any:
+    return aten.contiguous(aten.clone(self)).reshape(shape)
+
+
+@composite(
+    "npu::npu_broadcast(Tensor self, int[] size) -> Tensor",
+    "A copy in larger sizes, in which dimensions of 1 are repeated.",
+    samples=[S(T(3, 1), [2, 3, 4])],
+)
+def npu_broadcast(self: Any, size: Any) -> Any:
+    return aten.contiguous(aten.expand(self, size))
+
+
+@composite(
+    "npu::npu_stride_copy(Tensor self, int[] shape, int[] stride, Scalar storage_offset) -> Tensor",
+    "A copy of the elements that a tensor of these sizes and strides over the same memory has.",
+    samples=[S(T(3, 4), [2, 2], [4, 2], 1)],
+)
+def npu_stride_copy(self: Any, shape: Any, stride: Any, storage_offset: Any) -> Any:
+    return aten.contiguous(aten.clone(aten.as_strided(self, shape, stride, int(storage_offset))))
+
+
 def _no_other_dtype(operator, customize_dtype, input_dtype):
     require_absent(operator, customize_dtype=customize_dtype, input_dtype=input_dtype)
 

@@ -239,3 +239,15 @@ def npu_group_norm_swish(
         input, weight, bias, n, c, math.prod(input.shape[2:]), num_groups, 1e-5 if eps is None else eps
     )
     return y * aten.sigmoid((1.0 if swish_scale is None else swish_scale) * y), mean, rstd
+
+
+@composite(
+    "npu::npu_layer_norm_eval(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> "
+    "Tensor",
+    "The layer norm, without what its gradient would need.",
+    samples=[S(T(2, 3, 4), [4], T(4), T(4)), S(T(2, 4), [4])],
+)
+def npu_layer_norm_eval(
+    input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-05
+) -> Any:
+    return aten.layer_norm(input, normalized_shape, weight, bias, eps)

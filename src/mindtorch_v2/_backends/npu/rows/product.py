@@ -370,3 +370,12 @@ def npu_weight_quant_batchmatmul(
     if quant_offset is not None:
         y = y + wide(quant_offset)
     return aten.clamp(aten.round(y), -128, 127).to(DTYPES["int8"])
+
+
+@composite(
+    "npu::npu_linear_backward(Tensor grad, Tensor input, Tensor weight) -> (Tensor, Tensor)",
+    "Gradients of npu_linear by its input and its weight.",
+    samples=[S(T(3, 2), T(3, 4), T(2, 4))],
+)
+def npu_linear_backward(grad: Any, input: Any, weight: Any) -> tuple:
+    return aten.matmul(grad, weight), aten.matmul(grad.transpose(0, 1), input)
