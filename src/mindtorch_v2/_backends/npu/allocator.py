@@ -24,7 +24,7 @@ _MEDIUM = 10 << 20  # blocks below it share segments
 
 
 def counted(nbytes: int) -> int:
-    """What a request takes of the memory, in whole steps."""
+    """Bytes of the memory that a request takes, in whole steps."""
     return (nbytes + _BEYOND + _ROUND - 1) // _ROUND * _ROUND if nbytes else _ROUND
 
 
