@@ -121,11 +121,11 @@ void log_sigmoid_forward_cpu(Out out, const Tensor& self) {
     Operand o[3] = {{&out[1], nullptr, compute}, {&self, nullptr, compute}, {&out[1], nullptr, compute}};
     visit(Floats{}, compute, out.name(), [&]<class T>() {
         auto decay = [](T a) -> T { return vec::exp(a > 0 ? -a : a); };
-        run_pointwise(o, 2, 1, detail::loop_of<decltype(decay), T, 1>, &decay);
+        run_pointwise(o, 2, 1, {detail::loop_of<decltype(decay), T, 1>, &decay});
         if (!exact) return;
         auto value = [](T a, T e) -> T { return (a > 0 ? T(0) : a) - vec::log1p(e); };
         o[0] = {&out[0], nullptr, compute};
-        run_pointwise(o, 3, 1, detail::loop_of<decltype(value), T, 2>, &value);
+        run_pointwise(o, 3, 1, {detail::loop_of<decltype(value), T, 2>, &value});
     });
 }
 
@@ -147,9 +147,9 @@ void glu_cpu(Out out, const Tensor& self, int64_t dim) {
         auto gated = [](T a, T b) -> T { return a / (T(1) + vec::exp(-b)); };
         constexpr LoopFn loop = detail::loop_of<decltype(gated), T, 2>;
         if (is_reduced_float(self.dtype) && out->dtype == self.dtype)
-            run_narrow(o, 3, self.dtype, loop, &gated);
+            run_narrow(o, 3, self.dtype, {loop, &gated});
         else
-            run_pointwise(o, 3, 1, loop, &gated);
+            run_pointwise(o, 3, 1, {loop, &gated});
     });
 }
 

@@ -94,7 +94,7 @@ void prelu_kernel_backward_cpu(Out out, const Tensor& grad_output, const Tensor&
     visit(Floats{}, compute, out.name(), [&]<class T>() {
         run_pointwise(
             o, 5, 2,
-            [](char* const* p, int64_t n, const void*) {
+            +[](char* const* p, int64_t n, const void*) {
                 T *gs = reinterpret_cast<T*>(p[0]), *gw = reinterpret_cast<T*>(p[1]);
                 const T *g = reinterpret_cast<const T*>(p[2]), *a = reinterpret_cast<const T*>(p[3]),
                         *w = reinterpret_cast<const T*>(p[4]);
@@ -103,8 +103,7 @@ void prelu_kernel_backward_cpu(Out out, const Tensor& grad_output, const Tensor&
                     gs[i] = a[i] > 0 ? g[i] : w[i] * g[i];
                     gw[i] = a[i] > 0 ? T(0) : a[i] * g[i];
                 }
-            },
-            nullptr);
+            });
     });
 }
 
@@ -195,7 +194,7 @@ void glu_backward_cpu(Out out, const Tensor& grad_output, const Tensor& self, in
     visit(Floats{}, compute, out.name(), [&]<class T>() {
         run_pointwise(
             o, 5, 2,
-            [](char* const* p, int64_t n, const void*) {
+            +[](char* const* p, int64_t n, const void*) {
                 T *ga = reinterpret_cast<T*>(p[0]), *gb = reinterpret_cast<T*>(p[1]);
                 const T *g = reinterpret_cast<const T*>(p[2]), *a = reinterpret_cast<const T*>(p[3]),
                         *b = reinterpret_cast<const T*>(p[4]);
@@ -205,8 +204,7 @@ void glu_backward_cpu(Out out, const Tensor& grad_output, const Tensor& self, in
                     ga[i] = g[i] * s;
                     gb[i] = g[i] * s * (T(1) - s) * a[i];
                 }
-            },
-            nullptr);
+            });
     });
 }
 

@@ -84,7 +84,7 @@ void change_bits(Tensor& out, const Tensor& self, uint16_t keep, uint16_t turn) 
 #pragma GCC ivdep
         for (int64_t i = 0; i < n; i++) to[i] = (from[i] & m.keep) ^ m.turn;
     };
-    run_pointwise(operands, 2, 1, loop, &masks);
+    run_pointwise(operands, 2, 1, {loop, &masks});
 }
 
 void neg_cpu(Out out, const Tensor& self) {

@@ -27,7 +27,7 @@ void logical_not_cpu(Out out, const Tensor& self) {
 #pragma GCC ivdep
         for (int64_t i = 0; i < n; i++) to[i] = from[i] == 0;
     };
-    run_pointwise(operands, 2, 1, loop, nullptr);
+    run_pointwise(operands, 2, 1, loop);
 }
 void bitwise_not_cpu(Out out, const Tensor& self) {
     if (is_bool(self.dtype)) return logical_not_cpu(out, self);

@@ -175,7 +175,7 @@ void where_cpu(Out out, const Tensor& condition, Input self, Input other) {
                     {&condition, nullptr, DType::Bool},
                     operand(self, numbers[0]),
                     operand(other, numbers[1])};
-    visit_size(out->itemsize(), [&]<class T>() { run_pointwise(o, 4, 1, select<T>, nullptr); });
+    visit_size(out->itemsize(), [&]<class T>() { run_pointwise(o, 4, 1, select<T>); });
 }
 
 // masked_fill(self, mask, value): value is a number or a 0-dim tensor.
@@ -196,7 +196,7 @@ void masked_fill_cpu(Out out, const Tensor& self, const Tensor& mask, Input valu
                     {&mask, nullptr, DType::Bool},
                     {value.t, value.number, out->dtype},
                     {&self, nullptr, out->dtype}};
-    visit_size(out->itemsize(), [&]<class T>() { run_pointwise(o, 4, 1, select<T>, nullptr); });
+    visit_size(out->itemsize(), [&]<class T>() { run_pointwise(o, 4, 1, select<T>); });
 }
 
 KERNELS

@@ -46,6 +46,6 @@ void guarded(Out out, const Input (&inputs)[N]) {
     LoopFn loop = [](char* const* p, int64_t n, const void*) {
         detail::guarded_loop<F, T>(p, n, std::make_index_sequence<N>());
     };
-    run_pointwise(operands, N + 1, 1, loop, nullptr);
+    run_pointwise(operands, N + 1, 1, loop);
 }
 }  // namespace mt

@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "cpu/parameter_dtype.h"
+#include "cpu/row_loop.h"
 #include "cpu/rows.h"
 
 namespace mt {
@@ -85,32 +86,62 @@ const X* data_or_null(const TensorRef& t) {
 
 // ---- forward ----
 
+struct NormRow {
+    double eps;
+    bool weight, bias;
+};
+// p: result, the mean if it is centred, 1 / deviation, row, weight and bias where there are any
 template <class X, bool kCentred>
-void norm_rows(const Extent& s, const Tensor& x, const X* weight, const X* bias, double eps, const Tensor& y, X* mean,
-               X* rstd) {
+void norm_row(char* const* p, int64_t size, const void* state) {
+    const NormRow& job = *static_cast<const NormRow*>(state);
+    X *to = reinterpret_cast<X*>(p[0]), *rstd = reinterpret_cast<X*>(p[1 + kCentred]);
+    const X* from = reinterpret_cast<const X*>(p[2 + kCentred]);
+    const X* weight = job.weight ? reinterpret_cast<const X*>(p[3 + kCentred]) : nullptr;
+    const X* bias = job.bias ? reinterpret_cast<const X*>(p[3 + kCentred + job.weight]) : nullptr;
+    X n = static_cast<X>(size);
+    X m = kCentred ? lane_sum<X>(size, [=](int64_t i) { return from[i]; }) / n : X(0);
+    X spread = lane_sum<X>(size, [=](int64_t i) {
+        X d = from[i] - m;
+        return d * d;
+    });
+    X scale = X(1) / std::sqrt(spread / n + static_cast<X>(job.eps));
+    if (weight && bias)
+        for (int64_t i = 0; i < size; i++) to[i] = vec::fma((from[i] - m) * scale, weight[i], bias[i]);
+    else if (weight)
+        for (int64_t i = 0; i < size; i++) to[i] = (from[i] - m) * scale * weight[i];
+    else if (bias)
+        for (int64_t i = 0; i < size; i++) to[i] = (from[i] - m) * scale + bias[i];
+    else
+        for (int64_t i = 0; i < size; i++) to[i] = (from[i] - m) * scale;
+    if (kCentred) *reinterpret_cast<X*>(p[1]) = m;
+    *rstd = scale;
+}
+
+template <class X, bool kCentred>
+void norm_rows(const Extent& s, const Tensor& x, const Tensor* weight, const Tensor* bias, double eps, const Tensor& y,
+               const Tensor* mean, const Tensor& rstd) {
+    constexpr DType kType = dtype_of<X>::value;
+    const NormRow job{eps, weight != nullptr, bias != nullptr};
+    if (record_row_loop({norm_row<X, kCentred>, &job}, s.n, 2 + kCentred,
+                        {{&y, kType, Reach::All},
+                         {mean, kType, Reach::Row},
+                         {&rstd, kType, Reach::Row},
+                         {&x, kType, Reach::All},
+                         {weight, kType, Reach::Columns},
+                         {bias, kType, Reach::Columns}}))
+        return;
     parallel_for(s.rows, grain_for(s.n), [&](int64_t b, int64_t e) {
         RowIn<X> in(x, s.n);
         RowOut<X> out(y, s.n);
         for (int64_t r = b; r < e; r++) {
-            const X* from = in.read(r);
-            X* to = out.at(r);
-            X n = static_cast<X>(s.n);
-            X m = kCentred ? lane_sum<X>(s.n, [=](int64_t i) { return from[i]; }) / n : X(0);
-            X spread = lane_sum<X>(s.n, [=](int64_t i) {
-                X d = from[i] - m;
-                return d * d;
-            });
-            X scale = X(1) / std::sqrt(spread / n + static_cast<X>(eps));
-            if (weight && bias)
-                for (int64_t i = 0; i < s.n; i++) to[i] = vec::fma((from[i] - m) * scale, weight[i], bias[i]);
-            else if (weight)
-                for (int64_t i = 0; i < s.n; i++) to[i] = (from[i] - m) * scale * weight[i];
-            else if (bias)
-                for (int64_t i = 0; i < s.n; i++) to[i] = (from[i] - m) * scale + bias[i];
-            else
-                for (int64_t i = 0; i < s.n; i++) to[i] = (from[i] - m) * scale;
-            if (mean) mean[r] = m;
-            rstd[r] = scale;
+            char* p[6] = {reinterpret_cast<char*>(out.at(r))};
+            int k = 1;
+            if (kCentred) p[k++] = reinterpret_cast<char*>(mean->data<X>() + r);
+            p[k++] = reinterpret_cast<char*>(rstd.data<X>() + r);
+            p[k++] = const_cast<char*>(reinterpret_cast<const char*>(in.read(r)));
+            if (weight) p[k++] = weight->raw();
+            if (bias) p[k++] = bias->raw();
+            norm_row<X, kCentred>(p, s.n, &job);
             out.done(r);
         }
     });
@@ -124,8 +155,7 @@ void native_layer_norm_cpu(Out out, const Tensor& input, IntSpan normalized_shap
     TensorRef x = contiguous(input), weight = as_type(given_weight, wide), bias = as_type(given_bias, wide);
     Converted mean(out[1], wide), rstd(out[2], wide);
     visit(PlainFloatTypes{}, wide, "LayerNormKernelImpl", [&]<class X>() {
-        norm_rows<X, true>(s, *x, data_or_null<X>(weight), data_or_null<X>(bias), eps, out[0], mean.tensor().data<X>(),
-                           rstd.tensor().data<X>());
+        norm_rows<X, true>(s, *x, weight.get(), bias.get(), eps, out[0], &mean.tensor(), rstd.tensor());
     });
     mean.finish();
     rstd.finish();
@@ -143,7 +173,7 @@ void fused_rms_norm_cpu(Out out, const Tensor& input, IntSpan normalized_shape, 
     TensorRef x = contiguous(input, type), weight = as_type(given_weight, wide);
     Converted rstd(out[1], wide);
     visit(PlainFloatTypes{}, wide, "rms_norm", [&]<class X>() {
-        norm_rows<X, false>(s, *x, data_or_null<X>(weight), nullptr, eps, out[0], nullptr, rstd.tensor().data<X>());
+        norm_rows<X, false>(s, *x, weight.get(), nullptr, eps, out[0], nullptr, rstd.tensor());
     });
     rstd.finish();
 }

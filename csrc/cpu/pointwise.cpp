@@ -24,23 +24,23 @@ void splat(void* dst, const void* src, int64_t size, int64_t n) {
 
 // One element of the computing type from a number or a one-element tensor.
 void load_single(const Operand& o, void* dst) {
-    if (o.t) {
+    if (o.t)
         cast_run(dst, itemsize(o.dtype), o.dtype, o.t->raw(), 0, o.t->dtype, 1);
-        return;
+    else
+        load_number(*o.scalar, o.dtype, dst);
+}
+
+// Hands the loop in where one is asked for.
+bool is_recorded(const Operand* operands, int count, int outputs, const Loop& loop) {
+    LoopRecorder* recorder = LoopRecorder::here();
+    if (!recorder) return false;
+    std::vector<LoopOperand> found;
+    for (int k = 0; k < count; k++) {
+        const Operand& o = operands[k];
+        found.push_back({o.t, o.t ? Value() : *o.scalar, o.dtype, Reach::All});
     }
-    const Value& v = *o.scalar;
-    switch (v.tag) {
-        case Tag::Bool:
-            return cast_run(dst, 0, o.dtype, &v.b, 0, DType::Bool, 1);
-        case Tag::Int:
-            return cast_run(dst, 0, o.dtype, &v.i, 0, DType::Int64, 1);
-        case Tag::Double:
-            return cast_run(dst, 0, o.dtype, &v.d, 0, DType::Float64, 1);
-        case Tag::Complex:
-            return cast_run(dst, 0, o.dtype, v.z, 0, DType::Complex128, 1);
-        default:
-            MT_THROW(Type, "expected a number");
-    }
+    recorder->add(loop, std::move(found), outputs);
+    return true;
 }
 
 bool same_geometry(const Tensor& a, const Tensor& out) {
@@ -285,8 +285,24 @@ void narrow_loop(char* const* p, int64_t n, const void* f) {
 
 }  // namespace
 
-void run_narrow(const Operand* operands, int count, DType narrow, LoopFn loop, const void* f) {
-    Narrow job{loop, f, count - 1, 0, {}, {}, {}};
+void load_number(const Value& v, DType dtype, void* dst) {
+    switch (v.tag) {
+        case Tag::Bool:
+            return cast_run(dst, 0, dtype, &v.b, 0, DType::Bool, 1);
+        case Tag::Int:
+            return cast_run(dst, 0, dtype, &v.i, 0, DType::Int64, 1);
+        case Tag::Double:
+            return cast_run(dst, 0, dtype, &v.d, 0, DType::Float64, 1);
+        case Tag::Complex:
+            return cast_run(dst, 0, dtype, v.z, 0, DType::Complex128, 1);
+        default:
+            MT_THROW(Type, "expected a number");
+    }
+}
+
+void run_narrow(const Operand* operands, int count, DType narrow, const Loop& loop) {
+    if (is_recorded(operands, count, 1, loop)) return;
+    Narrow job{loop.run, loop.state, count - 1, 0, {}, {}, {}};
     Operand tensors[kMaxOperands] = {operands[0]};
     int used = 1;
     if (operands[0].dtype == DType::Float32)
@@ -303,13 +319,15 @@ void run_narrow(const Operand* operands, int count, DType narrow, LoopFn loop, c
         job.wide[k] = o.t->dtype != narrow;
         tensors[used++] = {o.t, nullptr, job.wide[k] ? DType::Float32 : narrow};
     }
-    run_pointwise(tensors, used, 1, narrow == DType::BFloat16 ? narrow_loop<BFloat16> : narrow_loop<Half>, &job);
+    const LoopFn run = narrow == DType::BFloat16 ? narrow_loop<BFloat16> : narrow_loop<Half>;
+    run_pointwise(tensors, used, 1, {run, &job});
 }
 
-void run_pointwise(const Operand* operands, int count, int outputs, LoopFn loop, const void* f) {
+void run_pointwise(const Operand* operands, int count, int outputs, const Loop& loop) {
+    if (is_recorded(operands, count, outputs, loop)) return;
     if (operands[0].t->numel_ == 0) return;
-    if (outputs == 1 && run_flat(operands, count, loop, f)) return;
-    Strided s{operands, count, outputs, loop, f, {}, {}, {}, {}, false, {}};
+    if (outputs == 1 && run_flat(operands, count, loop.run, loop.state)) return;
+    Strided s{operands, count, outputs, loop.run, loop.state, {}, {}, {}, {}, false, {}};
     s.prepare();
     bool short_rows = s.walk.ndim > 1 && s.walk.sizes[0] < kShortRow;
     parallel_for(s.walk.numel, kGrain / 2,

@@ -15,6 +15,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/loops.h"
 #include "core/promotion.h"
 #include "core/typed_kernel.h"
 
@@ -35,11 +36,12 @@ struct Operand {
     DType dtype = DType::Undefined;  // that the loop reads or writes
 };
 // Contiguous runs: outputs first, then inputs.
-using LoopFn = void (*)(char* const* p, int64_t n, const void* f);
-void run_pointwise(const Operand* operands, int count, int outputs, LoopFn loop, const void* f);
+void run_pointwise(const Operand* operands, int count, int outputs, const Loop& loop);
 // The same of one output for a loop over float where `narrow`, a 16-bit float, is promoted to: its tensors are widened
 // and its results rounded a block at a time. The output is `narrow` where the loop gives float.
-void run_narrow(const Operand* operands, int count, DType narrow, LoopFn loop, const void* f);
+void run_narrow(const Operand* operands, int count, DType narrow, const Loop& loop);
+// One element of `dtype` from a number.
+void load_number(const Value& v, DType dtype, void* dst);
 
 // Promoted dtype of arguments.
 template <size_t N>
@@ -111,9 +113,9 @@ void pointwise_as(Out out, Types<T...> list, DType dtype, const Input (&inputs)[
         if constexpr (std::is_same_v<U, float>) {
             const bool stored = !std::is_same_v<R, float> || out->dtype == dtype;
             if (is_reduced_float(dtype) && stored)
-                return run_narrow(operands, N + 1, dtype, detail::loop_of<F, U, N>, &f);
+                return run_narrow(operands, N + 1, dtype, {detail::loop_of<F, U, N>, &f});
         }
-        run_pointwise(operands, N + 1, 1, detail::loop_of<F, U, N>, &f);
+        run_pointwise(operands, N + 1, 1, {detail::loop_of<F, U, N>, &f});
     });
 }
 

@@ -12,6 +12,7 @@
 #include "cpu/narrow.h"
 #include "cpu/number.h"
 #include "cpu/reduction_shape.h"
+#include "cpu/row_loop.h"
 
 namespace mt {
 
@@ -225,11 +226,28 @@ class Converted {
     TensorRef temporary_;
 };
 
-// fold over a whole tensor along `mask`, written to `out` (contiguous) by `convert`.
+// One result of a row, as a loop.
+template <class Op, class F>
+struct FoldRow {
+    Op op;
+    F convert;
+    template <class T, class Out>
+    static void run(char* const* p, int64_t n, const void* state) {
+        const FoldRow& f = *static_cast<const FoldRow*>(state);
+        *reinterpret_cast<Out*>(p[0]) = f.convert(fold_row(f.op, reinterpret_cast<const T*>(p[1]), n));
+    }
+};
+
+// fold over a whole tensor along `mask`, written to `out` (contiguous, elements of type Out) by `convert`.
 template <class T, class Out, class Op, class F>
-void fold_into(const Tensor& self, uint64_t mask, const Op& op, Out* out, const F& convert) {
-    Rows v = as_rows(self, mask, dtype_of<T>::value);
-    fold<T>(v, op, [&](int64_t o, typename Op::Total t) { out[o] = convert(t); });
+void fold_into(const Tensor& self, uint64_t mask, const Op& op, Tensor& out, const F& convert) {
+    Rows v = as_rows(self, mask, is_bool(self.dtype) ? self.dtype : dtype_of<T>::value);
+    const FoldRow<Op, F> row{op, convert};
+    if (v.inner == 1 && record_row_loop({FoldRow<Op, F>::template run<T, Out>, &row}, v.red, 1,
+                                        {{&out, out.dtype, Reach::Row}, {v.x.get(), v.x->dtype, Reach::All}}))
+        return;
+    Out* y = out.words<Out>();
+    fold<T>(v, op, [&](int64_t o, typename Op::Total t) { y[o] = convert(t); });
 }
 
 }  // namespace mt

@@ -63,8 +63,8 @@ void sum_into(Tensor& out, const Tensor& self, uint64_t mask, double divisor) {
     }
     if (out.dtype == DType::Float32 && is_reduced_float(self.dtype)) {
         visit(Types<Half, BFloat16>{}, self.dtype, "sum_cpu", [&]<class T>() {
-            fold_into<T>(self, mask, SumOp<T>(), out.data<float>(),
-                         [=](double t) { return static_cast<float>(t / scale); });
+            fold_into<T, float>(self, mask, SumOp<T>(), out,
+                                [=](double t) { return static_cast<float>(t / scale); });
         });
         return;
     }
@@ -73,7 +73,7 @@ void sum_into(Tensor& out, const Tensor& self, uint64_t mask, double divisor) {
         is_floating(out.dtype) || self.dtype == out.dtype ? TensorRef::share(&self) : contiguous(self, out.dtype);
     visit(Types<float, double, Half, BFloat16, int64_t, c128>{}, result.tensor().dtype, "sum_cpu", [&]<class T>() {
         using Total = typename SumOp<T>::Total;
-        fold_into<T>(*exact, mask, SumOp<T>(), result.tensor().data<T>(), [=](Total t) {
+        fold_into<T, T>(*exact, mask, SumOp<T>(), result.tensor(), [=](Total t) {
             if constexpr (std::is_integral_v<T>)
                 return static_cast<T>(t);
             else
@@ -105,7 +105,7 @@ void nansum_cpu(Out out, const Tensor& self, ReducedDims dim, bool keepdim, std:
     if (!is_floating(out->dtype)) return sum_into(out, self, mask, -1);
     Converted result(out, broad_type(out->dtype));
     visit(PlainFloatTypes{}, result.tensor().dtype, "nansum_cpu", [&]<class T>() {
-        fold_into<T>(self, mask, NanSumOp<T>(), result.tensor().data<T>(), [](double t) { return narrow<T>(t); });
+        fold_into<T, T>(self, mask, NanSumOp<T>(), result.tensor(), [](double t) { return narrow<T>(t); });
     });
     result.finish();
 }
@@ -115,7 +115,7 @@ void prod_into(Tensor& out, const Tensor& self, uint64_t mask) {
     TensorRef exact = self.dtype == out.dtype ? TensorRef::share(&self) : contiguous(self, out.dtype);
     visit(Types<float, double, int64_t, c128>{}, result.tensor().dtype, "prod_cpu", [&]<class T>() {
         using Total = typename ProdOp<T>::Total;
-        fold_into<T>(*exact, mask, ProdOp<T>(), result.tensor().data<T>(), [](Total t) { return narrow<T>(t); });
+        fold_into<T, T>(*exact, mask, ProdOp<T>(), result.tensor(), [](Total t) { return narrow<T>(t); });
     });
     result.finish();
 }

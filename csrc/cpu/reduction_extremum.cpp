@@ -10,8 +10,7 @@ template <bool kMax>
 void extremum_into(Tensor& out, const Tensor& self, uint64_t mask, const char* name) {
     DType type = is_bool(self.dtype) ? DType::UInt8 : self.dtype;
     visit(RealTypes{}, type, name, [&]<class T>() {
-        fold<T>(as_rows(self, mask, self.dtype), ExtremumOp<T, kMax>(),
-                [y = out.words<T>()](int64_t o, Compute<T> t) { y[o] = T(t); });
+        fold_into<T, T>(self, mask, ExtremumOp<T, kMax>(), out, [](Compute<T> t) { return T(t); });
     });
 }
 

@@ -3,6 +3,7 @@
 
 #include "cpu/axis.h"
 #include "cpu/pieces.h"
+#include "cpu/row_loop.h"
 #include "cpu/rows.h"
 
 namespace mt {
@@ -29,8 +30,25 @@ void for_rows(const Axis& a, const F& f) {
 
 // ---- forward ----
 
+// p: result, row
+template <bool kLog, class X>
+void softmax_row(char* const* p, int64_t n, const void*) {
+    X* to = reinterpret_cast<X*>(p[0]);
+    const X* from = reinterpret_cast<const X*>(p[1]);
+    X max = row_max(from, n);
+    if (kLog) {
+        X shift = static_cast<X>(std::log(exp_sum<X>(from, nullptr, n, max)));
+        for (int64_t i = 0; i < n; i++) to[i] = from[i] - max - shift;
+    } else {
+        X scale = X(1) / exp_sum<X>(from, to, n, max);
+        for (int64_t i = 0; i < n; i++) to[i] *= scale;
+    }
+}
+
 template <bool kLog, class X>
 void softmax_rows(const Axis& a, const Tensor& x, const Tensor& y) {
+    constexpr DType kType = dtype_of<X>::value;
+    if (record_row_loop(softmax_row<kLog, X>, a.n, 1, {{&y, kType, Reach::All}, {&x, kType, Reach::All}})) return;
     const Reader<X> in(x);
     const Writer<X> out(y);
     for_rows(a, [&](int64_t b, int64_t e) {
@@ -38,14 +56,8 @@ void softmax_rows(const Axis& a, const Tensor& x, const Tensor& y) {
         for (int64_t r = b; r < e; r++) {
             const X* from = in.read(r * a.n, a.n, in_buffer.get());
             X* to = out.place(r * a.n, out_buffer.get());
-            X max = row_max(from, a.n);
-            if (kLog) {
-                X shift = static_cast<X>(std::log(exp_sum<X>(from, nullptr, a.n, max)));
-                for (int64_t i = 0; i < a.n; i++) to[i] = from[i] - max - shift;
-            } else {
-                X scale = X(1) / exp_sum<X>(from, to, a.n, max);
-                for (int64_t i = 0; i < a.n; i++) to[i] *= scale;
-            }
+            char* p[2] = {reinterpret_cast<char*>(to), const_cast<char*>(reinterpret_cast<const char*>(from))};
+            softmax_row<kLog, X>(p, a.n, nullptr);
             out.done(r * a.n, a.n, to);
         }
     });
@@ -101,8 +113,26 @@ void softmax_cpu(Out out, const Tensor& given_self, int64_t dim, bool half_to_fl
 
 // ---- backward ----
 
+// p: gradient of the input, gradient of the result, result
+template <bool kLog, class X>
+void softmax_backward_row(char* const* p, int64_t n, const void*) {
+    X* to = reinterpret_cast<X*>(p[0]);
+    const X *g = reinterpret_cast<const X*>(p[1]), *v = reinterpret_cast<const X*>(p[2]);
+    if (kLog) {
+        X sum = lane_sum<X>(n, [=](int64_t i) { return g[i]; });
+        for (int64_t i = 0; i < n; i++) to[i] = g[i] - vec::exp(v[i]) * sum;
+    } else {
+        X sum = lane_sum<X>(n, [=](int64_t i) { return g[i] * v[i]; });
+        for (int64_t i = 0; i < n; i++) to[i] = (g[i] - sum) * v[i];
+    }
+}
+
 template <bool kLog, class X>
 void softmax_backward_rows(const Axis& a, const Tensor& grad, const Tensor& y, const Tensor& dx) {
+    constexpr DType kType = dtype_of<X>::value;
+    if (record_row_loop(softmax_backward_row<kLog, X>, a.n, 1,
+                        {{&dx, kType, Reach::All}, {&grad, kType, Reach::All}, {&y, kType, Reach::All}}))
+        return;
     const Reader<X> grad_in(grad), y_in(y);
     const Writer<X> out(dx);
     for_rows(a, [&](int64_t b, int64_t e) {
@@ -112,13 +142,9 @@ void softmax_backward_rows(const Axis& a, const Tensor& grad, const Tensor& y, c
             const X* g = grad_in.read(r * a.n, a.n, g_buffer.get());
             const X* v = y_in.read(r * a.n, a.n, y_buffer.get());
             X* to = out.place(r * a.n, out_buffer.get());
-            if (kLog) {
-                X sum = lane_sum<X>(a.n, [=](int64_t i) { return g[i]; });
-                for (int64_t i = 0; i < a.n; i++) to[i] = g[i] - vec::exp(v[i]) * sum;
-            } else {
-                X sum = lane_sum<X>(a.n, [=](int64_t i) { return g[i] * v[i]; });
-                for (int64_t i = 0; i < a.n; i++) to[i] = (g[i] - sum) * v[i];
-            }
+            char* p[3] = {reinterpret_cast<char*>(to), const_cast<char*>(reinterpret_cast<const char*>(g)),
+                          const_cast<char*>(reinterpret_cast<const char*>(v))};
+            softmax_backward_row<kLog, X>(p, a.n, nullptr);
             out.done(r * a.n, a.n, to);
         }
     });

@@ -54,9 +54,9 @@ bool unary_wide(Out out, const Tensor& x, const F& f) {
     auto run = [&](DType compute, LoopFn loop) {
         const Operand operands[2] = {{&*out, nullptr, compute}, {&x, nullptr, compute}};
         if (t != compute && out->dtype == t)
-            run_narrow(operands, 2, t, loop, &f);
+            run_narrow(operands, 2, t, {loop, &f});
         else
-            run_pointwise(operands, 2, 1, loop, &f);
+            run_pointwise(operands, 2, 1, {loop, &f});
         return true;
     };
     if constexpr (std::is_invocable_v<F, wide::Float>)

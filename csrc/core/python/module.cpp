@@ -22,6 +22,7 @@ bool init_compiled_types(PyObject* module);
 }
 bool init_guards(PyObject* module);
 bool init_call_sites(PyObject* module);
+bool init_fused_types(PyObject* module);
 
 namespace {
 
@@ -160,7 +161,8 @@ PyObject* make_module() {
     if (!init_scalar_types(m) || !init_storage_type(m) || !init_tensor_type(m) || !init_operator_types(m) ||
         !init_schema_types(m) || !init_callable_type(m) || !init_autograd_types(m) || !init_transform_types(m) ||
         !init_device_types(m) || !init_functional_types(m) || !init_sparse_types(m) || !init_check_types(m) ||
-        !init_deferred(m) || !boundary::init_compiled_types(m) || !init_guards(m) || !init_call_sites(m))
+        !init_deferred(m) || !boundary::init_compiled_types(m) || !init_guards(m) || !init_call_sites(m) ||
+        !init_fused_types(m))
         return nullptr;
     if (PyModule_AddFunctions(m, tensor_new_methods) < 0) return nullptr;
     PyModule_AddObjectRef(m, "Generator", reinterpret_cast<PyObject*>(generator_type()));

@@ -26,6 +26,8 @@ ARTIFACTS = {
     "graph_sizes": "the sizes of the values of captured graphs",
     "aot_graphs": "the forward and backward graphs of operators, as code",
     "aot_joint_graph": "the graph of forward and backward in one, as code",
+    "fusion": "what was fused, step by step, and whether it is kept",
+    "output_code": "the graphs that run in the end, as code",
 }
 """Name of an artifact -> what it tells."""
 

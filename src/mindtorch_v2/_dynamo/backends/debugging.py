@@ -1,7 +1,4 @@
-"""The back ends that come along: they run graphs on the operators' own kernels.
-
-`inductor` is the name of PyTorch's default, a fusing compiler. There is none here; the name means `aot_eager`.
-"""
+"""Back ends that run graphs on the operators' own kernels."""
 
 from __future__ import annotations
 
@@ -60,9 +57,3 @@ def _decomposed():
 def aot_eager_decomp_partition(gm: GraphModule, fake_tensor_inputs: Sequence[Tensor], **kwargs: Any) -> Any:
     """As `aot_eager`, with operators in their parts, and the fewest bytes kept for backward."""
     return _decomposed()(gm, fake_tensor_inputs)
-
-
-@register_backend
-def inductor(gm: GraphModule, fake_tensor_inputs: Sequence[Tensor], **kwargs: Any) -> Any:
-    """The default: `aot_eager`. Modes and options of PyTorch's compiler have nothing to act on."""
-    return aot_eager(gm, fake_tensor_inputs)

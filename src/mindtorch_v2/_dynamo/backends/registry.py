@@ -18,7 +18,7 @@ _LOADED_ON_DEMAND = {
     "aot_eager": "mindtorch_v2._dynamo.backends.debugging",
     "aot_eager_decomp_partition": "mindtorch_v2._dynamo.backends.debugging",
     "ge": "mindtorch_v2._backends.ge.torch_compile",
-    "inductor": "mindtorch_v2._dynamo.backends.debugging",
+    "inductor": "mindtorch_v2._dynamo.backends.inductor",
 }
 
 
