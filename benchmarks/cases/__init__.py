@@ -3,7 +3,19 @@
 The modules of this package register their cases at import; `CASES` lists them in order.
 """
 
-from cases import attention, compiled, custom_operators, data, kernels, matmul, models, operators, overhead, signals, training
+from cases import (
+    attention,
+    compiled,
+    custom_operators,
+    data,
+    kernels,
+    matmul,
+    models,
+    operators,
+    overhead,
+    signals,
+    training,
+)
 from cases.registry import CASES, Bar, Case
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What torch.compile gains: chains of operators, compiled, against the reference's compiled and eager mode and our eager one.
+"""The gain of torch.compile: chains of operators, compiled, against the reference's compiled and eager mode and our eager one.
 
 A case `... | eager` times the program as it is under both; `... | compiled` the compiled one. The reference compiles with its
 C++ compiler, ours has none. The quotient of ours, compiled by eager, is in results.json.
@@ -77,7 +77,9 @@ def _prepare(
 for _size, _shape in _SIZES.items():
     for _name, _chain in CHAINS.items():
         for _mode in ("eager", "compiled"):
-            add(Case(f"{_name} {_size} | {_mode}", "compiled", _prepare(_chain, _shape, _mode == "compiled"), slow=True))
+            add(
+                Case(f"{_name} {_size} | {_mode}", "compiled", _prepare(_chain, _shape, _mode == "compiled"), slow=True)
+            )
 
 
 def _small_mlp(compiled: bool) -> Callable[[ModuleType], Callable[[], Any]]:

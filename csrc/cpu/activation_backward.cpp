@@ -93,8 +93,7 @@ void prelu_kernel_backward_cpu(Out out, const Tensor& grad_output, const Tensor&
                     {&weight, nullptr, compute}};
     visit(Floats{}, compute, out.name(), [&]<class T>() {
         run_pointwise(
-            o, 5, 2,
-            +[](char* const* p, int64_t n, const void*) {
+            o, 5, 2, +[](char* const* p, int64_t n, const void*) {
                 T *gs = reinterpret_cast<T*>(p[0]), *gw = reinterpret_cast<T*>(p[1]);
                 const T *g = reinterpret_cast<const T*>(p[2]), *a = reinterpret_cast<const T*>(p[3]),
                         *w = reinterpret_cast<const T*>(p[4]);
@@ -193,8 +192,7 @@ void glu_backward_cpu(Out out, const Tensor& grad_output, const Tensor& self, in
                     {halves[3].get(), nullptr, compute}};
     visit(Floats{}, compute, out.name(), [&]<class T>() {
         run_pointwise(
-            o, 5, 2,
-            +[](char* const* p, int64_t n, const void*) {
+            o, 5, 2, +[](char* const* p, int64_t n, const void*) {
                 T *ga = reinterpret_cast<T*>(p[0]), *gb = reinterpret_cast<T*>(p[1]);
                 const T *g = reinterpret_cast<const T*>(p[2]), *a = reinterpret_cast<const T*>(p[3]),
                         *b = reinterpret_cast<const T*>(p[4]);

@@ -156,12 +156,15 @@ void assign_buffers(const FusedProgram& p, Plan& plan) {
             plan.buffer[static_cast<size_t>(v)] = plan.buffers++;  // a constant stays for the whole run
     for (int s = 0; s < steps; s++) {
         const Action& a = plan.actions[static_cast<size_t>(s)];
-        const int outputs = a.kind == Action::Run || a.kind == Action::RunRows ? p.steps[static_cast<size_t>(s)].loop->outputs : 1;
+        const int outputs =
+            a.kind == Action::Run || a.kind == Action::RunRows ? p.steps[static_cast<size_t>(s)].loop->outputs : 1;
         auto free_inputs = [&] {
             for (size_t k = static_cast<size_t>(outputs); k < a.values.size(); k++) {
                 const size_t v = static_cast<size_t>(a.values[k]);
                 if (last[v] != s || a.values[k] < p.inputs || plan.buffer[v] < 0 || plan.output[v] >= 0) continue;
-                if (std::any_of(p.numbers.begin(), p.numbers.end(), [&](const FusedNumber& n) { return n.value == a.values[k]; })) continue;
+                if (std::any_of(p.numbers.begin(), p.numbers.end(),
+                                [&](const FusedNumber& n) { return n.value == a.values[k]; }))
+                    continue;
                 if (std::find(unused.begin(), unused.end(), plan.buffer[v]) == unused.end())
                     unused.push_back(plan.buffer[v]);
             }
@@ -193,7 +196,8 @@ void prepare(FusedProgram& p) {
         plan.size.push_back(itemsize(v.dtype));
         plan.slot = std::max(plan.slot, itemsize(v.dtype));
     }
-    for (size_t k = 0; k < p.outputs.size(); k++) plan.output[static_cast<size_t>(p.outputs[k].value)] = static_cast<int>(k);
+    for (size_t k = 0; k < p.outputs.size(); k++)
+        plan.output[static_cast<size_t>(p.outputs[k].value)] = static_cast<int>(k);
     for (const FusedStep& s : p.steps) {
         Action a;
         a.values = s.values;
@@ -216,7 +220,8 @@ void prepare(FusedProgram& p) {
     assign_buffers(p, plan);
     const int64_t streams = std::max<int64_t>(1, plan.buffers + static_cast<int64_t>(p.outputs.size()));
     plan.block = std::clamp(kCache / (streams * plan.slot) / 64 * 64, kSmallestBlock, kLargestBlock);
-    if (p.row_dims) plan.block = std::max<int64_t>(1, plan.block / std::max<int64_t>(1, plan.row)) * std::max<int64_t>(1, plan.row);
+    if (p.row_dims)
+        plan.block = std::max<int64_t>(1, plan.block / std::max<int64_t>(1, plan.row)) * std::max<int64_t>(1, plan.row);
     for (const FusedNumber& number : p.numbers) {
         plan.numbers.emplace_back();
         load_number(number.number, p.values[static_cast<size_t>(number.value)].dtype, plan.numbers.back().data());
@@ -266,7 +271,7 @@ struct Job {
     void one_block(int64_t pos, int64_t n, char* const* own, char** at) const {
         const int64_t row = plan.row, first_row = p.row_dims ? pos / row : 0, rows = p.row_dims ? n / row : 0;
         auto begin_of = [&](size_t v) { return p.values[v].reach == Reach::All ? pos : first_row; };
-        auto length_of = [&](Reach reach) { return reach == Reach::All ? n : rows; };
+        auto length_of = [&](Reach reach) { return reach == Reach::All ? n : reach == Reach::Row ? rows : row; };
         for (size_t v = 0; v < static_cast<size_t>(p.inputs); v++) {
             const Source& s = sources[v];
             const int64_t size = plan.size[v];
@@ -355,7 +360,8 @@ void run(const FusedProgram& p, Tensor* const* inputs, Tensor* const* outputs) {
     const int64_t piece = p.row_dims ? std::max<int64_t>(1, job.block / plan.row) * plan.row : job.block;
     const int64_t pieces = (plan.space + piece - 1) / piece;
     const int64_t work = piece * std::max<int64_t>(1, static_cast<int64_t>(plan.actions.size()) / 2);
-    parallel_for(pieces, grain_for(work), [&](int64_t b, int64_t e) { job.run(b * piece, std::min(e * piece, plan.space)); });
+    parallel_for(pieces, grain_for(work),
+                 [&](int64_t b, int64_t e) { job.run(b * piece, std::min(e * piece, plan.space)); });
 }
 
 }  // namespace

@@ -117,19 +117,25 @@ void norm_row(char* const* p, int64_t size, const void* state) {
     *rstd = scale;
 }
 
+// The tensors are the call's own, of any float dtype.
+template <class X, bool kCentred>
+bool record_norm(int64_t n, const Tensor& x, const Tensor* weight, const Tensor* bias, double eps, const Tensor& y,
+                 const Tensor* mean, const Tensor& rstd) {
+    constexpr DType kType = dtype_of<X>::value;
+    const NormRow job{eps, weight != nullptr, bias != nullptr};
+    return record_row_loop({norm_row<X, kCentred>, &job}, n, 2 + kCentred,
+                           {{&y, kType, Reach::All},
+                            {mean, kType, Reach::Row},
+                            {&rstd, kType, Reach::Row},
+                            {&x, kType, Reach::All},
+                            {weight, kType, Reach::Columns},
+                            {bias, kType, Reach::Columns}});
+}
+
 template <class X, bool kCentred>
 void norm_rows(const Extent& s, const Tensor& x, const Tensor* weight, const Tensor* bias, double eps, const Tensor& y,
                const Tensor* mean, const Tensor& rstd) {
-    constexpr DType kType = dtype_of<X>::value;
     const NormRow job{eps, weight != nullptr, bias != nullptr};
-    if (record_row_loop({norm_row<X, kCentred>, &job}, s.n, 2 + kCentred,
-                        {{&y, kType, Reach::All},
-                         {mean, kType, Reach::Row},
-                         {&rstd, kType, Reach::Row},
-                         {&x, kType, Reach::All},
-                         {weight, kType, Reach::Columns},
-                         {bias, kType, Reach::Columns}}))
-        return;
     parallel_for(s.rows, grain_for(s.n), [&](int64_t b, int64_t e) {
         RowIn<X> in(x, s.n);
         RowOut<X> out(y, s.n);
@@ -155,6 +161,7 @@ void native_layer_norm_cpu(Out out, const Tensor& input, IntSpan normalized_shap
     TensorRef x = contiguous(input), weight = as_type(given_weight, wide), bias = as_type(given_bias, wide);
     Converted mean(out[1], wide), rstd(out[2], wide);
     visit(PlainFloatTypes{}, wide, "LayerNormKernelImpl", [&]<class X>() {
+        if (record_norm<X, true>(s.n, input, given_weight, given_bias, eps, out[0], &out[1], out[2])) return;
         norm_rows<X, true>(s, *x, weight.get(), bias.get(), eps, out[0], &mean.tensor(), rstd.tensor());
     });
     mean.finish();
@@ -173,6 +180,7 @@ void fused_rms_norm_cpu(Out out, const Tensor& input, IntSpan normalized_shape, 
     TensorRef x = contiguous(input, type), weight = as_type(given_weight, wide);
     Converted rstd(out[1], wide);
     visit(PlainFloatTypes{}, wide, "rms_norm", [&]<class X>() {
+        if (record_norm<X, false>(s.n, input, given_weight, nullptr, eps, out[0], nullptr, out[1])) return;
         norm_rows<X, false>(s, *x, weight.get(), nullptr, eps, out[0], nullptr, rstd.tensor());
     });
     rstd.finish();

@@ -110,8 +110,8 @@ struct Q4_0 {
     }
 };
 
-// d, dmin, 12 bytes with eight 6-bit scales and minima, 128 bytes of halves: d s q - dmin m. Parts 2k and 2k + 1 are the
-// lower and the upper halves of the same 32 bytes.
+// d, dmin, 12 bytes with eight 6-bit scales and minima, 128 bytes of halves: d s q - dmin m. Parts 2k and 2k + 1 are
+// the lower and the upper halves of the same 32 bytes.
 struct Q4_K {
     static constexpr int kPart = 32, kElements = 256, kBytes = 144;
     static constexpr bool kScaled = true, kOffset = true;
@@ -131,8 +131,8 @@ struct Q4_K {
     }
 };
 
-// 128 bytes of lower halves, 64 bytes of upper quarters, 16 int8 scales, d: d s (q - 32). Halves of 128 elements; within
-// one, elements l, l + 32, l + 64 and l + 96 share bytes.
+// 128 bytes of lower halves, 64 bytes of upper quarters, 16 int8 scales, d: d s (q - 32). Halves of 128 elements;
+// within one, elements l, l + 32, l + 64 and l + 96 share bytes.
 struct Q6_K {
     static constexpr int kPart = 16, kElements = 256, kBytes = 210;
     static constexpr bool kScaled = true, kOffset = true;

@@ -63,8 +63,7 @@ void sum_into(Tensor& out, const Tensor& self, uint64_t mask, double divisor) {
     }
     if (out.dtype == DType::Float32 && is_reduced_float(self.dtype)) {
         visit(Types<Half, BFloat16>{}, self.dtype, "sum_cpu", [&]<class T>() {
-            fold_into<T, float>(self, mask, SumOp<T>(), out,
-                                [=](double t) { return static_cast<float>(t / scale); });
+            fold_into<T, float>(self, mask, SumOp<T>(), out, [=](double t) { return static_cast<float>(t / scale); });
         });
         return;
     }

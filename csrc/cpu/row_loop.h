@@ -1,7 +1,8 @@
 // Kernels that work on one row at a time hand their loop in here, where one is asked for (core/loops.h): a loop over
 // the n elements of a row, whose operands are rows, single elements of rows, or elements for all rows.
 //
-//     if (record_row_loop({row_loop<Softmax<X>>, &job}, a.n, 1, {{&y, kind, Reach::All}, {&x, kind, Reach::All}})) return;
+//     if (record_row_loop({row_loop<Softmax<X>>, &job}, a.n, 1, {{&y, kind, Reach::All}, {&x, kind, Reach::All}}))
+//     return;
 #pragma once
 
 #include <initializer_list>

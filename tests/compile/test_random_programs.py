@@ -54,7 +54,7 @@ def test_compiled_is_eager(seed, with_gradients):
         return
     function = _function(steps)
     expected = mutating_programs.outcome(torch, function, aliasing, with_gradients)
-    for backend in ("eager", "aot_eager"):
+    for backend in ("eager", "aot_eager", "inductor"):
         compiled = torch.compile(function, backend=backend)
         for _ in range(2):  # captured, and used again
             found = mutating_programs.outcome(torch, compiled, aliasing, with_gradients)
@@ -69,7 +69,7 @@ def test_a_program_in_parts_is_eager(seed, with_gradients):
         return
     function = _function(steps, breaks=True)
     expected = mutating_programs.outcome(torch, function, aliasing, with_gradients)
-    for backend in ("eager", "aot_eager"):
+    for backend in ("eager", "aot_eager", "inductor"):
         compiled = torch.compile(function, backend=backend)
         for _ in range(2):
             found = mutating_programs.outcome(torch, compiled, aliasing, with_gradients)

@@ -120,8 +120,8 @@ PyObject* program_call(PyObject* self, PyObject* const* args, size_t nargs, PyOb
             const FusedValue& v = p.values[static_cast<size_t>(i)];
             MT_CHECK(t.dtype == v.dtype && t.is_cpu(), "argument ", i, " of a fused program must be of dtype ",
                      dtype_name(v.dtype), " on the CPU, got ", dtype_name(t.dtype), " on ", device_name(t.device));
-            MT_CHECK(t.ndim <= p.sizes.size(), "argument ", i, " of a fused program has too many dimensions: ",
-                     t.sizes());
+            MT_CHECK(t.ndim <= p.sizes.size(), "argument ", i,
+                     " of a fused program has too many dimensions: ", t.sizes());
             for (int64_t d = 0; d < t.ndim; d++) {
                 const int64_t size = p.sizes[p.sizes.size() - t.ndim + d];
                 MT_CHECK(t.size(d) == size || t.size(d) == 1, "argument ", i, " of a fused program has the sizes ",
@@ -182,7 +182,8 @@ Value number_of(PyObject* o) {
 void check(const FusedProgram& p) {
     const int64_t n = p.sizes.size();
     std::vector<bool> seen(static_cast<size_t>(n), false);
-    MT_CHECK(p.order.size() == n && p.row_dims >= 0 && p.row_dims <= n, "a fused program's order does not fit its sizes");
+    MT_CHECK(p.order.size() == n && p.row_dims >= 0 && p.row_dims <= n,
+             "a fused program's order does not fit its sizes");
     for (int64_t d : p.order) {
         MT_CHECK(d >= 0 && d < n && !seen[static_cast<size_t>(d)], "a fused program's order is no permutation");
         seen[static_cast<size_t>(d)] = true;
@@ -247,7 +248,8 @@ PyObject* program_new(PyTypeObject* type, PyObject* args, PyObject*) {
             MT_CHECK_TYPE(loop == Py_None || Py_TYPE(loop) == g_loop_type, "a step has a loop or None");
             if (loop != Py_None) s.loop = &reinterpret_cast<LoopObject*>(loop)->loop;
             MT_CHECK_TYPE(PyTuple_Check(of), "a step's values are a tuple");
-            for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(of); k++) s.values.push_back(value_of(p, PyTuple_GET_ITEM(of, k)));
+            for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(of); k++)
+                s.values.push_back(value_of(p, PyTuple_GET_ITEM(of, k)));
             p.steps.push_back(std::move(s));
         });
         each(outputs, 3, [&](PyObject* item) {
@@ -272,9 +274,8 @@ void program_dealloc(PyObject* self) {
     type->tp_free(self);
     Py_DECREF(type);
 }
-PyMemberDef program_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(ProgramObject, call), READONLY, nullptr},
-    {nullptr, 0, 0, 0, nullptr}};
+PyMemberDef program_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(ProgramObject, call), READONLY, nullptr},
+                                 {nullptr, 0, 0, 0, nullptr}};
 PyType_Slot program_slots[] = {SLOT(Py_tp_new, program_new),
                                SLOT(Py_tp_dealloc, program_dealloc),
                                SLOT(Py_tp_call, PyVectorcall_Call),

@@ -538,6 +538,84 @@ PyObject* watch_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     if (self) reinterpret_cast<Watch*>(self)->call = watch_call;
     return self;
 }
+// ---- the arguments of a graph, and the thread's state, all at once ----
+
+struct Looks {
+    PyObject_HEAD vectorcallfunc call;
+    PyObject* items;  // a tuple: a guard for each tensor, other values as they are
+    ThreadState* state;
+    DType default_dtype;
+    uint64_t cast_settings;
+};
+
+PyObject* looks_call(PyObject* self, PyObject* const* args, size_t nargs, PyObject* keywords) {
+    const auto& looks = *reinterpret_cast<Looks*>(self);
+    const Py_ssize_t n = PyVectorcall_NARGS(nargs);
+    if (keywords || n != PyTuple_GET_SIZE(looks.items) || !same_state(*looks.state, g_thread) ||
+        looks.default_dtype != default_dtype() || looks.cast_settings != g_cast_settings)
+        Py_RETURN_FALSE;
+    for (Py_ssize_t i = 0; i < n; ++i) {
+        PyObject* item = PyTuple_GET_ITEM(looks.items, i);
+        if (Py_TYPE(item) == g_guard_type) {
+            if (!looks_alike(*reinterpret_cast<TensorGuard*>(item), args[i])) Py_RETURN_FALSE;
+            continue;
+        }
+        if (item == args[i]) continue;
+        if (Py_TYPE(item) != Py_TYPE(args[i])) Py_RETURN_FALSE;
+        const int same = PyObject_RichCompareBool(item, args[i], Py_EQ);
+        if (same < 0) return nullptr;
+        if (!same) Py_RETURN_FALSE;
+    }
+    Py_RETURN_TRUE;
+}
+// _Looks(*inputs)
+PyObject* looks_new(PyTypeObject* type, PyObject* args, PyObject*) {
+    PyObject* items = PyTuple_New(PyTuple_GET_SIZE(args));
+    if (!items) return nullptr;
+    PyObject* nothing = PyTuple_New(0);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
+        PyObject* o = PyTuple_GET_ITEM(args, i);
+        PyObject* item = tensor_check(o) ? PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(g_guard_type), o,
+                                                                        nothing, nullptr)
+                                         : Py_NewRef(o);
+        if (!item) {
+            Py_DECREF(items);
+            Py_DECREF(nothing);
+            return nullptr;
+        }
+        PyTuple_SET_ITEM(items, i, item);
+    }
+    Py_DECREF(nothing);
+    auto* made = reinterpret_cast<Looks*>(type->tp_alloc(type, 0));
+    if (!made) {
+        Py_DECREF(items);
+        return nullptr;
+    }
+    made->call = looks_call;
+    made->items = items;
+    made->state = new ThreadState(g_thread);
+    made->default_dtype = default_dtype();
+    made->cast_settings = g_cast_settings;
+    return reinterpret_cast<PyObject*>(made);
+}
+void looks_dealloc(PyObject* self) {
+    auto* looks = reinterpret_cast<Looks*>(self);
+    Py_XDECREF(looks->items);
+    delete looks->state;
+    PyTypeObject* type = Py_TYPE(self);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+PyMemberDef looks_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(Looks, call), READONLY, nullptr},
+                               {nullptr, 0, 0, 0, nullptr}};
+PyType_Slot looks_slots[] = {SLOT(Py_tp_new, looks_new),
+                             SLOT(Py_tp_dealloc, looks_dealloc),
+                             SLOT(Py_tp_call, PyVectorcall_Call),
+                             SLOT(Py_tp_members, looks_members),
+                             {0, nullptr}};
+PyType_Spec looks_spec = {"mindtorch_v2._C._Looks", sizeof(Looks), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
+                          looks_slots};
+
 PyObject* set_cast_settings(PyObject*, PyObject* number) {
     uint64_t settings = PyLong_AsUnsignedLongLong(number);
     if (PyErr_Occurred()) return nullptr;
@@ -583,8 +661,9 @@ PyMethodDef functions[] = {{"_set_cast_settings", set_cast_settings, METH_O,
 
 bool init_guards(PyObject* module) {
     g_guard_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&guard_spec));
-    PyObject* watch = PyType_FromSpec(&watch_spec);
-    return g_guard_type && watch && PyModule_AddFunctions(module, functions) == 0 &&
+    PyObject *watch = PyType_FromSpec(&watch_spec), *looks = PyType_FromSpec(&looks_spec);
+    return g_guard_type && watch && looks && PyModule_AddObject(module, "_Looks", looks) == 0 &&
+           PyModule_AddFunctions(module, functions) == 0 &&
            PyModule_AddObjectRef(module, "_TensorGuard", reinterpret_cast<PyObject*>(g_guard_type)) == 0 &&
            PyModule_AddObject(module, "_Watch", watch) == 0;
 }

@@ -31,8 +31,8 @@ def compile(
     (False), or of sizes that were seen to change (None).
 
     `backend` is a name (`torch._dynamo.list_backends(None)`) or a callable `(graph_module, example_inputs) -> callable`.
-    The default, `inductor`, is PyTorch's compiler; here the name means `aot_eager`, which runs graphs of operators on
-    their own kernels. `mode` is one of PyTorch's names and changes nothing here; `options` go to the back end.
+    The default, `inductor`, is PyTorch's compiler; here it runs graphs of operators with chains of them fused, where that
+    is faster. `mode` is one of PyTorch's names and changes nothing here; `options` go to the back end.
     With `disable` the model itself comes back. A Module comes back as an `OptimizedModule` around it.
 
     Without `model` it is a decorator. TypeError for what is not callable, RuntimeError for both `mode` and `options` or for

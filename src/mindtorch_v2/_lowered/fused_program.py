@@ -57,7 +57,7 @@ class ProgramBuilder:
         return number
 
     def reach_of(self, value: Any) -> int:
-        """What a tensor has: an element for each of the space, or one for each row."""
+        """The reach of a tensor: an element for each of the space, or one for each row."""
         return ROW if self._kept is not None and tuple(value.shape) == self._kept != self.sizes else ALL
 
     def _number(self, number: Any, dtype: Any) -> int:

@@ -28,7 +28,7 @@ _MOST_ARGUMENTS = 20
 
 @dataclasses.dataclass
 class Fused:
-    """What `fuse` made: the new graph, its kernels, and how many calls of operators remain beside them."""
+    """The results of `fuse`: the new graph, its kernels, and how many calls of operators remain beside them."""
 
     module: GraphModule
     kernels: list[FusedKernel]
@@ -62,7 +62,7 @@ def _order(value: Any) -> tuple | None:
 
 
 class _Space:
-    """What a call asks of a group."""
+    """The space that a call asks of a group."""
 
     def __init__(self, call: Call) -> None:
         if call.row_dims:

@@ -96,7 +96,7 @@ def _is_cast(node: Node, nodes: tuple, results: tuple) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _recorded(target: OpOverload, spec: Any, constants: tuple, forms: tuple) -> tuple[Any, ...]:
-    """What the kernel hands in for tensors of these dtypes and shapes; empty if it gives an error."""
+    """The loops that the kernel hands in for tensors of these dtypes and shapes; empty if it gives an error."""
     tensors = []
     with _torch_dispatch.no_modes(), torch.no_grad():
         for dtype, shape in forms:
@@ -106,7 +106,7 @@ def _recorded(target: OpOverload, spec: Any, constants: tuple, forms: tuple) -> 
         args, kwargs = pytree.tree_unflatten(given, spec)
         try:
             _, loops = _C._record_loops(target, tuple(args), kwargs, tuple(tensors))
-        except Exception:  # a probe: such a call runs as it is, and says itself what is wrong
+        except Exception:  # noqa: BLE001  (a probe: such a call runs as it is, and says itself what is wrong)
             return ()
     return tuple(loops)
 

@@ -206,6 +206,7 @@ def min_cut_rematerialization_partition(
     *,
     num_fwd_outputs: int,
     forward_nodes: frozenset | None = None,
+    fusing: bool = False,
     **_: Any,
 ) -> tuple[GraphModule, GraphModule]:
     """(forward, backward) of a joint graph such that the fewest bytes are kept between them.
@@ -213,15 +214,27 @@ def min_cut_rematerialization_partition(
     Each value that does not depend on tangents is two points, joined by an edge as wide as the value has bytes; arguments
     are joined to the source, backward's reads to the sink, and no edge leads back through what is not cheap.
     The minimum cut is what is kept.
+
+    With `fusing` bytes that are moved count, for a compiler that fuses: what an operator reads that cannot be fused is not
+    computed again, since it would have to be written again; and a value that forward need not write costs twice.
     """
     parts = _Parts(joint_module, num_fwd_outputs, forward_nodes)
+    written = _written_again(parts) if fusing else None
+    saved_by_program = set(_keep(parts)) if fusing else set()
     flow = _Flow()
     for node in parts.nodes:
         if node in parts.after_tangents or node not in parts.backward or node.op == "get_attr":
             continue
         # An argument is there anyway, but it is held for longer.
-        flow.join((node, "in"), (node, "out"), _bytes(node) if not _is_view(node) else float("inf"))
-        if _is_primal(node) or (node in parts.forward and not _is_cheap(node)):
+        width = _bytes(node) if not _is_view(node) else float("inf")
+        if written is not None:
+            if not _is_primal(node):
+                width *= 1 if _is_written(node, parts) else 2
+            elif node not in saved_by_program:
+                width = float("inf")  # the program may write to an argument that its own backward does not read
+        flow.join((node, "in"), (node, "out"), width)
+        again = _is_cheap(node) and (written is None or node not in written)
+        if _is_primal(node) or (node in parts.forward and not again):
             flow.join("source", (node, "in"), float("inf"))
         for user in node.users:
             if user in parts.after_tangents:
@@ -238,6 +251,27 @@ def min_cut_rematerialization_partition(
         saved = sorted({start[0] for start, _ in cut}, key=order.__getitem__)
     halves = _split(joint_module, parts, saved)
     return halves.forward, halves.backward
+
+
+def _is_written(node: Node, parts: _Parts) -> bool:
+    """Whether forward writes a value to memory in any case: it gives it, or an operator reads it that cannot be fused."""
+    return node in parts.forward_results or any(
+        user in parts.forward and user.op != "output" and not _is_cheap(user) for user in node.users
+    )
+
+
+def _written_again(parts: _Parts) -> set[Node]:
+    """Values that backward would have to write if it computed them: operators that cannot be fused read them or views of them."""
+    found: set[Node] = set()
+    for node in reversed(parts.nodes):
+        if node in parts.after_tangents or not isinstance(node.meta.get("val"), torch.Tensor):
+            continue
+        for user in node.users:
+            if user in parts.after_tangents and user.op != "output" and not _is_cheap(user) and not _is_item(user):
+                found.add(node)
+            elif user in found and _is_view(user):
+                found.add(node)
+    return found
 
 
 class _Flow:

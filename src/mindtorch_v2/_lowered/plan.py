@@ -76,19 +76,30 @@ class Plan:
         self._forward = forward
         self._strides = [(place, s) for place, s in enumerate(joint.strides) if s is not None]
         self._function = None if backward is None else _function(self, joint, backward)
+        # Whether the graph's values are the results, one after the other, and nothing else is to be done.
+        self._plain = not self._epilogue and [(o.kind, o.index) for o in self.outputs] == [
+            ("graph", place) for place in range(joint.forward_count)
+        ]
 
     def compute(self, inputs: Sequence[Any]) -> list[Any]:
         """The results of the compiled forward."""
+        if not torch.is_grad_enabled() and not _C._tls_keys()[0] & _AUTOCAST:
+            return self._values(inputs)
         with torch.no_grad(), _BelowAutocast():
-            values = call_compiled(self._forward, list(inputs))
-            for place, strides in self._strides:
-                if values[place].stride() != strides:
-                    values[place] = _as_strided_like(values[place], strides)
+            return self._values(inputs)
+
+    def _values(self, inputs: Sequence[Any]) -> list[Any]:
+        values = call_compiled(self._forward, list(inputs))
+        for place, strides in self._strides:
+            if values[place].stride() != strides:
+                values[place] = _as_strided_like(values[place], strides)
         return values
 
     def __call__(self, inputs: Sequence[Any]) -> list[Any]:
         """The results of the program for these arguments."""
         values = self.compute(inputs) if self._function is None else self._function.apply(*inputs)
+        if self._plain:
+            return values
         for each in self._epilogue:
             _write(each, inputs[each.input], values)
         results: list[Any] = []

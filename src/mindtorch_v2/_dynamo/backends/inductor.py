@@ -55,7 +55,8 @@ class _Faster:
         kept = "fused" if fused <= plain else "plain"
         counters["inductor"][f"kept_{kept}"] += 1
         artifact(
-            "fusion", f"{self._name}: {fused * 1e6:.1f} us fused, {plain * 1e6:.1f} us operator by operator: {kept} kept"
+            "fusion",
+            f"{self._name}: {fused * 1e6:.1f} us fused, {plain * 1e6:.1f} us operator by operator: {kept} kept",
         )
         self._both = (self._run, self._run)
 
@@ -84,7 +85,9 @@ def fused(gm: GraphModule, example_inputs: Any) -> Callable:
 
 @functools.cache
 def _aot() -> AotAutograd:
-    return AotAutograd(fw_compiler=fused, partition_fn=min_cut_rematerialization_partition)
+    return AotAutograd(
+        fw_compiler=fused, partition_fn=functools.partial(min_cut_rematerialization_partition, fusing=True)
+    )
 
 
 @register_backend
