@@ -70,7 +70,7 @@ ROOTLESS = ("library", "_library", "_backends.npu")
 
 # They never import each other.
 SIBLINGS = (
-    ("_behaviours.batched", "_behaviours.functional", "_behaviours.sparse"),
+    ("_behaviours.batched", "_behaviours.functional", "_behaviours.sharded", "_behaviours.sparse"),
     ("_capture", "_deferred"),
     ("_lowered", "_backends.ge", "_backends.npu"),
 )

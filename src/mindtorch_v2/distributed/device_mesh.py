@@ -34,6 +34,10 @@ class DeviceMesh:
     ValueError if ranks are missing, too many, or named twice.
     """
 
+    _root: DeviceMesh | None = None  # the mesh that this one is a part of
+    _dims: tuple[int, ...] = ()  # and which of its dimensions it has
+    _flattened: DeviceMesh | None = None
+
     def __init__(self, device_type: str, mesh: Any, *, mesh_dim_names: Sequence[str] | None = None) -> None:
         self.device_type = device_type
         self.mesh = torch.as_tensor(mesh).detach().to("cpu", torch.int32)
@@ -49,6 +53,35 @@ class DeviceMesh:
             raise ValueError(f"a mesh holds each rank below the world size at most once, got {ranks}")
         self._rank = world.get_rank()
         self._groups = [self._make_groups(dim) for dim in range(self.mesh.dim())]
+        self._flat: dict[str, DeviceMesh] = {}  # meshes of several dimensions in one, by name
+
+    @staticmethod
+    def from_group(
+        group: ProcessGroup | list[ProcessGroup],
+        device_type: str,
+        mesh: Any = None,
+        *,
+        mesh_dim_names: Sequence[str] | None = None,
+    ) -> DeviceMesh:
+        """A mesh of groups that exist already.
+
+        Args:
+            group: a group, for a mesh of one dimension; or a list of them, one for each dimension of `mesh`.
+            device_type: "cpu" or "npu".
+            mesh: the ranks, where there are several groups; those of the group by default.
+            mesh_dim_names: a name for each dimension, or None.
+        """
+        groups = list(group) if isinstance(group, list | tuple) else [group]
+        if not groups:
+            raise ValueError("Expects at least one ProcessGroup to be specified")
+        if mesh is None:
+            if len(groups) > 1:
+                raise ValueError("Must pass mesh if passing multiple ProcessGroups")
+            mesh = world.get_process_group_ranks(groups[0])
+        ranks = torch.as_tensor(mesh).detach().to("cpu", torch.int32)
+        if ranks.dim() != len(groups):
+            raise ValueError(f"Expects mesh with ndim equal to number of ProcessGroups but got mesh {ranks.tolist()} and {len(groups)} ProcessGroups")
+        return _mesh_of(device_type, ranks, None if mesh_dim_names is None else tuple(mesh_dim_names), groups)
 
     def _make_groups(self, dim):
         """The group of this rank's row along a dimension. The rows of the other ranks need their groups as well."""
@@ -112,18 +145,58 @@ class DeviceMesh:
     def __getitem__(self, mesh_dim_names: str) -> DeviceMesh:
         """The mesh of this rank's row along the named dimension, or along several."""
         names = (mesh_dim_names,) if isinstance(mesh_dim_names, str) else tuple(mesh_dim_names)
-        dims = [self._dim(name) for name in names]
-        part = object.__new__(DeviceMesh)
-        part.device_type, part.mesh_dim_names, part._rank = self.device_type, names, self._rank
-        place: Any = self.get_coordinate()
+        root = self._root or self
+        if len(names) == 1 and names[0] in root._flat and names[0] not in (self.mesh_dim_names or ()):
+            return root._flat[names[0]]
+        if not self.mesh_dim_names:
+            raise RuntimeError("Cannot slice a DeviceMesh without mesh_dim_names!")
+        return self if names == self.mesh_dim_names else self._part([self._dim(name) for name in names])
+
+    def _part(self, dims: Sequence[int]) -> DeviceMesh:
+        """The mesh of this rank's rows along some dimensions, in their order."""
+        place: Any = self.get_coordinate() or [0] * self.ndim
         rows = self.mesh
         for dim in reversed(range(self.ndim)):
             if dim not in dims:
                 rows = rows.select(dim, place[dim])
         order = sorted(dims)
-        part.mesh = rows.permute([order.index(dim) for dim in dims])
-        part._groups = [self._groups[dim] for dim in dims]
-        return part
+        names = None if self.mesh_dim_names is None else tuple(self.mesh_dim_names[dim] for dim in dims)
+        groups = [self._groups[dim] for dim in dims]
+        made = _mesh_of(self.device_type, rows.permute([order.index(dim) for dim in dims]), names, groups)
+        made._root = self._root or self
+        made._dims = tuple((self._dims[dim] if self._root else dim) for dim in dims)
+        return made
+
+    def _flatten(self, mesh_dim_name: str | None = None) -> DeviceMesh:
+        """The mesh of one dimension that has this one's ranks, in their order. All ranks of the job call it."""
+        if self.ndim == 1:
+            return self
+        if self._flattened is not None:
+            return self._flattened
+        root = self._root or self
+        name = mesh_dim_name or "_".join(self.mesh_dim_names or ())
+        dims = self._dims if self._root else range(self.ndim)
+        rest = [dim for dim in range(root.ndim) if dim not in dims]
+        rows = root.mesh.permute([*rest, *dims]).reshape(-1, self.size()).tolist()
+        for row in rows:
+            group = world.new_group(row)
+            if self._rank in row:
+                self._flattened = _mesh_of(self.device_type, torch.tensor(row, dtype=torch.int32), (name,), [group])
+        made: Any = self._flattened
+        made._root = root
+        root._flat[name] = made
+        return made
+
+    def _get_root_mesh(self) -> DeviceMesh:
+        """The mesh that this one is a part of; itself if it is of none."""
+        return self._root or self
+
+    def __enter__(self) -> DeviceMesh:
+        _entered.append(self)
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        _entered.pop()
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -138,6 +211,24 @@ class DeviceMesh:
     def __repr__(self) -> str:
         names = f", mesh_dim_names={self.mesh_dim_names}" if self.mesh_dim_names else ""
         return f"DeviceMesh('{self.device_type}', {self.mesh.tolist()}{names})"
+
+
+_entered: list[DeviceMesh] = []  # meshes whose `with` blocks are open, innermost last
+
+
+def _current_mesh() -> DeviceMesh:
+    """The mesh of the innermost `with mesh:`; RuntimeError if there is none."""
+    if not _entered:
+        raise RuntimeError("No device mesh is currently active!")
+    return _entered[-1]
+
+
+def _mesh_of(device_type: str, ranks: torch.Tensor, names: tuple[str, ...] | None, groups: list[Any]) -> DeviceMesh:
+    """A mesh whose groups exist."""
+    made = object.__new__(DeviceMesh)
+    made.device_type, made.mesh, made.mesh_dim_names = device_type, ranks, names
+    made._rank, made._groups, made._flat = world.get_rank(), groups, {}
+    return made
 
 
 def init_device_mesh(

@@ -36,6 +36,8 @@ class FactWords(TypedDict, total=False):
         one more), "reduction", "matrix" and "stack" (takes stacks of its first, of all its tensors), "planes" (each item of
         the first dimension for itself), "whole" (takes its first tensor as a whole), "body" (its body does), "refused" (the
         slices' results have sizes of their own). Element-wise operators need none.
+    sharding: how a reduction of sharded tensors is made of those of their pieces: "sum", "avg", "max", "min" or "product" of them,
+        or as a "norm" of norms. All else follows from the words above, or is a rule of `_behaviours/sharded`.
     reads_elements: whether kernels read or write elements. Views, factories and in-place views do not, all others do.
     crosses_devices: whether its result may lie on another device than its tensor, so that the gradient comes back from there.
     underived: whether it has a gradient whose formula nobody wrote (`grad=None`): asking for it raises.
@@ -60,6 +62,7 @@ class FactWords(TypedDict, total=False):
     autocast: str
     devices: str | dict[str, str]
     batching: str
+    sharding: str
     reads_elements: bool
     crosses_devices: bool
     underived: bool
@@ -87,6 +90,7 @@ class Facts(NamedTuple):
     autocast: str = ""
     devices: str | dict[str, str] = ""
     batching: str = ""
+    sharding: str = ""
     reads_elements: bool | None = None
     crosses_devices: bool = False
     underived: bool = False
@@ -97,6 +101,7 @@ NO_FACTS = Facts()
 _RESOLVED: dict[tuple, Facts] = {}
 _POLICIES = ("", "lower", "float32", "promote")
 _BATCHING = ("", "dims", "dims+1", "reduction", "matrix", "stack", "planes", "whole", "body", "refused")
+_SHARDING = ("", "sum", "avg", "max", "min", "product", "norm")
 # Tags of one form, which say nothing of what it computes.
 _OF_ONE_FORM = {Tag.core, Tag.generated, Tag.maybe_aliasing_or_mutating}
 _FOLLOWING = {Tag.inplace, Tag.out, Tag.pt2_compliant_tag}
@@ -140,6 +145,8 @@ def _resolved(schema: str, words: Any) -> Facts:
         raise ValueError(f"{schema}: autocast={stated.autocast!r} is none of {_POLICIES[1:]}")
     if stated.batching not in _BATCHING:
         raise ValueError(f"{schema}: batching={stated.batching!r} is none of {_BATCHING[1:]}")
+    if stated.sharding not in _SHARDING:
+        raise ValueError(f"{schema}: sharding={stated.sharding!r} is none of {_SHARDING[1:]}")
     return stated._replace(
         tags=tags,
         inplace_tags=_tags(words["inplace_tags"]) if "inplace_tags" in words else _shared(tags),

@@ -1,6 +1,14 @@
-"""`torch.distributed.fsdp` by its names, which libraries ask for in `isinstance`: parameters are not sharded here."""
+"""`torch.distributed.fsdp`: parameters, gradients and optimizer states in pieces on all ranks."""
 
-from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
+from mindtorch_v2._core.unavailable import unavailable_class
+from mindtorch_v2.distributed.fsdp._fully_shard.api import (
+    FSDPModule,
+    UnshardHandle,
+    fully_shard,
+    register_fsdp_forward_method,
+    share_comm_ctx,
+)
+from mindtorch_v2.distributed.fsdp._fully_shard.policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
 
 __all__ = [
     "BackwardPrefetch",
@@ -13,19 +21,17 @@ __all__ = [
     "OffloadPolicy",
     "ShardingStrategy",
     "StateDictType",
+    "UnshardHandle",
     "fully_shard",
+    "register_fsdp_forward_method",
+    "share_comm_ctx",
 ]
 
 BackwardPrefetch = unavailable_class("torch.distributed.fsdp.BackwardPrefetch")
 CPUOffload = unavailable_class("torch.distributed.fsdp.CPUOffload")
-OffloadPolicy = unavailable_class("torch.distributed.fsdp.OffloadPolicy")
-CPUOffloadPolicy = unavailable_class("torch.distributed.fsdp.CPUOffloadPolicy", bases=(OffloadPolicy,))
-FSDPModule = unavailable_class("torch.distributed.fsdp.FSDPModule")
 FullyShardedDataParallel = unavailable_class(
     "torch.distributed.fsdp.FullyShardedDataParallel", "DistributedDataParallel keeps whole copies"
 )
 MixedPrecision = unavailable_class("torch.distributed.fsdp.MixedPrecision")
-MixedPrecisionPolicy = unavailable_class("torch.distributed.fsdp.MixedPrecisionPolicy")
 ShardingStrategy = unavailable_class("torch.distributed.fsdp.ShardingStrategy")
 StateDictType = unavailable_class("torch.distributed.fsdp.StateDictType")
-fully_shard = unavailable_function("torch.distributed.fsdp.fully_shard", "DistributedDataParallel keeps whole copies")

@@ -1,8 +1,15 @@
-"""`torch.distributed.tensor`, whose classes libraries ask for in `isinstance`: there is no distributed tensor here."""
+"""`torch.distributed.tensor`: tensors whose pieces lie on the ranks of a mesh, and operators on them.
 
-from mindtorch_v2._core.unavailable import unavailable_function
+```text
+mesh = init_device_mesh("cpu", (4,))
+weight = distribute_tensor(torch.randn(8, 8), mesh, [Shard(0)])     # two rows on each rank
+(weight @ weight.t()).full_tensor()
+```
+"""
+
 from mindtorch_v2.distributed.device_mesh import DeviceMesh, init_device_mesh
-from mindtorch_v2.distributed.tensor._api import DTensor
+from mindtorch_v2.distributed.tensor._api import DTensor, distribute_module, distribute_tensor
+from mindtorch_v2.distributed.tensor._factories import empty, full, ones, rand, randn, zeros
 from mindtorch_v2.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
 
 __all__ = [
@@ -12,8 +19,13 @@ __all__ = [
     "Placement",
     "Replicate",
     "Shard",
+    "distribute_module",
     "distribute_tensor",
+    "empty",
+    "full",
     "init_device_mesh",
+    "ones",
+    "rand",
+    "randn",
+    "zeros",
 ]
-
-distribute_tensor = unavailable_function("torch.distributed.tensor.distribute_tensor")

@@ -1,10 +1,8 @@
-"""How a distributed tensor would lie on a mesh, by the classes' names."""
+"""How distributed tensors lie on a mesh: `Shard`, `Replicate` and `Partial`, one for each dimension of the mesh."""
 
-from mindtorch_v2._core.unavailable import unavailable_class
+from mindtorch_v2._behaviours.sharded import NormPartial as _NormPartial
+from mindtorch_v2._behaviours.sharded import Partial, Placement, Replicate, Shard
+from mindtorch_v2._behaviours.sharded import StridedShard as _StridedShard
+from mindtorch_v2.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
 
-__all__ = ["Partial", "Placement", "Replicate", "Shard"]
-
-Placement = unavailable_class("torch.distributed.tensor.Placement")
-Partial = unavailable_class("torch.distributed.tensor.Partial", bases=(Placement,))
-Replicate = unavailable_class("torch.distributed.tensor.Replicate", bases=(Placement,))
-Shard = unavailable_class("torch.distributed.tensor.Shard", bases=(Placement,))
+__all__ = ["DTensorSpec", "Partial", "Placement", "Replicate", "Shard", "TensorMeta", "_NormPartial", "_StridedShard"]

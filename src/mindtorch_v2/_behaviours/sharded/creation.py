@@ -1,0 +1,40 @@
+"""Sharding rules of the families creation and cast: new tensors like others, copies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ._call import Call, Strategy, rule
+from ._shared import like, pointwise
+from .placements import Partial, Shard
+
+rule("empty_like", "full_like", "ones_like", "zeros_like")(like)
+rule("copy_", "fill_.Tensor")(pointwise)
+
+
+@rule("fill_.Scalar", "zero_")
+def _written(call: Call) -> Iterable[Strategy]:
+    """Nothing is read: each rank fills what it has. The sum of zeros is zero."""
+    for dim in range(call.operands[0].dim()):
+        yield call.strategy(Shard(dim), {0: Shard(dim)})
+    if call.op.name == "zero_":
+        yield call.strategy(Partial(), {0: Partial()})
+
+
+def _local_size(run: Callable, values: list[Any], place: Any) -> Any:
+    values = list(values)
+    values[place.argument("size")] = place.result_shape(0)
+    return run(values)
+
+
+@rule("new_empty", "new_full", "new_ones", "new_zeros")
+def _new(call: Call) -> Iterable[Strategy]:
+    """A tensor of the size of the first lies like it; another one is whole."""
+    if call.operands[0].shape == call.results[0].shape:
+        for each in like(call):
+            yield each._replace(local=_local_size)
+    else:
+        for dim in range(call.operands[0].dim()):
+            yield call.strategy([None], {0: Shard(dim)})
+        yield call.strategy([None], {0: Partial()})

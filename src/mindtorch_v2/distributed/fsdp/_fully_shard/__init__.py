@@ -1,0 +1,1 @@
+"""`fully_shard` and what belongs to it."""

@@ -1,0 +1,243 @@
+"""`fully_shard`: parameters, gradients and optimizer states in pieces on all ranks; each layer whole only while it computes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import mindtorch_v2 as torch
+from mindtorch_v2._behaviours.sharded import Shard
+from mindtorch_v2.distributed import _groups as world
+from mindtorch_v2.distributed.device_mesh import DeviceMesh, init_device_mesh
+from mindtorch_v2.distributed.fsdp._fully_shard.group import ParameterGroup
+from mindtorch_v2.distributed.fsdp._fully_shard.parameter import ShardedParameter, managed_parameters
+from mindtorch_v2.distributed.fsdp._fully_shard.policies import MixedPrecisionPolicy, OffloadPolicy
+from mindtorch_v2.distributed.fsdp._fully_shard.state import ModuleState, state_of
+
+__all__ = ["FSDPModule", "UnshardHandle", "fully_shard", "register_fsdp_forward_method", "share_comm_ctx"]
+
+Module = torch.nn.Module
+_classes: dict[type, type] = {}
+
+
+def fully_shard(
+    module: Any,
+    *,
+    mesh: DeviceMesh | None = None,
+    reshard_after_forward: bool | int | None = None,
+    shard_placement_fn: Callable[[torch.nn.Parameter], Shard | None] | None = None,
+    mp_policy: MixedPrecisionPolicy | None = None,
+    offload_policy: OffloadPolicy | None = None,
+    ignored_params: set[torch.nn.Parameter] | None = None,
+) -> Any:
+    """Let each rank of a mesh hold a piece of the parameters of a module, in place; the module, or the list of modules.
+
+    The parameters become `DTensor`. They are gathered before the module's forward and backward, and released after it; their
+    gradients are averaged over the ranks, in pieces. Apply it to layers first, then to the whole.
+
+    Args:
+        module: a module, or a list of those that are gathered together.
+        mesh: the ranks: of one dimension, or of two for copies of pieces ("replicate", "shard"); all ranks by default.
+        reshard_after_forward: whether parameters are released between forward and backward. None: for all but the root.
+        shard_placement_fn: the dimension along which a parameter is cut, as `Shard`; None or no answer is the first.
+        mp_policy: dtypes of the computation and of the sums.
+        offload_policy: where the pieces are kept.
+        ignored_params: parameters that stay as they are.
+
+    ValueError for a mesh of more dimensions, a module without a forward of its own (`ModuleList`) or a number of ranks for
+    `reshard_after_forward` that is neither one nor all.
+    """
+    modules: list[Module] = list(module) if isinstance(module, list | tuple) else [module]
+    for each in modules:
+        if isinstance(each, torch.nn.ModuleList | torch.nn.ModuleDict):
+            raise ValueError(f"fully_shard does not support containers that do not implement forward: {each}")
+        if state_of(each) is not None:
+            raise ValueError(f"fully_shard has already been applied to {type(each).__name__}")
+    mesh = mesh or _all_ranks(modules)
+    if mesh.ndim not in (1, 2):
+        raise ValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {mesh}")
+    mixed, offload = mp_policy or MixedPrecisionPolicy(), offload_policy or OffloadPolicy()
+    ignored = set(ignored_params or ())
+    found = managed_parameters(modules, ignored, lambda each: state_of(each) is not None)
+    parameters = [
+        ShardedParameter(owners, each, mesh, shard_placement_fn(each) if shard_placement_fn else None, mixed, offload)
+        for each, owners in found
+    ]
+    state = ModuleState(modules, ParameterGroup(parameters, mesh, mixed), mixed)
+    state.reshard_after_forward = _whether_to_release(reshard_after_forward, mesh)
+    for each in modules:
+        each._fsdp_state = state
+        each.__class__ = _class_of(type(each))
+    return module
+
+
+def _all_ranks(modules: list[Module]) -> DeviceMesh:
+    if not world.is_initialized():
+        world.init_process_group()
+    kinds = {each.device.type for module in modules for each in module.parameters()} - {"meta"}
+    return init_device_mesh(kinds.pop() if len(kinds) == 1 else "cpu", (world.get_world_size(),))
+
+
+def _whether_to_release(given: bool | int | None, mesh: DeviceMesh) -> bool | None:
+    if given is None or isinstance(given, bool):
+        return given
+    size = mesh.size(mesh.ndim - 1)
+    if given not in (1, size):
+        raise ValueError(
+            f"reshard_after_forward={given}: parameters are released to all {size} ranks (True) or not at all (False); groups "
+            "of some ranks are not there"
+        )
+    return given == size
+
+
+def _class_of(kind: type) -> type:
+    """The class of a module that is sharded: `FSDPLinear`, which is an `FSDPModule` and a `Linear`."""
+    made = _classes.get(kind)
+    if made is None:
+        made = _classes[kind] = type(f"FSDP{kind.__name__}", (FSDPModule, kind), {"__module__": kind.__module__})
+    return made
+
+
+class UnshardHandle:
+    """Parameters that are being gathered."""
+
+    def __init__(self, state: ModuleState) -> None:
+        self._state = state
+
+    def wait(self) -> None:
+        """Wait until they are whole."""
+        self._state.group.gather()
+
+
+class FSDPModule:
+    """What modules can do after `fully_shard`; their class derives from it."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """An instance of the class as it was before it was sharded."""
+        original = cls.__mro__[2]
+        made = original.__new__(original)
+        made.__init__(*args, **kwargs)
+        return made
+
+    def _get_fsdp_state(self) -> ModuleState:
+        state = state_of(self)  # type: ignore[arg-type]
+        if state is None:
+            raise RuntimeError(f"No FSDP state found on {self}")
+        return state
+
+    def _states(self, recurse: bool) -> list[ModuleState]:
+        if not recurse:
+            return [self._get_fsdp_state()]
+        return [found for each in self.modules() if (found := state_of(each)) is not None]  # type: ignore[attr-defined]
+
+    def reshard(self) -> None:
+        """Release the parameters: each rank keeps its pieces."""
+        self._get_fsdp_state().group.release()
+
+    def unshard(self, async_op: bool = False) -> UnshardHandle | None:
+        """Make the parameters whole. All ranks call it. With `async_op` it begins to, and returns a handle to wait for."""
+        state = self._get_fsdp_state()
+        state.group.start_gather()
+        if async_op:
+            return UnshardHandle(state)
+        state.group.gather()
+        return None
+
+    def set_is_last_backward(self, is_last_backward: bool) -> None:
+        """Accepted as in PyTorch: sums are finished at the end of each backward pass here."""
+        for state in self._states(True):
+            if state.shared is not None:
+                state.shared.last_backward = is_last_backward
+
+    def set_requires_gradient_sync(self, requires_gradient_sync: bool, *, recurse: bool = True) -> None:
+        """Whether backward sums gradients over the ranks. Without, whole gradients are kept and summed by a later pass."""
+        for state in self._states(recurse):
+            state.group.requires_sync = requires_gradient_sync
+            state.group.requires_all_reduce = requires_gradient_sync
+
+    def set_requires_all_reduce(self, requires_all_reduce: bool, *, recurse: bool = True) -> None:
+        """Whether backward sums gradients over copies of pieces too, where the mesh has two dimensions."""
+        for state in self._states(recurse):
+            state.group.requires_all_reduce = requires_all_reduce
+
+    def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
+        """Whether forward releases the parameters when it ends."""
+        if not isinstance(reshard_after_forward, bool):
+            raise ValueError(f"reshard_after_forward should be a bool, got {type(reshard_after_forward)}")
+        for state in self._states(recurse):
+            state.reshard_after_forward = reshard_after_forward
+
+    def set_reshard_after_backward(self, reshard_after_backward: bool, *, recurse: bool = True) -> None:
+        """Whether backward releases the parameters when it ends."""
+        for state in self._states(recurse):
+            state.group.reshard_after_backward = reshard_after_backward
+
+    def set_modules_to_forward_prefetch(self, modules: Sequence[FSDPModule]) -> None:
+        """Modules whose parameters begin to be gathered when this one's forward begins."""
+        self._get_fsdp_state().forward_prefetch = [_state_among(each) for each in modules]
+
+    def set_modules_to_backward_prefetch(self, modules: Sequence[FSDPModule]) -> None:
+        """Modules whose parameters begin to be gathered when this one's backward begins; by default the one before it."""
+        self._get_fsdp_state().backward_prefetch = [_state_among(each) for each in modules]
+
+    def set_all_reduce_hook(self, hook: Callable[[torch.Tensor], None], *, stream: Any = None) -> None:
+        """Called with the sums of pieces of gradients, before they are divided."""
+        self._get_fsdp_state().group.all_reduce_hook = hook
+
+    def set_post_optim_event(self, event: Any) -> None:
+        """Accepted as in PyTorch: gathering does not run beside the optimizer here."""
+
+    def set_reduce_scatter_divide_factor(self, factor: float) -> None:
+        """By what sums of gradients are divided, instead of the number of ranks."""
+        self._get_fsdp_state().group.divide_factor = factor
+
+    set_gradient_divide_factor = set_reduce_scatter_divide_factor
+
+    def set_force_sum_reduction_for_comms(self, enable: bool) -> None:
+        """Accepted as in PyTorch: ranks always sum, and divide afterwards."""
+
+    def set_unshard_in_backward(self, unshard_in_backward: bool) -> None:
+        """Whether backward gathers the parameters, which it needs not where it does not read them (embeddings)."""
+        self._get_fsdp_state().gather_in_backward = unshard_in_backward
+
+    def set_allocate_memory_from_process_group_for_comm(self, enable: bool) -> None:
+        """Accepted as in PyTorch: process groups have no memory of their own here."""
+
+    def _set_unshard_async_op(self, async_op: bool) -> None:
+        """Accepted as in PyTorch: gathering is asynchronous anyway."""
+
+    def _apply(self, *args: Any, **kwargs: Any) -> Any:
+        self.reshard()
+        return super()._apply(*args, **kwargs)  # type: ignore[misc]
+
+
+def _state_among(module: Any) -> ModuleState:
+    if not isinstance(module, FSDPModule):
+        raise ValueError(f"all modules to prefetch must be FSDPModules, got {type(module)}")
+    return module._get_fsdp_state()
+
+
+def register_fsdp_forward_method(module: Module, method_name: str) -> None:
+    """Let a method of a sharded module gather and release as its forward does. Nothing happens to other modules."""
+    state = state_of(module)
+    if state is None:
+        return
+    if not hasattr(module, method_name):
+        raise ValueError(f"{type(module)} does not have a method {method_name}")
+    method = getattr(module, method_name)
+
+    @functools.wraps(method)
+    def wrapped(self: Any, *args: Any, **kwargs: Any) -> Any:
+        owner = state_of(self)
+        assert owner is not None
+        args, kwargs = owner.before(args, kwargs)
+        return owner.after(method(*args, **kwargs))
+
+    setattr(module, method_name, wrapped.__get__(module, type(module)))
+
+
+def share_comm_ctx(modules: list[FSDPModule]) -> None:
+    """Accepted as in PyTorch, where streams are shared: each group of ranks has one thread that communicates here."""
+    for each in modules:
+        _state_among(each)

@@ -1,0 +1,132 @@
+"""The parameters that are gathered together, and whose gradients are summed together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mindtorch_v2 as torch
+from mindtorch_v2.distributed import _operations as collectives
+from mindtorch_v2.distributed._reduce_op import RedOpType
+from mindtorch_v2.distributed.device_mesh import DeviceMesh
+from mindtorch_v2.distributed.fsdp._fully_shard.parameter import ShardedParameter
+from mindtorch_v2.distributed.fsdp._fully_shard.policies import MixedPrecisionPolicy
+
+__all__ = ["ParameterGroup"]
+
+_ALIGNMENT = 16  # bytes at whose multiples pieces begin in what is sent, whatever their dtypes are
+
+
+class ParameterGroup:
+    """Parameters of one call of `fully_shard`."""
+
+    def __init__(self, parameters: list[ShardedParameter], mesh: DeviceMesh, mixed: MixedPrecisionPolicy) -> None:
+        self.parameters, self.mesh, self.mixed = parameters, mesh, mixed
+        self.shards = mesh.get_group(mesh.ndim - 1)
+        self.copies = mesh.get_group(0) if mesh.ndim > 1 else None
+        self.parts = mesh.size(mesh.ndim - 1)
+        self.whole = False
+        self.requires_sync = self.requires_all_reduce = True
+        self.reshard_after_backward = True
+        self.divide_factor: float | None = None
+        self.all_reduce_hook: Any = None
+        self._gathering: Any = None  # (work, sent, received, offsets)
+        self._reducing: list[Any] = []  # (work, sent, received, parameters, offsets)
+        self._partial: dict[int, torch.Tensor] = {}  # pieces of gradients that copies have not summed yet
+
+    # ---- parameters ----
+
+    def start_gather(self) -> None:
+        """Begin to gather, unless that has been done."""
+        if self.whole or self._gathering is not None or not self.parameters:
+            return
+        with torch.no_grad():
+            rows = [each.row() for each in self.parameters]
+            offsets, total = [], 0
+            for row in rows:
+                offsets.append(total)
+                total += -(-row.numel() * row.element_size() // _ALIGNMENT) * _ALIGNMENT
+            sent = torch.zeros(total, dtype=torch.uint8, device=rows[0].device)
+            for row, offset in zip(rows, offsets, strict=True):
+                sent[offset : offset + row.numel() * row.element_size()].view(row.dtype).copy_(row)
+            received = torch.empty(self.parts * total, dtype=torch.uint8, device=sent.device)
+            work = collectives.all_gather_into_tensor(received, sent, self.shards, async_op=True)
+            self._gathering = work, sent, received, offsets
+
+    def gather(self) -> None:
+        """Make the parameters whole."""
+        if self.whole or not self.parameters:
+            return
+        self.start_gather()
+        work, sent, received, offsets = self._gathering
+        self._gathering = None
+        work.wait()
+        table = received.view(self.parts, -1)
+        with torch.no_grad():
+            for each, offset in zip(self.parameters, offsets, strict=True):
+                size = each.step * each.rest * each.whole_dtype.itemsize
+                rows = table[:, offset : offset + size]
+                each.take(rows.contiguous().view(each.whole_dtype) if size else rows.view(self.parts, 0).to(each.whole_dtype))
+        self.whole = True
+
+    def release(self) -> None:
+        """Leave each rank its pieces only."""
+        if self._gathering is not None:
+            self._gathering[0].wait()
+            self._gathering = None
+        if self.whole:
+            for each in self.parameters:
+                each.release()
+            self.whole = False
+
+    # ---- gradients ----
+
+    def start_reduce(self) -> None:
+        """Begin to sum the gradients that backward left; without synchronisation they stay where they are."""
+        if not self.requires_sync:
+            return
+        found = [(each, gradient) for each in self.parameters if (gradient := each.gradient()) is not None]
+        if not found:
+            return
+        with torch.no_grad():
+            dtype = self.mixed.reduce_dtype or found[0][1].dtype
+            widths = [each.step * each.rest for each, _ in found]
+            sent = torch.empty((self.parts, sum(widths)), dtype=dtype, device=found[0][1].device)
+            offset = 0
+            for (each, gradient), width in zip(found, widths, strict=True):
+                each.pieces(gradient, sent[:, offset : offset + width])
+                offset += width
+            received = sent.new_empty(sent.shape[1])
+            work = collectives.reduce_scatter_tensor(received, sent.view(-1), RedOpType.SUM, self.shards, async_op=True)
+        self._reducing.append((work, sent, received, [each for each, _ in found], widths))
+
+    def finish_reduce(self) -> None:
+        """Wait for the sums, and hand them to the sharded parameters."""
+        pending, self._reducing = self._reducing, []
+        with torch.no_grad():
+            for work, _, received, parameters, widths in pending:
+                work.wait()
+                ranks = self.parts
+                if self.copies is not None:
+                    ranks *= self.mesh.size(0)
+                    if not self.requires_all_reduce:
+                        self._keep(received, parameters, widths)
+                        continue
+                    received = self._with_kept(received, parameters, widths)
+                    collectives.all_reduce(received, group=self.copies)
+                if self.all_reduce_hook is not None:
+                    self.all_reduce_hook(received)
+                received.div_(self.divide_factor or ranks)
+                for each, row in zip(parameters, received.split(widths), strict=True):
+                    each.accumulate(row)
+
+    def _keep(self, received: torch.Tensor, parameters: list[ShardedParameter], widths: list[int]) -> None:
+        for each, row in zip(parameters, received.split(widths), strict=True):
+            kept = self._partial.get(id(each))
+            self._partial[id(each)] = row.clone() if kept is None else kept.add_(row)
+
+    def _with_kept(self, received: torch.Tensor, parameters: list[ShardedParameter], widths: list[int]) -> torch.Tensor:
+        for each, row in zip(parameters, received.split(widths), strict=True):
+            kept = self._partial.pop(id(each), None)
+            if kept is not None:
+                row.add_(kept)
+        return received

@@ -1,0 +1,369 @@
+"""Runs operators on distributed tensors: chooses how the call is to lie, moves what lies otherwise, works on the pieces."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import mindtorch_v2 as torch
+from mindtorch_v2._behaviours import sharded
+from mindtorch_v2._behaviours.sharded import Call, Operand, Partial, Placement, Replicate, Shard, Strategy, bound, called
+from mindtorch_v2._operators.table.rows import facts_of, row_of
+from mindtorch_v2.distributed.device_mesh import DeviceMesh
+from mindtorch_v2.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta, meta_of
+from mindtorch_v2.distributed.tensor._redistribute import cost, redistribute_local, reduce_values
+
+__all__ = ["dispatch", "implicit_replication"]
+
+_MOST_DECISIONS = 4096
+_decisions: dict[Any, _Decision] = {}
+_implicit = False
+
+
+class _Decision(NamedTuple):
+    """How a call runs: its operands' placements, the results' specs and what changes the local call, for each mesh dimension."""
+
+    inputs: tuple[tuple[Placement, ...], ...]
+    results: tuple[DTensorSpec, ...]
+    locals: tuple[tuple[int, Callable], ...]
+
+
+@contextlib.contextmanager
+def implicit_replication() -> Iterator[None]:
+    """Within this block, tensors that are not distributed count as whole on every rank where they meet one that is."""
+    global _implicit
+    before, _implicit = _implicit, True
+    try:
+        yield
+    finally:
+        _implicit = before
+
+
+class _Place:
+    """What a rule's `local` may ask of this rank."""
+
+    def __init__(self, op: Any, mesh: DeviceMesh, operands: Sequence[DTensorSpec], results: Sequence[DTensorSpec], dim: int):
+        self._op, self._mesh, self._operands, self._results, self._dim = op, mesh, operands, results, dim
+
+    def argument(self, name: str) -> int:
+        """The place of an argument in the schema."""
+        return [each["name"] for each in self._op.arguments].index(name)
+
+    def result_shape(self, result: int) -> list[int]:
+        """The size of this rank's piece of a result."""
+        return list(self._results[result].piece()[0])
+
+    def result_offset(self, result: int, dim: int) -> int:
+        """Where this rank's piece of a result begins."""
+        return self._results[result].piece()[1][dim]
+
+    def offset(self, operand: int, dim: int) -> int:
+        """Where this rank's piece of an operand begins."""
+        return self._operands[operand].piece()[1][dim]
+
+    def all_reduce(self, tensor: torch.Tensor, reduce_op: str = "sum") -> torch.Tensor:
+        """The sum, or what `reduce_op` says, over the ranks along the dimension of the mesh."""
+        return reduce_values(tensor, Partial(reduce_op), self._mesh, self._dim)
+
+
+class _Bound:
+    """The arguments of a call, its distributed tensors among them."""
+
+    def __init__(self, handle: Any, kind: type, args: tuple, kwargs: dict[str, Any]) -> None:
+        self.handle, self.kind = handle, kind
+        self.values = bound(handle, args, kwargs)
+        self.tensors: list[torch.Tensor] = []
+        self.written: list[int] = []
+        for argument, value in zip(handle.arguments, self.values, strict=False):
+            for each in value if isinstance(value, list | tuple) else (value,):
+                if isinstance(each, torch.Tensor):
+                    if argument["is_write"]:
+                        self.written.append(len(self.tensors))
+                    self.tensors.append(each)
+        meshes = [each._spec.mesh for each in self.tensors if isinstance(each, kind)]  # type: ignore[attr-defined]
+        self.mesh = meshes[0]
+        for mesh in meshes:
+            if mesh is not self.mesh and mesh != self.mesh:
+                raise RuntimeError(
+                    f"{handle.namespace}.{handle.name}: all distributed tensors of a call must be on one mesh, "
+                    f"got {self.mesh} and {mesh}"
+                )
+        self.specs = [self._spec_of(each) for each in self.tensors]
+
+    def _spec_of(self, tensor: torch.Tensor) -> DTensorSpec:
+        if isinstance(tensor, self.kind):
+            return tensor._spec  # type: ignore[attr-defined]
+        if _implicit or (tensor.dim() == 0 or tensor.numel() == 1):
+            return DTensorSpec(self.mesh, (Replicate(),) * self.mesh.ndim, meta_of(tensor))
+        raise RuntimeError(
+            f"{self.handle.namespace}.{self.handle.name}: got mixed torch.Tensor and DTensor, need to convert all "
+            "torch.Tensor to DTensor before calling distributed operators!"
+        )
+
+    def local(self, index: int) -> torch.Tensor:
+        tensor = self.tensors[index]
+        return tensor._local_tensor if isinstance(tensor, self.kind) else tensor  # type: ignore[attr-defined]
+
+    def with_tensors(self, replaced: Sequence[Any]) -> list[Any]:
+        """The arguments with other tensors, in order."""
+        given = iter(replaced)
+
+        def put(value: Any) -> Any:
+            if isinstance(value, torch.Tensor):
+                return next(given)
+            if isinstance(value, list | tuple) and any(isinstance(each, torch.Tensor) for each in value):
+                return [put(each) for each in value]
+            return value
+
+        return [put(each) for each in self.values]
+
+    def key(self) -> Any:
+        return self.handle, _hashable(self.with_tensors(self.specs))
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(map(_hashable, value)) if isinstance(value, list | tuple) else value
+
+
+def _flat(result: Any) -> list[Any]:
+    if isinstance(result, torch.Tensor):
+        return [result]
+    return [each for each in result if isinstance(each, torch.Tensor)] if isinstance(result, list | tuple) else []
+
+
+def dispatch(kind: type, func: Any, args: tuple, kwargs: dict[str, Any] | None) -> Any:
+    """The result of an operator of which some arguments are distributed tensors of the class `kind`."""
+    handle = func._handle if hasattr(func, "_handle") else func
+    call = _Bound(handle, kind, args, kwargs or {})
+    if handle.form == "out" and call.written:
+        return _into(call)
+    if call.written and not handle.returns and isinstance(call.values[0], list | tuple):
+        return _over_lists(call)
+    if handle.random:
+        return _drawn(call)
+    if sharded.rule_of(handle) is None:
+        row = row_of(handle)
+        if row is not None and row.body is not None and not call.written:
+            return row.body(*call.values)
+        return _whole(call)
+    if facts_of(handle).sizes_by_values:
+        return _whole(call)
+    return _run(call, _decide(call))
+
+
+def _decide(call: _Bound) -> _Decision:
+    try:
+        key = call.key()
+        found = _decisions.get(key)
+    except TypeError:  # something among the arguments cannot be a key
+        return _chosen(call)
+    if found is None:
+        found = _chosen(call)
+        if len(_decisions) >= _MOST_DECISIONS:
+            _decisions.clear()
+        _decisions[key] = found
+    return found
+
+
+def _metas(call: _Bound) -> list[TensorMeta]:
+    """What the results are like, from tensors without elements."""
+    with torch._C._DisableTorchDispatch():
+        empty = [
+            torch.empty_strided(spec.shape, spec.stride, dtype=spec.tensor_meta.dtype, device="meta")
+            for spec in call.specs
+        ]
+        values = [
+            "meta" if argument["type"].startswith("Device") and value is not None else value
+            for argument, value in zip(call.handle.arguments, call.with_tensors(empty), strict=True)
+        ]
+        return [meta_of(each) for each in _flat(called(call.handle, values))]
+
+
+def _chosen(call: _Bound) -> _Decision:
+    metas = _metas(call)
+    mesh, handle = call.mesh, call.handle
+    operands = tuple(
+        Operand(index, tuple(spec.shape), spec.tensor_meta.dtype) for index, spec in enumerate(call.specs)
+    )
+    results = tuple(Operand(index, tuple(meta.shape), meta.dtype) for index, meta in enumerate(metas))
+    inputs: list[list[Placement]] = [[] for _ in operands]
+    outputs: list[list[Placement]] = [[] for _ in results]
+    local: list[tuple[int, Callable]] = []
+    for dim in range(mesh.ndim):
+        parts = _parts_of(mesh, dim, call.specs, inputs)
+        ways = sharded.strategies(Call(handle, call.with_tensors(operands), operands, results, parts, mesh.size(dim)))
+        chosen = _cheapest(call, dim, ways)
+        for mine, placement in zip(inputs, chosen.inputs, strict=True):
+            mine.append(placement)
+        for mine, placement in zip(outputs, chosen.outputs, strict=True):
+            mine.append(placement)
+        if chosen.local is not None:
+            local.append((dim, chosen.local))
+    specs = tuple(DTensorSpec(mesh, tuple(how), meta) for how, meta in zip(outputs, metas, strict=True))
+    return _Decision(tuple(map(tuple, inputs)), specs, tuple(local))
+
+
+def _parts_of(mesh: DeviceMesh, dim: int, specs: Sequence[DTensorSpec], chosen: list[list[Placement]]) -> Callable:
+    """Into how many pieces a dimension of an operand is cut: by what was chosen, this dimension of the mesh, and what is cut still."""
+
+    def parts(operand: Operand, axis: int) -> int:
+        axis %= max(1, operand.dim())
+        count = mesh.size(dim)
+        for other in range(mesh.ndim):
+            now = chosen[operand.index][other] if other < dim else specs[operand.index].placements[other]
+            if other != dim and isinstance(now, Shard) and now.dim == axis:
+                count *= mesh.size(other)
+        return count
+
+    return parts
+
+
+def _cheapest(call: _Bound, dim: int, ways: list[Strategy]) -> Strategy:
+    parts = call.mesh.size(dim)
+    best, least = None, float("inf")
+    for way in ways:
+        total = 0.0
+        for index, (spec, want) in enumerate(zip(call.specs, way.inputs, strict=True)):
+            have = spec.placements[dim]
+            if index in call.written and have != want:
+                total = float("inf")
+                break
+            total += cost(have, want, spec.shape.numel() * spec.tensor_meta.dtype.itemsize, parts)
+        if total < least:
+            best, least = way, total
+    if best is None:
+        raise RuntimeError(
+            f"{call.handle.namespace}.{call.handle.name}: in-place operations that require placement changes are not "
+            f"supported: the tensors lie as {[each.placements for each in call.specs]}; redistribute them first"
+        )
+    return best
+
+
+def _run(call: _Bound, decision: _Decision) -> Any:
+    moved = [
+        redistribute_local(call.local(index), spec, wanted)
+        for index, (spec, wanted) in enumerate(zip(call.specs, decision.inputs, strict=True))
+    ]
+    handle = call.handle
+
+    def run(values: list[Any]) -> Any:
+        return called(handle, values)
+
+    if decision.locals:
+        specs = [spec.with_placements(wanted) for spec, wanted in zip(call.specs, decision.inputs, strict=True)]
+        for dim, local in decision.locals:
+            run = _through(local, run, _Place(handle, call.mesh, specs, decision.results, dim))
+    return _wrapped(call, run(call.with_tensors(moved)), decision.results)
+
+
+def _through(local: Callable, run: Callable, place: _Place) -> Callable:
+    return lambda values: local(run, values, place)
+
+
+def _wrapped(call: _Bound, result: Any, specs: Sequence[DTensorSpec]) -> Any:
+    if call.written and call.handle.returns and call.handle.returns[0]["is_write"]:
+        return call.tensors[call.written[0]]
+    given = iter(specs)
+
+    def wrap(value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return call.kind(value, next(given), requires_grad=False)
+        return type(value)(map(wrap, value)) if type(value) in (list, tuple) else value
+
+    if isinstance(result, tuple) and type(result) is not tuple:  # a named tuple
+        return tuple(map(wrap, result))
+    return wrap(result)
+
+
+def _replicated(call: _Bound) -> list[torch.Tensor]:
+    whole = (Replicate(),) * call.mesh.ndim
+    return [redistribute_local(call.local(index), spec, whole) for index, spec in enumerate(call.specs)]
+
+
+def _whole(call: _Bound) -> Any:
+    """Every rank computes the whole: for operators without a rule, and where sizes depend on values."""
+    for index in call.written:
+        if not call.specs[index].is_replicated():
+            return _whole_written(call)
+    result = called(call.handle, call.with_tensors(_replicated(call)))
+    whole = (Replicate(),) * call.mesh.ndim
+    return _wrapped(call, result, [DTensorSpec(call.mesh, whole, meta_of(each)) for each in _flat(result)])
+
+
+def _whole_written(call: _Bound) -> Any:
+    """An operator that writes: on whole copies, of which each rank takes its pieces back."""
+    whole = (Replicate(),) * call.mesh.ndim
+    copies = [each.clone() if index in call.written else each for index, each in enumerate(_replicated(call))]
+    result = called(call.handle, call.with_tensors(copies))
+    for index in call.written:
+        spec = call.specs[index]
+        if any(each.is_partial() for each in spec.placements):
+            raise RuntimeError(
+                f"{call.handle.namespace}.{call.handle.name}: a tensor that lies as {spec.placements} cannot be written; "
+                "redistribute it first"
+            )
+        made = DTensorSpec(call.mesh, whole, meta_of(copies[index]))
+        call.local(index).copy_(redistribute_local(copies[index], made, spec.placements))
+    return _wrapped(call, result, [DTensorSpec(call.mesh, whole, meta_of(each)) for each in _flat(result)])
+
+
+def _drawn(call: _Bound) -> Any:
+    """Random numbers: every rank draws those of the whole, so that they are what one process would draw."""
+    if call.written:
+        return _whole_written(call)
+    result = called(call.handle, call.with_tensors(_replicated(call)))
+    whole = (Replicate(),) * call.mesh.ndim
+    (first, *_) = call.specs
+    how = tuple(Replicate() if each.is_partial() else each for each in first.placements)
+    specs, pieces = [], []
+    for each in _flat(result):
+        spec = DTensorSpec(call.mesh, whole, meta_of(each))
+        if each.shape == first.shape:
+            each, spec = redistribute_local(each, spec, how), spec.with_placements(how)
+        specs.append(spec)
+        pieces.append(each)
+    if isinstance(result, torch.Tensor):
+        return _wrapped(call, pieces[0], specs)
+    return _wrapped(call, tuple(pieces), specs)
+
+
+def _into(call: _Bound) -> Any:
+    """The form `out=`: the result is moved to where `out` lies."""
+    outs = [call.tensors[index] for index in call.written]
+    functional = row_of(call.handle).handle  # type: ignore[union-attr]
+    names = [each["name"] for each in functional.arguments]
+    given = {each["name"]: value for each, value in zip(call.handle.arguments, call.values, strict=True)}
+    results = called(functional, [given[name] for name in names])
+    for out, result in zip(outs, _flat(results), strict=True):
+        if not isinstance(out, call.kind):
+            raise RuntimeError(f"{call.handle.namespace}.{call.handle.name}: out= must be a DTensor as the inputs are")
+        out.copy_(result)
+    return outs[0] if len(outs) == 1 else tuple(outs)
+
+
+def _over_lists(call: _Bound) -> Any:
+    """Writes to lists of tensors, element by element: each set of tensors lies as the first of them does."""
+    lists = [value for value in call.values if isinstance(value, list | tuple)]
+    wanted = {}
+    index = 0
+    for value in call.values:
+        if isinstance(value, list | tuple):
+            for place, each in enumerate(value):
+                if isinstance(each, torch.Tensor):
+                    leader = lists[0][place]
+                    if isinstance(leader, call.kind) and each.shape == leader.shape:
+                        wanted[index] = leader._spec.placements  # type: ignore[attr-defined]
+                    index += 1
+        elif isinstance(value, torch.Tensor):
+            index += 1
+    moved = []
+    for number, spec in enumerate(call.specs):
+        how = wanted.get(number, (Replicate(),) * call.mesh.ndim)
+        if number in call.written and isinstance(call.tensors[number], call.kind) and spec.placements != how:
+            raise RuntimeError(
+                f"{call.handle.namespace}.{call.handle.name}: a tensor that lies as {spec.placements} is written beside one "
+                f"that lies as {how}"
+            )
+        moved.append(redistribute_local(call.local(number), spec, how))
+    return called(call.handle, call.with_tensors(moved))
