@@ -250,17 +250,19 @@ def run(kind, rank, size):
         return train(sharded(Gpt(), mesh, reshard_after_forward=False), here, dist.group.WORLD)
     if kind == "tp":
         return train(tensor_parallel(Gpt(), mesh), functools.partial(plain, 0, 1))
-    if kind == "tp clipped":
-        return train(tensor_parallel(Gpt(), mesh), functools.partial(plain, 0, 1), clip=0.5)
+    if kind == "sp clipped":
+        return train(tensor_parallel(Gpt(), mesh, sequence=True), functools.partial(plain, 0, 1), clip=0.5)
     if kind == "sp":
         return train(tensor_parallel(Gpt(), mesh, sequence=True), functools.partial(plain, 0, 1))
     if kind == "tp loss":
         return train(tensor_parallel(Gpt(), mesh, sequence=True, loss=True), with_loss_parallel)
-    if kind in ("gpipe", "1f1b", "interleaved", "looped"):
-        return train(*pipelined(rank, size if kind in ("gpipe", "1f1b") else 2, kind))
+    if kind in ("gpipe", "1f1b"):
+        return train(*pipelined(rank, size, kind))
     mesh = init_device_mesh("cpu", (2, size // 2), mesh_dim_names=("outer", "inner"))
     outer, inner = mesh["outer"], mesh["inner"]
     place = outer.get_local_rank()
+    if kind in ("interleaved", "looped"):  # two pipelines, which do the same
+        return train(*pipelined(inner.get_local_rank(), inner.size(), kind, inner))
     if kind == "hsdp":
         return train(sharded(Gpt(), mesh), here, dist.group.WORLD)
     if kind in ("fsdp tp", "fsdp sp"):
@@ -289,7 +291,7 @@ def tensor_parallel_stage(model, mesh):
 
 
 KINDS = (
-    "ddp|fsdp|fsdp clipped|fsdp checkpoint|fsdp offload|fsdp accumulated|fsdp mixed|fsdp kept|tp|tp clipped|sp|tp loss|gpipe|1f1b|hsdp|"
+    "ddp|fsdp|fsdp clipped|fsdp checkpoint|fsdp offload|fsdp accumulated|fsdp mixed|fsdp kept|tp|sp|sp clipped|tp loss|gpipe|1f1b|interleaved|looped|hsdp|"
     "fsdp tp|fsdp sp|fsdp tp clipped|fsdp pp|tp pp"
 ).split("|")
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import mindtorch_v2 as torch
 from mindtorch_v2._behaviours import sharded
-from mindtorch_v2._behaviours.sharded import Call, Operand, Partial, Placement, Replicate, Shard, Strategy, bound, called
+from mindtorch_v2._behaviours.sharded import Call, Operand, Partial, Placement, Replicate, Shard, Strategy, StridedShard, bound, called
 from mindtorch_v2._operators.table.rows import facts_of, row_of
 from mindtorch_v2.distributed.device_mesh import DeviceMesh
 from mindtorch_v2.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta, meta_of
@@ -82,24 +83,31 @@ class _Bound:
                         self.written.append(len(self.tensors))
                     self.tensors.append(each)
         meshes = [each._spec.mesh for each in self.tensors if isinstance(each, kind)]  # type: ignore[attr-defined]
-        self.mesh = meshes[0]
-        for mesh in meshes:
-            if mesh is not self.mesh and mesh != self.mesh:
-                raise RuntimeError(
-                    f"{handle.namespace}.{handle.name}: all distributed tensors of a call must be on one mesh, "
-                    f"got {self.mesh} and {mesh}"
-                )
+        self.mesh = max(meshes, key=lambda mesh: mesh.ndim)
         self.specs = [self._spec_of(each) for each in self.tensors]
 
     def _spec_of(self, tensor: torch.Tensor) -> DTensorSpec:
         if isinstance(tensor, self.kind):
-            return tensor._spec  # type: ignore[attr-defined]
+            spec: DTensorSpec = tensor._spec  # type: ignore[attr-defined]
+            return spec if spec.mesh is self.mesh or spec.mesh == self.mesh else self._widened(spec)
         if _implicit or (tensor.dim() == 0 or tensor.numel() == 1):
             return DTensorSpec(self.mesh, (Replicate(),) * self.mesh.ndim, meta_of(tensor))
         raise RuntimeError(
             f"{self.handle.namespace}.{self.handle.name}: got mixed torch.Tensor and DTensor, need to convert all "
             "torch.Tensor to DTensor before calling distributed operators!"
         )
+
+    def _widened(self, spec: DTensorSpec) -> DTensorSpec:
+        """A tensor on a part of the mesh: along the other dimensions it is the same everywhere."""
+        if spec.mesh._root is None or spec.mesh._root != self.mesh or any(each >= self.mesh.ndim for each in spec.mesh._dims):
+            raise RuntimeError(
+                f"{self.handle.namespace}.{self.handle.name}: all distributed tensors of a call must be on one mesh or parts of "
+                f"it, got {self.mesh} and {spec.mesh}"
+            )
+        how: list[Placement] = [Replicate()] * self.mesh.ndim
+        for dim, each in zip(spec.mesh._dims, spec.placements, strict=True):
+            how[dim] = each
+        return DTensorSpec(self.mesh, tuple(how), spec.tensor_meta)
 
     def local(self, index: int) -> torch.Tensor:
         tensor = self.tensors[index]
@@ -119,7 +127,8 @@ class _Bound:
         return [put(each) for each in self.values]
 
     def key(self) -> Any:
-        return self.handle, _hashable(self.with_tensors(self.specs))
+        # Equal meshes may have groups of their own: one whose groups have ended must not come back from here.
+        return self.handle, id(self.mesh), _hashable(self.with_tensors(self.specs))
 
 
 def _hashable(value: Any) -> Any:
@@ -182,26 +191,68 @@ def _metas(call: _Bound) -> list[TensorMeta]:
 
 def _chosen(call: _Bound) -> _Decision:
     metas = _metas(call)
+    strided = {
+        dim: each.split_factor
+        for spec in call.specs
+        for dim, each in enumerate(spec.placements)
+        if isinstance(each, StridedShard)
+    }
+    if strided:
+        plain = [spec.with_placements([_unstrided(each) for each in spec.placements]) for spec in call.specs]
+        inputs, outputs, local = _ways(call, metas, plain)
+        if not local and all(_nests(call, how, strided) for how in (*inputs, *outputs)):
+            inputs, outputs = ([_strided(how, strided) for how in given] for given in (inputs, outputs))
+        else:
+            inputs, outputs, local = _ways(call, metas, call.specs)
+    else:
+        inputs, outputs, local = _ways(call, metas, call.specs)
+    specs = tuple(DTensorSpec(call.mesh, tuple(how), meta) for how, meta in zip(outputs, metas, strict=True))
+    return _Decision(tuple(map(tuple, inputs)), specs, tuple(local))
+
+
+def _unstrided(placement: Placement) -> Placement:
+    return Shard(placement.dim) if isinstance(placement, StridedShard) else placement
+
+
+def _strided(how: list[Placement], strided: dict[int, int]) -> list[Placement]:
+    return [
+        StridedShard(each.dim, split_factor=strided[dim]) if dim in strided and isinstance(each, Shard) else each
+        for dim, each in enumerate(how)
+    ]
+
+
+def _nests(call: _Bound, how: list[Placement], strided: dict[int, int]) -> bool:
+    """Whether a tensor that is cut by the strided dimensions of the mesh is cut by those in which they nest, too."""
+    for dim, factor in strided.items():
+        mine = how[dim]
+        if isinstance(mine, Shard):
+            around = [
+                call.mesh.size(other) for other, each in enumerate(how) if other not in strided and each == Shard(mine.dim)
+            ]
+            if math.prod(around) != factor:
+                return False
+    return True
+
+
+def _ways(call: _Bound, metas: list[TensorMeta], given: Sequence[DTensorSpec]) -> tuple[Any, Any, Any]:
+    """The placements of operands and results, and what changes the local call, for operands that lie as `given`."""
     mesh, handle = call.mesh, call.handle
-    operands = tuple(
-        Operand(index, tuple(spec.shape), spec.tensor_meta.dtype) for index, spec in enumerate(call.specs)
-    )
+    operands = tuple(Operand(index, tuple(spec.shape), spec.tensor_meta.dtype) for index, spec in enumerate(given))
     results = tuple(Operand(index, tuple(meta.shape), meta.dtype) for index, meta in enumerate(metas))
     inputs: list[list[Placement]] = [[] for _ in operands]
     outputs: list[list[Placement]] = [[] for _ in results]
     local: list[tuple[int, Callable]] = []
     for dim in range(mesh.ndim):
-        parts = _parts_of(mesh, dim, call.specs, inputs)
+        parts = _parts_of(mesh, dim, given, inputs)
         ways = sharded.strategies(Call(handle, call.with_tensors(operands), operands, results, parts, mesh.size(dim)))
-        chosen = _cheapest(call, dim, ways)
+        chosen = _cheapest(call, dim, ways, given)
         for mine, placement in zip(inputs, chosen.inputs, strict=True):
             mine.append(placement)
         for mine, placement in zip(outputs, chosen.outputs, strict=True):
             mine.append(placement)
         if chosen.local is not None:
             local.append((dim, chosen.local))
-    specs = tuple(DTensorSpec(mesh, tuple(how), meta) for how, meta in zip(outputs, metas, strict=True))
-    return _Decision(tuple(map(tuple, inputs)), specs, tuple(local))
+    return inputs, outputs, local
 
 
 def _parts_of(mesh: DeviceMesh, dim: int, specs: Sequence[DTensorSpec], chosen: list[list[Placement]]) -> Callable:
@@ -219,12 +270,12 @@ def _parts_of(mesh: DeviceMesh, dim: int, specs: Sequence[DTensorSpec], chosen: 
     return parts
 
 
-def _cheapest(call: _Bound, dim: int, ways: list[Strategy]) -> Strategy:
+def _cheapest(call: _Bound, dim: int, ways: list[Strategy], given: Sequence[DTensorSpec]) -> Strategy:
     parts = call.mesh.size(dim)
     best, least = None, float("inf")
     for way in ways:
         total = 0.0
-        for index, (spec, want) in enumerate(zip(call.specs, way.inputs, strict=True)):
+        for index, (spec, want) in enumerate(zip(given, way.inputs, strict=True)):
             have = spec.placements[dim]
             if index in call.written and have != want:
                 total = float("inf")

@@ -76,7 +76,7 @@ class ShardedParameter:
             return DTensorSpec(self.mesh, (*copies, cut), meta_of(data))
         other = self.tensor_parallel
         root = self.mesh._get_root_mesh()
-        if other.mesh._get_root_mesh() is not root or root is self.mesh:
+        if other.mesh._get_root_mesh() != root or root is self.mesh:
             raise ValueError(
                 "FSDP requires the DP and model parallel TP/EP mesh to have the same parent mesh, but got: "
                 f"DP's global mesh: {root}, TP/EP's global mesh: {other.mesh._get_root_mesh()}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
+from mindtorch_v2.distributed.tensor._dispatch import implicit_replication
+
 __all__ = ["loss_parallel"]
 
 
@@ -12,7 +14,8 @@ __all__ = ["loss_parallel"]
 def loss_parallel() -> Iterator[None]:
     """Compute cross entropy where the classes are, without gathering them.
 
-    Nothing has to be switched: `cross_entropy` of a `DTensor` that lies as `Shard(-1)` is always computed so, where no weights
-    of classes and no label smoothing are asked for. Programs that say it, as PyTorch wants them to, run unchanged.
+    Scores are a `DTensor` that lies as `Shard(-1)`; targets may be plain tensors, the same on all ranks. Backward belongs into
+    the block, too. With weights of classes or label smoothing the scores are gathered.
     """
-    yield
+    with implicit_replication():
+        yield
