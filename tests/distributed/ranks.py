@@ -23,6 +23,7 @@ def emulated(*options):
 RUNS = {
     "collectives": ["collectives.py|2", "collectives.py|3"],
     "functional": ["functional.py|2", "functional.py|3"],
+    "parallel": ["parallel.py|1|single|single clipped", "parallel.py|4|fsdp mixed"],
     "training": ["training.py|2"],
 }
 
@@ -34,7 +35,7 @@ class Rank:
         self.status, self.out, self.err = process.returncode, out, err
 
 
-def run(program, *arguments, size=2, launcher=OURS, device="cpu", seconds=90, environment=None):
+def run(program, *arguments, size=2, launcher=OURS, device="cpu", seconds=240, environment=None):
     """Start `program STORE RANK SIZE DEVICE arguments...` in `size` processes; a list of `Rank`. None survives this call."""
     with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as ends:
         processes = []

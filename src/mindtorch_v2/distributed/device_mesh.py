@@ -80,7 +80,9 @@ class DeviceMesh:
             mesh = world.get_process_group_ranks(groups[0])
         ranks = torch.as_tensor(mesh).detach().to("cpu", torch.int32)
         if ranks.dim() != len(groups):
-            raise ValueError(f"Expects mesh with ndim equal to number of ProcessGroups but got mesh {ranks.tolist()} and {len(groups)} ProcessGroups")
+            raise ValueError(
+                f"Expects mesh with ndim equal to number of ProcessGroups but got mesh {ranks.tolist()} and {len(groups)} ProcessGroups"
+            )
         return _mesh_of(device_type, ranks, None if mesh_dim_names is None else tuple(mesh_dim_names), groups)
 
     def _make_groups(self, dim):

@@ -100,7 +100,9 @@ def tensor_parallel(model, mesh, sequence=False, loss=False):
     plan = {
         "tokens": RowwiseParallel(input_layouts=whole, output_layouts=between),
         "places": RowwiseParallel(input_layouts=whole, output_layouts=Shard(0) if sequence else whole),
-        "head": ColwiseParallel(input_layouts=between, output_layouts=Shard(-1) if loss else whole, use_local_output=not loss),
+        "head": ColwiseParallel(
+            input_layouts=between, output_layouts=Shard(-1) if loss else whole, use_local_output=not loss
+        ),
     }
     if sequence:
         plan["norm"] = SequenceParallel()
@@ -116,7 +118,8 @@ def tensor_parallel(model, mesh, sequence=False, loss=False):
         if sequence:
             parts |= {"norm1": SequenceParallel(), "norm2": SequenceParallel()}
             parts |= {
-                name: PrepareModuleInput(input_layouts=(cut,), desired_input_layouts=(whole,)) for name in ("attention", "mlp")
+                name: PrepareModuleInput(input_layouts=(cut,), desired_input_layouts=(whole,))
+                for name in ("attention", "mlp")
             }
         plan |= {f"blocks.{path}.{name}": style for name, style in parts.items()}
     return parallelize_module(model, mesh, plan)
@@ -299,7 +302,11 @@ KINDS = (
 def main(store, rank, size, device, *kinds):
     if size > 1:
         dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=size)
-    print(json.dumps({kind: run(kind, rank, size) for kind in kinds or (KINDS if size > 1 else ["single", "single clipped"])}))
+    print(
+        json.dumps(
+            {kind: run(kind, rank, size) for kind in kinds or (KINDS if size > 1 else ["single", "single clipped"])}
+        )
+    )
     if size > 1:
         dist.destroy_process_group()
 

@@ -14,7 +14,19 @@ from typing import Any, NamedTuple
 from ..._operators.table import ROWS
 from .placements import Partial, Placement, Replicate, Shard
 
-__all__ = ["RULES", "Call", "Operand", "Strategy", "bound", "called", "register_shared", "rule", "rule_of", "shared", "strategies"]
+__all__ = [
+    "RULES",
+    "Call",
+    "Operand",
+    "Strategy",
+    "bound",
+    "called",
+    "register_shared",
+    "rule",
+    "rule_of",
+    "shared",
+    "strategies",
+]
 
 
 class Operand(NamedTuple):
@@ -73,7 +85,10 @@ class Call(NamedTuple):
         return operand.shape[dim] % self.parts(operand, dim) == 0
 
     def strategy(
-        self, outputs: Sequence[Placement | None] | Placement, inputs: dict[int, Placement], local: Callable | None = None
+        self,
+        outputs: Sequence[Placement | None] | Placement,
+        inputs: dict[int, Placement],
+        local: Callable | None = None,
     ) -> Strategy:
         """A strategy whose operands are whole unless `inputs` says how they lie, by their numbers."""
         given = [outputs] * len(self.results) if isinstance(outputs, Placement) else outputs

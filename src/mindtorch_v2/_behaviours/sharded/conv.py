@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from ._call import Call, Operand, Strategy, rule
 from .placements import Partial, Placement, Shard
@@ -36,7 +37,7 @@ def _convolution_backward(call: Call) -> Iterable[Strategy]:
         )
 
 
-def _own_bias(run, values, place):  # type: ignore[no-untyped-def]
+def _own_bias(run: Callable, values: list[Any], place: Any) -> Any:
     values = list(values)
     if values[3] is not None:
         values[3] = [values[0].shape[1]]

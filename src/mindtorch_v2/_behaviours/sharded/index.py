@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ._call import Call, Operand, Strategy, rule
-from ._shared import linear
+from ._shared import along, linear
 from .placements import Partial, Placement, Shard
 
 
@@ -22,19 +22,14 @@ def _index_select(call: Call) -> Iterable[Strategy]:
     yield from linear(call)
 
 
-@rule("gather", "scatter.src", "scatter.value", "scatter_add", "scatter.reduce", "scatter.value_reduce", "scatter_reduce.two")
+@rule("gather")
 def _gather(call: Call) -> Iterable[Strategy]:
-    """Each place along `dim` takes from its own row: cut along the others, all alike, where sizes are the same."""
-    (x, *_) = call.operands
-    along = call.value("dim") % x.dim() if x.dim() else 0
-    for dim in range(x.dim()):
-        if dim != along and len({each.shape[dim] for each in call.operands}) == 1:
-            yield call.strategy(Shard(dim), {each.index: Shard(dim) for each in call.operands})
-    if call.op.name == "gather" and x.dim():
-        index = call.value("index")
-        if all(x.shape[dim] == index.shape[dim] for dim in range(x.dim()) if dim != along):
-            yield call.strategy(Shard(along), {index.index: Shard(along)})
-    yield from linear(call)
+    """Each place along `dim` takes from its own row: cut along the others, all alike; or along it, as the indices are."""
+    yield from along(call)
+    x, index = call.operands
+    dim = call.value("dim") % x.dim() if x.dim() else 0
+    if x.dim() and all(x.shape[other] == index.shape[other] for other in range(x.dim()) if other != dim):
+        yield call.strategy(Shard(dim), {index.index: Shard(dim)})
 
 
 @rule("index.Tensor", "_unsafe_index.Tensor")
@@ -54,7 +49,9 @@ def _index(call: Call) -> Iterable[Strategy]:
             before = sum(each < dim for each in places)
             moved = dim - before + (rank if not together or dim > places[0] else 0)
             yield call.strategy(Shard(moved), {x.index: Shard(dim)})
-    size = [max(each.shape[i - rank + each.dim()] if i >= rank - each.dim() else 1 for each in indices) for i in range(rank)]
+    size = [
+        max(each.shape[i - rank + each.dim()] if i >= rank - each.dim() else 1 for each in indices) for i in range(rank)
+    ]
     for dim in range(rank):
         inputs: dict[int, Placement] = {}
         for each in indices:

@@ -52,7 +52,12 @@ def _group_norm_backward(call: Call) -> Iterable[Strategy]:
     return _of_batch(call, [Shard(0) if each.dim() == rank else Partial() for each in call.results])
 
 
-@rule("native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_no_training", "native_batch_norm_backward")
+@rule(
+    "native_batch_norm",
+    "_native_batch_norm_legit",
+    "_native_batch_norm_legit_no_training",
+    "native_batch_norm_backward",
+)
 def _batch_norm(call: Call) -> Iterable[Strategy]:
     """Channels are normalised each for itself; without statistics of the batch its items are, too."""
     x: Operand = call.value("input")

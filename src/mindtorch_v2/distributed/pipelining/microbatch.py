@@ -74,7 +74,9 @@ def split_args_kwargs_into_chunks(
         )
         specs = tree_flatten(given)[0]
         if len(specs) != len(values):
-            raise ValueError(f"{len(values)} values of arguments, but {len(specs)} chunk specs: there has to be one for each")
+            raise ValueError(
+                f"{len(values)} values of arguments, but {len(specs)} chunk specs: there has to be one for each"
+            )
     pieces = [_cut(value, spec, chunks) for value, spec in zip(values, specs, strict=True)]
     made = [tree_unflatten([each[i] for each in pieces], tree) for i in range(chunks)]
     return [each[0] for each in made], [each[1] for each in made]

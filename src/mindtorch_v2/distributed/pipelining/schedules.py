@@ -125,7 +125,9 @@ class _Schedule(abc.ABC):
             return_outputs: whether the last stage's rank returns the model's outputs.
         """
         if self._has_backward and not torch.is_grad_enabled():
-            raise RuntimeError("step() requires gradients to be enabled for backward computation; use eval() for inference under no_grad.")
+            raise RuntimeError(
+                "step() requires gradients to be enabled for backward computation; use eval() for inference under no_grad."
+            )
         return self._run(args, kwargs, target, losses, return_outputs, self._has_backward)
 
     def eval(self, *args: Any, target: Any = None, losses: list | None = None, **kwargs: Any) -> Any:
@@ -143,7 +145,9 @@ class _Schedule(abc.ABC):
         count = self._n_microbatches
         given, named = [()] * count, [{}] * count  # type: ignore[var-annotated]
         if args or kwargs:
-            given, named = split_args_kwargs_into_chunks(args, kwargs, count, self._args_chunk_spec, self._kwargs_chunk_spec)
+            given, named = split_args_kwargs_into_chunks(
+                args, kwargs, count, self._args_chunk_spec, self._kwargs_chunk_spec
+            )
         targets = [None] * count if target is None else list(torch.tensor_split(target, count))
         made: dict[int, Any] = {}
         found: dict[int, Any] = {}
@@ -200,7 +204,9 @@ class PipelineScheduleSingle(_Schedule):
         output_merge_spec: Any = None,
         scale_grads: bool = True,
     ) -> None:
-        super().__init__([stage], n_microbatches, loss_fn, args_chunk_spec, kwargs_chunk_spec, output_merge_spec, scale_grads)
+        super().__init__(
+            [stage], n_microbatches, loss_fn, args_chunk_spec, kwargs_chunk_spec, output_merge_spec, scale_grads
+        )
         self._stage, self._num_stages = stage, stage.num_stages
         if stage.group_size != stage.num_stages:
             raise ValueError(
@@ -243,12 +249,16 @@ class PipelineScheduleMulti(_Schedule):
         scale_grads: bool = True,
         backward_requires_autograd: bool = True,
     ) -> None:
-        super().__init__(stages, n_microbatches, loss_fn, args_chunk_spec, kwargs_chunk_spec, output_merge_spec, scale_grads)
+        super().__init__(
+            stages, n_microbatches, loss_fn, args_chunk_spec, kwargs_chunk_spec, output_merge_spec, scale_grads
+        )
         self._stages = stages
         self.pp_group_size, self.rank = stages[0].group_size, stages[0].group_rank
         wanted = list(range(self.rank, stages[0].num_stages, self.pp_group_size))
         if sorted(self._local) != wanted:
-            raise ValueError(f"rank {self.rank} of {self.pp_group_size} runs the stages {wanted}, not {sorted(self._local)}")
+            raise ValueError(
+                f"rank {self.rank} of {self.pp_group_size} runs the stages {wanted}, not {sorted(self._local)}"
+            )
 
 
 class ScheduleLoopedBFS(PipelineScheduleMulti):

@@ -56,11 +56,15 @@ class PipelineStage:
         self.group = world.resolve(group)
         self.group_rank, self.group_size = self.group.rank(), self.group.size()
         if self.group_size > num_stages:
-            raise RuntimeError(f"Pipeline group size {self.group_size} cannot be larger than number of stages {num_stages}")
+            raise RuntimeError(
+                f"Pipeline group size {self.group_size} cannot be larger than number of stages {num_stages}"
+            )
         self.is_first, self.is_last = stage_index == 0, stage_index == num_stages - 1
         self.rank_of = {index: index % self.group_size for index in range(num_stages)}
         self.has_backward = True
-        self._inputs: dict[int, Any] = {}  # by micro-batch: tensors that were received, of which gradients are sent back
+        self._inputs: dict[
+            int, Any
+        ] = {}  # by micro-batch: tensors that were received, of which gradients are sent back
         self._outputs: dict[int, Any] = {}
         self._received_shapes: Shapes | None = None
         self._sending: list[Any] = []
@@ -148,7 +152,12 @@ class PipelineStage:
                 torch.autograd.backward(differentiable, gradients)
         if not self.is_first:
             sent = [each for each in received if each.requires_grad]
-            self._send([torch.zeros_like(each) if each.grad is None else each.grad for each in sent], self.stage_index - 1, 1, micro_batch)
+            self._send(
+                [torch.zeros_like(each) if each.grad is None else each.grad for each in sent],
+                self.stage_index - 1,
+                1,
+                micro_batch,
+            )
 
     def _synchronised(self, last: bool) -> Any:
         """Gradients are summed over data-parallel ranks by the last backward pass only."""
@@ -168,4 +177,3 @@ class PipelineStage:
         """Forget the micro-batches of the last step."""
         self._inputs.clear()
         self._outputs.clear()
-

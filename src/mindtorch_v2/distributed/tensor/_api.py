@@ -26,7 +26,9 @@ def _placements(given: Sequence[Placement] | None, mesh: DeviceMesh, rank: int |
     made = []
     for each in given:
         if not isinstance(each, Placement):
-            raise TypeError(f"placements are Shard, Replicate or Partial, one for each dimension of the mesh; got {each!r}")
+            raise TypeError(
+                f"placements are Shard, Replicate or Partial, one for each dimension of the mesh; got {each!r}"
+            )
         if isinstance(each, Shard) and rank is not None and not 0 <= each.dim < rank:
             if not -rank <= each.dim < 0:
                 raise RuntimeError(f"a tensor of {rank} dimensions cannot lie as {each!r}")
@@ -151,7 +153,9 @@ class DTensor(torch.Tensor):
         how = _placements(placements, mesh, self.dim())
         for have, want in zip(self._spec.placements, how, strict=True):
             if isinstance(want, Partial) and have != want:
-                raise RuntimeError("Can not redistribute to Partial, redistributing to Partial is for internal use only!")
+                raise RuntimeError(
+                    "Can not redistribute to Partial, redistributing to Partial is for internal use only!"
+                )
         return _Redistribute.apply(self, how, forward_dtype, backward_dtype)
 
     def full_tensor(self, *, grad_placements: Sequence[Placement] | None = None) -> torch.Tensor:
@@ -182,7 +186,9 @@ def _rebuild(local: torch.Tensor, spec: DTensorSpec, requires_grad: bool) -> DTe
 
 class _FromLocal(Function):
     @staticmethod
-    def forward(ctx: Any, local, mesh, placements, run_check, shape, stride, grad_placements):  # type: ignore[no-untyped-def,override]
+    def forward(  # type: ignore[override]
+        ctx: Any, local: Any, mesh: Any, placements: Any, run_check: bool, shape: Any, stride: Any, grad_placements: Any
+    ) -> DTensor:
         ctx.placements = _for_gradient(placements if grad_placements is None else grad_placements)
         if mesh.get_coordinate() is None:
             local = local.new_empty(0)
@@ -200,12 +206,14 @@ class _FromLocal(Function):
             shape = size
             stride = _strides_like(local, size)
         elif stride is None:
-            raise RuntimeError(f"Found shape:{shape}, stride:{stride}. Please pass both shape and stride at the same time.")
+            raise RuntimeError(
+                f"Found shape:{shape}, stride:{stride}. Please pass both shape and stride at the same time."
+            )
         spec = DTensorSpec(mesh, placements, TensorMeta(torch.Size(shape), tuple(stride), local.dtype))
         return DTensor(local.view_as(local), spec, requires_grad=local.requires_grad)
 
     @staticmethod
-    def backward(ctx: Any, gradient):  # type: ignore[no-untyped-def,override]
+    def backward(ctx: Any, gradient: Any) -> Any:  # type: ignore[override]
         moved = redistribute_local(gradient._local_tensor, gradient._spec, ctx.placements)
         return moved, None, None, None, None, None, None
 
@@ -222,13 +230,13 @@ def _strides_like(local: torch.Tensor, size: Sequence[int]) -> tuple[int, ...]:
 
 class _ToLocal(Function):
     @staticmethod
-    def forward(ctx: Any, tensor, placements):  # type: ignore[no-untyped-def,override]
+    def forward(ctx: Any, tensor: Any, placements: Any) -> torch.Tensor:  # type: ignore[override]
         ctx.spec, ctx.placements = tensor._spec, placements
         local = tensor._local_tensor
         return local.view_as(local)
 
     @staticmethod
-    def backward(ctx: Any, gradient):  # type: ignore[no-untyped-def,override]
+    def backward(ctx: Any, gradient: Any) -> Any:  # type: ignore[override]
         how = _for_gradient(ctx.spec.placements) if ctx.placements is None else tuple(ctx.placements)
         meta = ctx.spec.tensor_meta._replace(dtype=gradient.dtype)
         return DTensor(gradient, DTensorSpec(ctx.spec.mesh, how, meta), requires_grad=False), None
@@ -236,12 +244,14 @@ class _ToLocal(Function):
 
 class _Redistribute(Function):
     @staticmethod
-    def forward(ctx: Any, tensor, placements, forward_dtype, backward_dtype):  # type: ignore[no-untyped-def,override]
+    def forward(  # type: ignore[override]
+        ctx: Any, tensor: Any, placements: Any, forward_dtype: Any, backward_dtype: Any
+    ) -> DTensor:
         ctx.placements, ctx.dtype, ctx.backward_dtype = tensor._spec.placements, tensor.dtype, backward_dtype
         return _moved(tensor, placements, forward_dtype)
 
     @staticmethod
-    def backward(ctx: Any, gradient):  # type: ignore[no-untyped-def,override]
+    def backward(ctx: Any, gradient: Any) -> Any:  # type: ignore[override]
         how = tuple(
             Replicate() if isinstance(want, Partial) and not isinstance(have, Partial) else want
             for have, want in zip(gradient._spec.placements, ctx.placements, strict=True)
@@ -284,7 +294,9 @@ def distribute_tensor(
     how = _placements(placements, mesh, tensor.dim())
     if isinstance(tensor, DTensor):
         if tensor.device_mesh != mesh:
-            raise ValueError(f"Cannot distribute a DTensor with device mesh {tensor.device_mesh} to a different device mesh {mesh}.")
+            raise ValueError(
+                f"Cannot distribute a DTensor with device mesh {tensor.device_mesh} to a different device mesh {mesh}."
+            )
         if tensor.placements != how:
             raise ValueError(
                 f"Cannot distribute a DTensor with placements {tensor.placements} to a different placements {how}. do you want to "
@@ -293,7 +305,9 @@ def distribute_tensor(
         return tensor
     for each in how:
         if isinstance(each, Partial):
-            raise RuntimeError(f"Trying to distribute a tensor with unsupported placements on device mesh: {how}; {each} is one of none")
+            raise RuntimeError(
+                f"Trying to distribute a tensor with unsupported placements on device mesh: {how}; {each} is one of none"
+            )
     spec = DTensorSpec(mesh, how, meta_of(tensor))
     if mesh.get_coordinate() is None:
         return DTensor(tensor.detach().new_empty(0), spec, requires_grad=tensor.requires_grad)
@@ -326,7 +340,9 @@ def distribute_module(
     """
     mesh = device_mesh or meshes._current_mesh()
     if getattr(module, "_distribute_module_applied", False):
-        raise RuntimeError("distribute_module should only be called once on a module, but it has already been called on this module!")
+        raise RuntimeError(
+            "distribute_module should only be called once on a module, but it has already been called on this module!"
+        )
     for name, each in module.named_modules():
         if partition_fn is not None:
             partition_fn(name, each, mesh)
@@ -343,8 +359,9 @@ def _replicate_rest(module: torch.nn.Module, mesh: DeviceMesh) -> None:
     whole = [Replicate()] * mesh.ndim
     for name, parameter in module._parameters.items():
         if parameter is not None and not isinstance(parameter, DTensor):
-            module.register_parameter(name, torch.nn.Parameter(distribute_tensor(parameter.data, mesh, whole), parameter.requires_grad))
+            module.register_parameter(
+                name, torch.nn.Parameter(distribute_tensor(parameter.data, mesh, whole), parameter.requires_grad)
+            )
     for name, buffer in module._buffers.items():
         if buffer is not None and not isinstance(buffer, DTensor):
             module._buffers[name] = distribute_tensor(buffer, mesh, whole)
-

@@ -9,7 +9,18 @@ from typing import Any, NamedTuple
 
 import mindtorch_v2 as torch
 from mindtorch_v2._behaviours import sharded
-from mindtorch_v2._behaviours.sharded import Call, Operand, Partial, Placement, Replicate, Shard, Strategy, StridedShard, bound, called
+from mindtorch_v2._behaviours.sharded import (
+    Call,
+    Operand,
+    Partial,
+    Placement,
+    Replicate,
+    Shard,
+    Strategy,
+    StridedShard,
+    bound,
+    called,
+)
 from mindtorch_v2._operators.table.rows import facts_of, row_of
 from mindtorch_v2.distributed.device_mesh import DeviceMesh
 from mindtorch_v2.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta, meta_of
@@ -44,7 +55,9 @@ def implicit_replication() -> Iterator[None]:
 class _Place:
     """What a rule's `local` may ask of this rank."""
 
-    def __init__(self, op: Any, mesh: DeviceMesh, operands: Sequence[DTensorSpec], results: Sequence[DTensorSpec], dim: int):
+    def __init__(
+        self, op: Any, mesh: DeviceMesh, operands: Sequence[DTensorSpec], results: Sequence[DTensorSpec], dim: int
+    ):
         self._op, self._mesh, self._operands, self._results, self._dim = op, mesh, operands, results, dim
 
     def argument(self, name: str) -> int:
@@ -99,7 +112,11 @@ class _Bound:
 
     def _widened(self, spec: DTensorSpec) -> DTensorSpec:
         """A tensor on a part of the mesh: along the other dimensions it is the same everywhere."""
-        if spec.mesh._root is None or spec.mesh._root != self.mesh or any(each >= self.mesh.ndim for each in spec.mesh._dims):
+        if (
+            spec.mesh._root is None
+            or spec.mesh._root != self.mesh
+            or any(each >= self.mesh.ndim for each in spec.mesh._dims)
+        ):
             raise RuntimeError(
                 f"{self.handle.namespace}.{self.handle.name}: all distributed tensors of a call must be on one mesh or parts of "
                 f"it, got {self.mesh} and {spec.mesh}"
@@ -227,7 +244,9 @@ def _nests(call: _Bound, how: list[Placement], strided: dict[int, int]) -> bool:
         mine = how[dim]
         if isinstance(mine, Shard):
             around = [
-                call.mesh.size(other) for other, each in enumerate(how) if other not in strided and each == Shard(mine.dim)
+                call.mesh.size(other)
+                for other, each in enumerate(how)
+                if other not in strided and each == Shard(mine.dim)
             ]
             if math.prod(around) != factor:
                 return False

@@ -58,9 +58,7 @@ class DTensorSpec:
     @property
     def num_shards(self) -> int:
         """Into how many pieces the tensor is cut."""
-        return math.prod(
-            self.mesh.size(dim) for dim, each in enumerate(self.placements) if isinstance(each, Shard)
-        )
+        return math.prod(self.mesh.size(dim) for dim, each in enumerate(self.placements) if isinstance(each, Shard))
 
     @property
     def dim_map(self) -> list[int]:

@@ -122,9 +122,16 @@ def redistribute_local(local: torch.Tensor, spec: DTensorSpec, wanted: Sequence[
         have, want = now[dim], wanted[dim]
         cut, new = _cuts(have), _cuts(want)
         others = [each for each in range(mesh.ndim) if each != dim]
-        alone = not any(_cuts(each) in (cut, new) for other in others for each in (now[other], wanted[other]) if _cuts(each) is not None)
+        alone = not any(
+            _cuts(each) in (cut, new)
+            for other in others
+            for each in (now[other], wanted[other])
+            if _cuts(each) is not None
+        )
         if cut is not None:
-            disturbed = any(now[each] != wanted[each] and cut in (_cuts(now[each]), _cuts(wanted[each])) for each in others)
+            disturbed = any(
+                now[each] != wanted[each] and cut in (_cuts(now[each]), _cuts(wanted[each])) for each in others
+            )
             if have == want and not disturbed:
                 continue
             size = _size_before(spec, now, dim)
@@ -175,4 +182,3 @@ def cost(have: Placement, want: Placement, volume: float, parts: int) -> float:
     if isinstance(have, Partial):
         return 2 * share if isinstance(want, Replicate) else share
     return share if isinstance(want, Replicate) else share / parts + _LITTLE * volume
-

@@ -65,7 +65,9 @@ class ParameterGroup:
             for each, offset in zip(self.parameters, offsets, strict=True):
                 size = each.step * each.rest * each.whole_dtype.itemsize
                 rows = table[:, offset : offset + size]
-                each.take(rows.contiguous().view(each.whole_dtype) if size else rows.view(self.parts, 0).to(each.whole_dtype))
+                each.take(
+                    rows.contiguous().view(each.whole_dtype) if size else rows.view(self.parts, 0).to(each.whole_dtype)
+                )
         self.whole = True
 
     def release(self) -> None:

@@ -48,7 +48,9 @@ class ShardedParameter:
         self.tensor_parallel = parameter._spec if isinstance(parameter, DTensor) else None
         data = parameter._local_tensor if isinstance(parameter, DTensor) else parameter.detach()
         if data.dim() == 0:
-            raise ValueError("fully_shard doesn't support scalar parameters. Change the parameter to a 1D tensor with numel equal to 1.")
+            raise ValueError(
+                "fully_shard doesn't support scalar parameters. Change the parameter to a 1D tensor with numel equal to 1."
+            )
         self.device, self.dtype, self.size = data.device, data.dtype, tuple(data.shape)
         if self.dim != 0 and self.size[self.dim] % self.parts:
             raise NotImplementedError(
@@ -82,9 +84,7 @@ class ShardedParameter:
                 f"DP's global mesh: {root}, TP/EP's global mesh: {other.mesh._get_root_mesh()}"
             )
         dims = [*self.mesh._dims, *other.mesh._dims]
-        factor = math.prod(
-            other.mesh.size(dim) for dim, each in enumerate(other.placements) if each.is_shard(self.dim)
-        )
+        factor = math.prod(other.mesh.size(dim) for dim, each in enumerate(other.placements) if each.is_shard(self.dim))
         if factor > 1:
             cut = StridedShard(self.dim, split_factor=factor)
         made = dict(zip(dims, (*copies, cut, *other.placements), strict=True))

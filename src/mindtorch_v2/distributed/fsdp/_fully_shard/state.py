@@ -63,7 +63,9 @@ class ModuleState:
                 found = state_of(each)
                 if found is not None and found not in states:
                     if found is not self and found.is_root:
-                        raise RuntimeError("a module of which forward ran as a root is part of another one now: run the root first")
+                        raise RuntimeError(
+                            "a module of which forward ran as a root is part of another one now: run the root first"
+                        )
                     states.append(found)
         self.is_root = True
         self.shared = Pass(states)

@@ -35,20 +35,28 @@ def parallelize_module(
     if mesh.ndim != 1:
         raise ValueError(f"Tensor Parallel only accepts a 1D DeviceMesh, but found {mesh.ndim}D! slice it: mesh['tp']")
     if parallelize_plan is None:
-        warnings.warn("No parallelize_plan is provided and auto-parallel is not supported at the moment, so this parallelize_module call will do nothing.", stacklevel=2)
+        warnings.warn(
+            "No parallelize_plan is provided and auto-parallel is not supported at the moment, so this parallelize_module call will do nothing.",
+            stacklevel=2,
+        )
         return module
     if isinstance(parallelize_plan, ParallelStyle):
         parallelize_plan.src_data_rank = src_data_rank
         return parallelize_plan._apply(module, mesh)
     if not isinstance(parallelize_plan, dict):
-        raise TypeError(f"Expect Union[ParallelStyle, Dict[str, ParallelStyle]] for parallelize_plan, {type(parallelize_plan)} found!")
+        raise TypeError(
+            f"Expect Union[ParallelStyle, Dict[str, ParallelStyle]] for parallelize_plan, {type(parallelize_plan)} found!"
+        )
     for path, style in parallelize_plan.items():
         if path == "":
             parallelize_module(module, mesh, style, src_data_rank=src_data_rank)
             continue
         found = _at(module, path.split("."))
         if not found:
-            warnings.warn(f"Parallelize plan key '{path}' could not be resolved: no submodule matching it was found, and it is left out.", stacklevel=2)
+            warnings.warn(
+                f"Parallelize plan key '{path}' could not be resolved: no submodule matching it was found, and it is left out.",
+                stacklevel=2,
+            )
         for each in found:
             parallelize_module(each, mesh, style, src_data_rank=src_data_rank)
     return module

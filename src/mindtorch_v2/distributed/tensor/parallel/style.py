@@ -231,17 +231,23 @@ class PrepareModuleInput(ParallelStyle):
         if len(given) != len(self.input_layouts):
             raise ValueError("module inputs and input_layouts should have same length!")
         desired: Any = self.desired_input_layouts
-        return tuple(self._moved(*each) for each in zip(given, [mesh] * len(given), self.input_layouts, desired, strict=True))
+        return tuple(
+            self._moved(*each) for each in zip(given, [mesh] * len(given), self.input_layouts, desired, strict=True)
+        )
 
     def _before(self, module: Module, args: Any, kwargs: Any, mesh: DeviceMesh) -> tuple:
         made = {
-            name: self._moved(value, mesh, self.input_kwarg_layouts.get(name), self.desired_input_kwarg_layouts.get(name))
+            name: self._moved(
+                value, mesh, self.input_kwarg_layouts.get(name), self.desired_input_kwarg_layouts.get(name)
+            )
             for name, value in kwargs.items()
         }
         return self._inputs(args, mesh), made
 
     def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
-        module.register_forward_pre_hook(lambda mod, args, kwargs: self._before(mod, args, kwargs, device_mesh), with_kwargs=True)
+        module.register_forward_pre_hook(
+            lambda mod, args, kwargs: self._before(mod, args, kwargs, device_mesh), with_kwargs=True
+        )
         return module
 
 
@@ -254,7 +260,9 @@ class PrepareModuleOutput(ParallelStyle):
         use_local_output: whether this rank's pieces are given out, and not `DTensor`.
     """
 
-    def __init__(self, *, output_layouts: Layouts, desired_output_layouts: Layouts, use_local_output: bool = True) -> None:
+    def __init__(
+        self, *, output_layouts: Layouts, desired_output_layouts: Layouts, use_local_output: bool = True
+    ) -> None:
         self.output_layouts: Any = _listed(output_layouts)
         self.desired_output_layouts: Any = _listed(desired_output_layouts)
         self.use_local_output = use_local_output

@@ -1,0 +1,303 @@
+"""The planners that `save` and `load` use: pieces of distributed tensors where they are, everything else once."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import mindtorch_v2 as torch
+from mindtorch_v2.distributed.checkpoint._nested import flatten_state_dict, set_element
+from mindtorch_v2.distributed.checkpoint.metadata import (
+    BytesStorageMetadata,
+    ChunkStorageMetadata,
+    Metadata,
+    MetadataIndex,
+    TensorProperties,
+    TensorStorageMetadata,
+)
+from mindtorch_v2.distributed.checkpoint.planner import (
+    LoadItemType,
+    LoadPlan,
+    LoadPlanner,
+    ReadItem,
+    SavePlan,
+    SavePlanner,
+    TensorWriteData,
+    WriteItem,
+    WriteItemType,
+)
+from mindtorch_v2.distributed.tensor._api import DTensor
+
+__all__ = [
+    "DefaultLoadPlanner",
+    "DefaultSavePlanner",
+    "create_default_local_load_plan",
+    "create_default_local_save_plan",
+]
+
+_VERSION = "1.0.0"
+
+
+def _piece(value: torch.Tensor) -> ChunkStorageMetadata | None:
+    """The piece of a tensor that this rank has; None if it has none."""
+    if not isinstance(value, DTensor):
+        return ChunkStorageMetadata(torch.Size([0] * value.dim()), value.size())
+    if value.device_mesh.get_coordinate() is None:
+        return None
+    sizes, offsets = value._spec.piece()
+    return ChunkStorageMetadata(torch.Size(offsets), torch.Size(sizes))
+
+
+def _local(value: torch.Tensor) -> torch.Tensor:
+    return (value._local_tensor if isinstance(value, DTensor) else value).detach()
+
+
+def create_default_local_save_plan(state_dict: dict[str, Any], is_coordinator: bool) -> SavePlan:
+    """What a rank could write: its pieces of tensors, and, for the coordinator, objects."""
+    items = []
+    for name, value in state_dict.items():
+        if not isinstance(value, torch.Tensor):
+            if is_coordinator:
+                items.append(WriteItem(MetadataIndex(name), WriteItemType.BYTE_IO))
+            continue
+        chunk = _piece(value)
+        if chunk is None or (chunk.sizes.numel() == 0 and value.numel()):
+            continue
+        if isinstance(value, DTensor) and any(each.is_partial() for each in value.placements):
+            raise ValueError(
+                f"{name} lies as {value.placements}: redistribute what has yet to be combined before it is saved"
+            )
+        kind = WriteItemType.SHARD if isinstance(value, DTensor) else WriteItemType.TENSOR
+        data = TensorWriteData(chunk, TensorProperties.create_from_tensor(value), value.size())
+        items.append(WriteItem(MetadataIndex(name, chunk.offsets, 0), kind, data))
+    return SavePlan(items)
+
+
+class DefaultSavePlanner(SavePlanner):
+    """Writes each piece once: where several ranks have it, the one that has least to write.
+
+    Args:
+        flatten_state_dict, flatten_sharded_tensors: nested dictionaries are taken apart; as in PyTorch by default.
+        dedup_replicated_tensors: accepted as in PyTorch; what is whole on several ranks is written once.
+        dedup_save_to_lowest_rank: whether the lowest rank that has a piece writes it.
+    """
+
+    def __init__(
+        self,
+        flatten_state_dict: bool = True,
+        flatten_sharded_tensors: bool = True,
+        dedup_replicated_tensors: bool | None = None,
+        dedup_save_to_lowest_rank: bool = False,
+        enable_plan_caching: bool = False,
+    ) -> None:
+        self.flatten_state_dict, self.dedup_save_to_lowest_rank = flatten_state_dict, dedup_save_to_lowest_rank
+        self.mappings: dict[str, Any] = {}
+
+    def set_up_planner(
+        self, state_dict: dict[str, Any], storage_meta: Any = None, is_coordinator: bool = False
+    ) -> None:
+        if self.flatten_state_dict:
+            state_dict, self.mappings = flatten_state_dict(state_dict)
+        self.state_dict, self.is_coordinator = state_dict, is_coordinator
+
+    def create_local_plan(self) -> SavePlan:
+        plan = create_default_local_save_plan(self.state_dict, self.is_coordinator)
+        return dataclasses.replace(plan, planner_data=self.mappings) if self.flatten_state_dict else plan
+
+    def create_global_plan(self, all_plans: list[SavePlan]) -> tuple[list[SavePlan], Metadata]:
+        chosen = _once(all_plans, self.dedup_save_to_lowest_rank)
+        metadata: dict[str, Any] = {}
+        plans = []
+        for plan, items in zip(all_plans, chosen, strict=True):
+            numbered = []
+            for item in items:
+                if item.tensor_data is None:
+                    metadata[item.index.fqn] = BytesStorageMetadata()
+                    numbered.append(item)
+                    continue
+                data = item.tensor_data
+                entry = metadata.setdefault(item.index.fqn, TensorStorageMetadata(data.properties, data.size, []))
+                if entry.size != data.size:
+                    raise ValueError(f"{item.index.fqn} is of size {entry.size} on one rank and {data.size} on another")
+                index = dataclasses.replace(item.index)
+                object.__setattr__(index, "index", len(entry.chunks))
+                entry.chunks.append(data.chunk)
+                numbered.append(dataclasses.replace(item, index=index))
+            plans.append(dataclasses.replace(plan, items=numbered))
+        for name, entry in metadata.items():
+            if isinstance(entry, TensorStorageMetadata):
+                covered = sum(each.sizes.numel() for each in entry.chunks)
+                if covered != entry.size.numel():
+                    raise ValueError(f"{name}: the ranks' pieces hold {covered} of {entry.size.numel()} elements")
+        merged: dict[str, Any] = {}
+        for plan in all_plans:
+            merged.update(plan.planner_data or {})
+        return plans, Metadata(metadata, planner_data=merged if self.flatten_state_dict else None, version=_VERSION)
+
+    def finish_plan(self, new_plan: SavePlan) -> SavePlan:
+        self.plan = new_plan
+        return new_plan
+
+    def resolve_data(self, write_item: WriteItem) -> torch.Tensor | io.BytesIO:
+        value = self.state_dict[write_item.index.fqn]
+        if write_item.type is WriteItemType.BYTE_IO:
+            stream = io.BytesIO()
+            torch.save(value, stream)
+            return stream
+        return _local(value)
+
+
+def _once(plans: list[SavePlan], lowest: bool) -> list[list[WriteItem]]:
+    """The items of each rank, of which none is another rank's too."""
+    owners: dict[MetadataIndex, list[int]] = {}
+    for rank, plan in enumerate(plans):
+        for item in plan.items:
+            owners.setdefault(item.index, []).append(rank)
+    load = [0] * len(plans)
+    chosen: dict[MetadataIndex, int] = {}
+    sizes = {item.index: item.tensor_storage_size() or 1 for plan in plans for item in plan.items}
+    for index, ranks in owners.items():
+        rank = min(ranks) if lowest else min(ranks, key=lambda each: (load[each], each))
+        chosen[index] = rank
+        load[rank] += sizes[index]
+    return [[item for item in plan.items if chosen[item.index] == rank] for rank, plan in enumerate(plans)]
+
+
+def _overlap(mine: ChunkStorageMetadata, stored: ChunkStorageMetadata) -> tuple[Any, Any, Any] | None:
+    """(offsets in mine, offsets in the stored piece, sizes) of what both have; None if that is nothing."""
+    starts = [max(a, b) for a, b in zip(mine.offsets, stored.offsets, strict=True)]
+    ends = [
+        min(a + x, b + y) for a, x, b, y in zip(mine.offsets, mine.sizes, stored.offsets, stored.sizes, strict=True)
+    ]
+    sizes = [end - start for start, end in zip(starts, ends, strict=True)]
+    if any(size <= 0 for size in sizes):
+        return None
+    own = [start - offset for start, offset in zip(starts, mine.offsets, strict=True)]
+    theirs = [start - offset for start, offset in zip(starts, stored.offsets, strict=True)]
+    return torch.Size(own), torch.Size(theirs), torch.Size(sizes)
+
+
+def _reads(name: str, entry: TensorStorageMetadata, value: torch.Tensor) -> Iterator[ReadItem]:
+    mine = _piece(value)
+    if mine is None:
+        return
+    for number, stored in enumerate(entry.chunks):
+        if value.dim() != len(stored.sizes):
+            raise ValueError(f"{name} has {value.dim()} dimensions, but {len(stored.sizes)} in the checkpoint")
+        found = _overlap(mine, stored)
+        if found is not None:
+            own, theirs, sizes = found
+            yield ReadItem(
+                LoadItemType.TENSOR,
+                MetadataIndex(name, mine.offsets),
+                own,
+                MetadataIndex(name, stored.offsets, number),
+                theirs,
+                sizes,
+            )
+
+
+def create_default_local_load_plan(state_dict: dict[str, Any], metadata: Metadata, strict: bool = True) -> LoadPlan:
+    """What a rank needs to fill its pieces. RuntimeError for a name that the checkpoint has not, if `strict`."""
+    items: list[ReadItem] = []
+    nothing = torch.Size([0])
+    for name, value in state_dict.items():
+        entry = metadata.state_dict_metadata.get(name)
+        if entry is None:
+            if strict:
+                raise RuntimeError(f"Missing key in checkpoint state_dict: {name}.")
+            continue
+        if isinstance(entry, TensorStorageMetadata):
+            if not isinstance(value, torch.Tensor):
+                raise ValueError(f"{name} is a tensor in the checkpoint, but {type(value).__name__} where it is loaded")
+            if entry.size != value.size():
+                raise ValueError(f"Size mismatch between saved {entry.size} and current: {value.size()} for {name}")
+            items += _reads(name, entry, value)
+        else:
+            index = MetadataIndex(name)
+            items.append(ReadItem(LoadItemType.BYTE_IO, index, nothing, index, nothing, nothing))
+    return LoadPlan(items)
+
+
+class DefaultLoadPlanner(LoadPlanner):
+    """Reads into the tensors of a state dictionary, in place; objects are put there.
+
+    Args:
+        flatten_state_dict, flatten_sharded_tensors: nested dictionaries are taken apart; as in PyTorch by default.
+        allow_partial_load: whether names that the checkpoint has not are left as they are.
+    """
+
+    def __init__(
+        self, flatten_state_dict: bool = True, flatten_sharded_tensors: bool = True, allow_partial_load: bool = False
+    ) -> None:
+        self.flatten_state_dict, self.allow_partial_load = flatten_state_dict, allow_partial_load
+        self.mappings: dict[str, Any] = {}
+
+    def set_up_planner(
+        self, state_dict: dict[str, Any], metadata: Metadata | None = None, is_coordinator: bool = False
+    ) -> None:
+        self.original_state_dict = state_dict
+        if self.flatten_state_dict:
+            state_dict, self.mappings = flatten_state_dict(state_dict)
+        self.state_dict, self.metadata, self.is_coordinator = state_dict, metadata, is_coordinator
+
+    def create_local_plan(self) -> LoadPlan:
+        if self.metadata is None:
+            raise AssertionError("the planner has no metadata: set_up_planner gives it")
+        return create_default_local_load_plan(self.state_dict, self.metadata, not self.allow_partial_load)
+
+    def create_global_plan(self, global_plan: list[LoadPlan]) -> list[LoadPlan]:
+        return global_plan
+
+    def finish_plan(self, central_plan: LoadPlan) -> LoadPlan:
+        return central_plan
+
+    def load_bytes(self, read_item: ReadItem, value: io.BytesIO) -> None:
+        loaded = torch.load(value, weights_only=False)
+        name = read_item.dest_index.fqn
+        if self.flatten_state_dict:
+            set_element(self.original_state_dict, self.mappings[name], loaded)
+        else:
+            self.state_dict[name] = loaded
+
+    def resolve_tensor(self, read_item: ReadItem) -> torch.Tensor:
+        tensor = _local(self.state_dict[read_item.dest_index.fqn])
+        for dim, (start, length) in enumerate(zip(read_item.dest_offsets, read_item.lengths, strict=True)):
+            if tensor.shape[dim] != length:
+                tensor = tensor.narrow(dim, start, length)
+        return tensor
+
+    def commit_tensor(self, read_item: ReadItem, tensor: torch.Tensor) -> None:
+        pass
+
+
+class _EmptyStateDictLoadPlanner(DefaultLoadPlanner):
+    """Fills an empty state dictionary with all that a checkpoint has, whole.
+
+    Args:
+        keys: names, or beginnings of names up to a dot, that are wanted; all if None.
+    """
+
+    def __init__(self, keys: set[str] | None = None, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.keys = keys
+
+    def _wanted(self, name: str, path: Any) -> bool:
+        if self.keys is None or name in self.keys:
+            return True
+        return any(".".join(map(str, path[:count])) in self.keys for count in range(1, len(path) + 1))
+
+    def set_up_planner(
+        self, state_dict: dict[str, Any], metadata: Metadata | None = None, is_coordinator: bool = False
+    ) -> None:
+        assert metadata is not None and not state_dict
+        for name, entry in metadata.state_dict_metadata.items():
+            path = (metadata.planner_data or {}).get(name, (name,))
+            if self._wanted(name, path):
+                value: Any = None
+                if isinstance(entry, TensorStorageMetadata):
+                    value = torch.empty(entry.size, dtype=entry.properties.dtype)
+                set_element(state_dict, path, value)
+        super().set_up_planner(state_dict, metadata, is_coordinator)

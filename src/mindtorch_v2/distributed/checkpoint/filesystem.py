@@ -1,0 +1,301 @@
+"""Checkpoints in a folder: a file of each rank, and `.metadata`, which is written last and makes them one.
+
+The files are PyTorch's: pieces are saved one after the other by `torch.save`, `.metadata` is a pickle of a `Metadata`.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import dataclasses
+import io
+import os
+import pathlib
+import pickle
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+import mindtorch_v2 as torch
+from mindtorch_v2.distributed.checkpoint.metadata import (
+    _MEM_FORMAT_ENCODING,
+    BytesStorageMetadata,
+    ChunkStorageMetadata,
+    Metadata,
+    MetadataIndex,
+    StorageMeta,
+    TensorProperties,
+    TensorStorageMetadata,
+)
+from mindtorch_v2.distributed.checkpoint.planner import (
+    LoadItemType,
+    LoadPlan,
+    LoadPlanner,
+    SavePlan,
+    SavePlanner,
+    WriteItem,
+)
+from mindtorch_v2.distributed.checkpoint.storage import StorageReader, StorageWriter, WriteResult
+from mindtorch_v2.futures import Future
+from mindtorch_v2.serialization import _get_layout
+from mindtorch_v2.serialization._pickler import Pickler
+
+__all__ = ["FileSystemReader", "FileSystemWriter"]
+
+_METADATA = ".metadata"
+_SUFFIX = ".distcp"
+
+
+@dataclasses.dataclass
+class _StorageInfo:
+    """Where a piece is: which file, from which byte on, how many bytes."""
+
+    relative_path: str
+    offset: int
+    length: int
+    transform_descriptors: Sequence[str] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if value is not None}
+
+
+@dataclasses.dataclass
+class _StoragePrefix:
+    """How a rank's files begin."""
+
+    prefix: str
+
+
+_KNOWN = {
+    "torch.distributed.checkpoint.metadata": {
+        each.__name__: each
+        for each in (
+            _MEM_FORMAT_ENCODING,
+            BytesStorageMetadata,
+            ChunkStorageMetadata,
+            Metadata,
+            MetadataIndex,
+            StorageMeta,
+            TensorProperties,
+            TensorStorageMetadata,
+        )
+    },
+    "torch.distributed.checkpoint.filesystem": {"_StorageInfo": _StorageInfo, "_StoragePrefix": _StoragePrefix},
+    "torch.serialization": {"_get_layout": _get_layout},
+    "collections": {"OrderedDict": collections.OrderedDict},
+    "pathlib": {
+        name: pathlib.PurePosixPath for name in ("PosixPath", "PurePosixPath", "WindowsPath", "PureWindowsPath")
+    },
+}
+_KNOWN["pathlib._local"] = _KNOWN["pathlib"]  # from Python 3.13 on
+_KNOWN["builtins"] = {"set": set, "dict": dict, "list": list, "tuple": tuple}
+
+
+class _MetadataUnpickler(pickle.Unpickler):
+    """Makes what metadata consists of, and nothing else."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        found = _KNOWN.get(module, {}).get(name)
+        if found is None and module == "torch":
+            value = getattr(torch, name, None)
+            found = value if isinstance(value, torch.dtype) or value is torch.Size else None
+        if found is None:
+            raise pickle.UnpicklingError(
+                f"a checkpoint's {_METADATA} has no {module}.{name}: it is damaged, or none of PyTorch's"
+            )
+        return found
+
+
+def _nobody(storage: Any) -> None:
+    return None
+
+
+def _write_whole(path: pathlib.Path, data: bytes, sync: bool) -> None:
+    """Write a file that is there whole or not at all."""
+    part = path.with_name(f"{path.name}.tmp")
+    with open(part, "wb") as stream:
+        stream.write(data)
+        if sync:
+            stream.flush()
+            os.fsync(stream.fileno())
+    os.replace(part, path)
+
+
+class FileSystemWriter(StorageWriter):
+    """Writes a checkpoint into a folder, which it makes.
+
+    Args:
+        path: the folder.
+        single_file_per_rank: whether a rank writes one file, and not one for each piece.
+        sync_files: whether files are on the disk before the checkpoint counts as written.
+        thread_count, per_thread_copy_ahead, cache_staged_state_dict: accepted as in PyTorch.
+        overwrite: whether a checkpoint that is there may be written over.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike,
+        single_file_per_rank: bool = True,
+        sync_files: bool = True,
+        thread_count: int = 1,
+        per_thread_copy_ahead: int = 10_000_000,
+        cache_staged_state_dict: bool = False,
+        overwrite: bool = True,
+        **extensions: Any,
+    ) -> None:
+        self.single_file_per_rank, self.sync_files, self.overwrite = single_file_per_rank, sync_files, overwrite
+        self.reset(path)
+
+    def reset(self, checkpoint_id: str | os.PathLike | None = None) -> None:
+        if checkpoint_id is not None:
+            self.path = pathlib.Path(checkpoint_id)
+        self.save_id = str(uuid.uuid4())
+
+    def set_up_storage_writer(self, is_coordinator: bool, *args: Any, **kwargs: Any) -> None:
+        self.is_coordinator = is_coordinator
+
+    def prepare_local_plan(self, plan: SavePlan) -> SavePlan:
+        self.path.mkdir(parents=True, exist_ok=True)
+        if (self.path / _METADATA).exists() and not self.overwrite:
+            raise RuntimeError(f"Checkpoint already exists at {self.path} and overwrite is False.")
+        return plan
+
+    def prepare_global_plan(self, plans: list[SavePlan]) -> list[SavePlan]:
+        with contextlib.suppress(FileNotFoundError):
+            (self.path / _METADATA).unlink()  # from here on what was there is none any more
+        return [dataclasses.replace(plan, storage_data=_StoragePrefix(f"__{rank}_")) for rank, plan in enumerate(plans)]
+
+    def write_data(self, plan: SavePlan, planner: SavePlanner) -> Future[list[WriteResult]]:
+        batches = [list(plan.items)] if self.single_file_per_rank else [[item] for item in plan.items]
+        results: list[WriteResult] = []
+        for number, items in enumerate(batch for batch in batches if batch):
+            name = f"{plan.storage_data.prefix}{number}{_SUFFIX}"
+            with open(self.path / name, "wb") as stream:
+                results += [self._write(stream, name, item, planner) for item in items]
+                if self.sync_files:
+                    stream.flush()
+                    os.fsync(stream.fileno())
+        future: Future[list[WriteResult]] = Future()
+        future.set_result(results)
+        return future
+
+    def _write(self, stream: Any, name: str, item: WriteItem, planner: SavePlanner) -> WriteResult:
+        data = planner.resolve_data(item)
+        offset = stream.tell()
+        if isinstance(data, torch.Tensor):
+            data = data.detach().cpu()
+            if data.untyped_storage().nbytes() != data.numel() * data.element_size():
+                data = data.clone(memory_format=torch.contiguous_format)  # a piece of a larger tensor
+            buffer = io.BytesIO()
+            torch.save(data, buffer)
+            stream.write(buffer.getbuffer())
+        else:
+            stream.write(data.getbuffer())
+        length = stream.tell() - offset
+        return WriteResult(item.index, length, _StorageInfo(name, offset, length))
+
+    def finish(self, metadata: Metadata, results: list[list[WriteResult]]) -> None:
+        metadata.storage_data = {each.index: each.storage_data for listed in results for each in listed}
+        metadata.storage_meta = self.storage_meta()
+        stream = io.BytesIO()
+        Pickler(stream, 2, _nobody).dump(metadata)
+        _write_whole(self.path / _METADATA, stream.getvalue(), self.sync_files)
+
+    def storage_meta(self) -> StorageMeta | None:
+        return StorageMeta(checkpoint_id=str(self.path), save_id=self.save_id)
+
+    @property
+    def checkpoint_id(self) -> str | os.PathLike:
+        """The folder."""
+        return self.path
+
+    @classmethod
+    def validate_checkpoint_id(cls, checkpoint_id: str | os.PathLike) -> bool:
+        return isinstance(checkpoint_id, pathlib.Path) or "://" not in str(checkpoint_id)
+
+
+class FileSystemReader(StorageReader):
+    """Reads a checkpoint of a folder.
+
+    Args:
+        path: the folder.
+    """
+
+    def __init__(self, path: str | os.PathLike, **extensions: Any) -> None:
+        self.path = pathlib.Path(path)
+        self.storage_data: dict[MetadataIndex, _StorageInfo] = {}
+
+    def reset(self, checkpoint_id: str | os.PathLike | None = None) -> None:
+        self.storage_data = {}
+        if checkpoint_id is not None:
+            self.path = pathlib.Path(checkpoint_id)
+
+    def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
+        with open(self.path / _METADATA, "rb") as stream:
+            metadata = _MetadataUnpickler(stream).load()
+        if not isinstance(metadata, Metadata):
+            raise pickle.UnpicklingError(
+                f"{self.path / _METADATA} holds a {type(metadata).__name__} and not the metadata of a checkpoint"
+            )
+        return metadata
+
+    def set_up_storage_reader(self, metadata: Metadata, is_coordinator: bool, *args: Any, **kwargs: Any) -> None:
+        self.storage_data = metadata.storage_data
+
+    def prepare_local_plan(self, plan: LoadPlan) -> LoadPlan:
+        return plan
+
+    def prepare_global_plan(self, plans: list[LoadPlan]) -> list[LoadPlan]:
+        return plans
+
+    def read_data(self, plan: LoadPlan, planner: LoadPlanner) -> Future[None]:
+        by_file: dict[str, list[Any]] = {}
+        for item in plan.items:
+            info = self.storage_data.get(item.storage_index)
+            if info is None:
+                raise RuntimeError(f"the checkpoint does not say where {item.storage_index} is")
+            by_file.setdefault(info.relative_path, []).append((info, item))
+        for name, wanted in by_file.items():
+            path = self.path / name
+            if pathlib.Path(name).is_absolute() or ".." in pathlib.Path(name).parts:
+                raise RuntimeError(f"the checkpoint's file {name!r} is not in its folder")
+            with open(path, "rb") as stream:
+                self._read(stream, sorted(wanted, key=lambda each: each[0].offset), planner)
+        future: Future[None] = Future()
+        future.set_result(None)
+        return future
+
+    def _read(self, stream: Any, wanted: list[Any], planner: LoadPlanner) -> None:
+        last: tuple[int, Any] = (-1, None)  # a stored piece that several parts come from is read once
+        for info, item in wanted:
+            if info.offset != last[0]:
+                stream.seek(info.offset)
+                data = stream.read(info.length)
+                if len(data) != info.length:
+                    raise RuntimeError(f"{stream.name} ends within {item.storage_index.fqn}: it was not written whole")
+                if item.type is LoadItemType.TENSOR:
+                    last = info.offset, torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+                else:
+                    last = info.offset, data
+            if item.type is LoadItemType.BYTE_IO:
+                planner.load_bytes(item, io.BytesIO(last[1]))
+                continue
+            tensor = last[1]
+            for dim, (start, length) in enumerate(zip(item.storage_offsets, item.lengths, strict=True)):
+                tensor = tensor.narrow(dim, start, length)
+            target = planner.resolve_tensor(item).detach()
+            if target.size() != tensor.size():
+                raise RuntimeError(
+                    f"{item.storage_index.fqn}: a part of size {tuple(tensor.size())} is read into one of {tuple(target.size())}"
+                )
+            target.copy_(tensor)
+            planner.commit_tensor(item, target)
+
+    @property
+    def checkpoint_id(self) -> str | os.PathLike:
+        """The folder."""
+        return self.path
+
+    @classmethod
+    def validate_checkpoint_id(cls, checkpoint_id: str | os.PathLike) -> bool:
+        return FileSystemWriter.validate_checkpoint_id(checkpoint_id)

@@ -1,0 +1,120 @@
+"""What a checkpoint says of itself: which tensors it holds, in which pieces, and where these are. PyTorch's form, version 1.0.0."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import os
+from typing import Any
+
+import mindtorch_v2 as torch
+
+__all__ = [
+    "BytesStorageMetadata",
+    "ChunkStorageMetadata",
+    "Metadata",
+    "MetadataIndex",
+    "StorageMeta",
+    "TensorProperties",
+    "TensorStorageMetadata",
+]
+
+
+@dataclasses.dataclass
+class ChunkStorageMetadata:
+    """A piece of a tensor: where it begins, and its size."""
+
+    offsets: torch.Size
+    sizes: torch.Size
+
+
+class _MEM_FORMAT_ENCODING(enum.Enum):
+    """Memory formats, as files number them."""
+
+    TORCH_CONTIGUOUS_FORMAT = 0
+    TORCH_CHANNELS_LAST = 1
+    TORCH_PRESERVE_FORMAT = 2
+
+
+_FORMATS = {
+    torch.contiguous_format: _MEM_FORMAT_ENCODING.TORCH_CONTIGUOUS_FORMAT,
+    torch.channels_last: _MEM_FORMAT_ENCODING.TORCH_CHANNELS_LAST,
+    torch.preserve_format: _MEM_FORMAT_ENCODING.TORCH_PRESERVE_FORMAT,
+}
+
+
+@dataclasses.dataclass
+class TensorProperties:
+    """What a tensor is like beside its size."""
+
+    dtype: torch.dtype = dataclasses.field(default_factory=torch.get_default_dtype)
+    layout: torch.layout = torch.strided
+    requires_grad: bool = False
+    memory_format: torch.memory_format = torch.contiguous_format
+    pin_memory: bool = False
+
+    def __getstate__(self) -> tuple:
+        return self.dtype, self.layout, self.requires_grad, _FORMATS[self.memory_format], self.pin_memory
+
+    def __setstate__(self, state: tuple) -> None:
+        self.dtype, self.layout, self.requires_grad, memory_format, self.pin_memory = state
+        self.memory_format = next(each for each, number in _FORMATS.items() if number == memory_format)
+
+    @staticmethod
+    def create_from_tensor(tensor: torch.Tensor) -> TensorProperties:
+        """Those of a tensor."""
+        return TensorProperties(tensor.dtype, tensor.layout, tensor.requires_grad, torch.contiguous_format, False)
+
+
+@dataclasses.dataclass
+class TensorStorageMetadata:
+    """A tensor of a checkpoint."""
+
+    properties: TensorProperties
+    size: torch.Size
+    chunks: list[ChunkStorageMetadata]
+
+
+@dataclasses.dataclass
+class BytesStorageMetadata:
+    """An object of a checkpoint that is no tensor."""
+
+
+@dataclasses.dataclass
+class StorageMeta:
+    """Where a checkpoint is."""
+
+    checkpoint_id: str | os.PathLike | None = None
+    save_id: str | None = None
+    load_id: str | None = None
+    modules: list[str] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass
+class Metadata:
+    """What a checkpoint holds.
+
+    state_dict_metadata: by name.
+    planner_data: the path of each name in the nested dictionary that was saved.
+    storage_data: of each piece and object, by its `MetadataIndex`, where the storage put it.
+    """
+
+    state_dict_metadata: dict[str, TensorStorageMetadata | BytesStorageMetadata]
+    planner_data: Any = None
+    storage_data: Any = None
+    storage_meta: StorageMeta | None = None
+    version: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class MetadataIndex:
+    """A piece of a tensor by its name and offset, or an object by its name; `index` says where to look first."""
+
+    fqn: str
+    offset: torch.Size | None = None
+    index: int | None = dataclasses.field(hash=False, compare=False, default=None)
+
+    def __init__(self, fqn: str, offset: Any = None, index: int | None = None) -> None:
+        object.__setattr__(self, "fqn", fqn)
+        object.__setattr__(self, "index", index)
+        object.__setattr__(self, "offset", None if offset is None else torch.Size(offset))

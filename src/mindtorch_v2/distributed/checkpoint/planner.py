@@ -1,0 +1,158 @@
+"""Plans: what each rank writes of a state dictionary, and what it reads into one."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import enum
+import io
+from typing import Any
+
+import mindtorch_v2 as torch
+from mindtorch_v2.distributed.checkpoint.metadata import (
+    ChunkStorageMetadata,
+    Metadata,
+    MetadataIndex,
+    TensorProperties,
+)
+
+__all__ = [
+    "LoadItemType",
+    "LoadPlan",
+    "LoadPlanner",
+    "ReadItem",
+    "SavePlan",
+    "SavePlanner",
+    "TensorWriteData",
+    "WriteItem",
+    "WriteItemType",
+]
+
+
+class WriteItemType(enum.Enum):
+    """What is written."""
+
+    TENSOR = enum.auto()
+    SHARD = enum.auto()
+    BYTE_IO = enum.auto()
+
+
+class LoadItemType(enum.Enum):
+    """What is read."""
+
+    TENSOR = enum.auto()
+    BYTE_IO = enum.auto()
+
+
+@dataclasses.dataclass(frozen=True)
+class TensorWriteData:
+    """The piece of a tensor that is written, what the tensor is like, and the size of the whole."""
+
+    chunk: ChunkStorageMetadata
+    properties: TensorProperties
+    size: torch.Size
+
+
+@dataclasses.dataclass(frozen=True)
+class WriteItem:
+    """One piece or object to be written."""
+
+    index: MetadataIndex
+    type: WriteItemType
+    tensor_data: TensorWriteData | None = None
+
+    def tensor_storage_size(self) -> int | None:
+        """How many bytes the piece has; None for objects."""
+        if self.tensor_data is None:
+            return None
+        return self.tensor_data.chunk.sizes.numel() * self.tensor_data.properties.dtype.itemsize
+
+
+@dataclasses.dataclass(frozen=True)
+class ReadItem:
+    """One part of a stored piece, and where in the tensor of this rank it belongs."""
+
+    type: LoadItemType
+    dest_index: MetadataIndex
+    dest_offsets: torch.Size
+    storage_index: MetadataIndex
+    storage_offsets: torch.Size
+    lengths: torch.Size
+
+
+@dataclasses.dataclass(frozen=True)
+class SavePlan:
+    """What a rank writes."""
+
+    items: list[WriteItem]
+    storage_data: Any = None
+    planner_data: Any = None
+
+
+@dataclasses.dataclass
+class LoadPlan:
+    """What a rank reads."""
+
+    items: list[ReadItem]
+    storage_data: Any = None
+    planner_data: Any = None
+
+
+class SavePlanner(abc.ABC):
+    """Decides what is written. Every rank makes a plan, the coordinator one of all, every rank ends with its part of that."""
+
+    @abc.abstractmethod
+    def set_up_planner(
+        self, state_dict: dict[str, Any], storage_meta: Any = None, is_coordinator: bool = False
+    ) -> None:
+        """Begin with a state dictionary."""
+
+    @abc.abstractmethod
+    def create_local_plan(self) -> SavePlan:
+        """What this rank could write."""
+
+    @abc.abstractmethod
+    def create_global_plan(self, all_plans: list[SavePlan]) -> tuple[list[SavePlan], Metadata]:
+        """What each rank is to write, and what the checkpoint says of itself; asked of the coordinator."""
+
+    @abc.abstractmethod
+    def finish_plan(self, new_plan: SavePlan) -> SavePlan:
+        """This rank's plan, as it is carried out."""
+
+    @abc.abstractmethod
+    def resolve_data(self, write_item: WriteItem) -> torch.Tensor | io.BytesIO:
+        """What is written for an item."""
+
+
+class LoadPlanner(abc.ABC):
+    """Decides what is read into which tensors."""
+
+    @abc.abstractmethod
+    def set_up_planner(
+        self, state_dict: dict[str, Any], metadata: Metadata | None = None, is_coordinator: bool = False
+    ) -> None:
+        """Begin with a state dictionary, and with what the checkpoint says of itself."""
+
+    @abc.abstractmethod
+    def create_local_plan(self) -> LoadPlan:
+        """What this rank needs."""
+
+    @abc.abstractmethod
+    def create_global_plan(self, global_plan: list[LoadPlan]) -> list[LoadPlan]:
+        """What each rank is to read; asked of the coordinator."""
+
+    @abc.abstractmethod
+    def finish_plan(self, central_plan: LoadPlan) -> LoadPlan:
+        """This rank's plan, as it is carried out."""
+
+    @abc.abstractmethod
+    def load_bytes(self, read_item: ReadItem, value: io.BytesIO) -> None:
+        """Take an object that was read."""
+
+    @abc.abstractmethod
+    def resolve_tensor(self, read_item: ReadItem) -> torch.Tensor:
+        """The part of a tensor that is read into."""
+
+    @abc.abstractmethod
+    def commit_tensor(self, read_item: ReadItem, tensor: torch.Tensor) -> None:
+        """It has been read into."""
