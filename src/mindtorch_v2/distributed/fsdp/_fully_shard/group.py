@@ -80,6 +80,12 @@ class ParameterGroup:
                 each.release()
             self.whole = False
 
+    def write_back(self) -> None:
+        """Take this rank's pieces from the whole parameters, which a program has written to."""
+        if self.whole:
+            for each in self.parameters:
+                each.write_back()
+
     # ---- gradients ----
 
     def start_reduce(self) -> None:

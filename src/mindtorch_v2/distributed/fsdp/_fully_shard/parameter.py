@@ -167,6 +167,12 @@ class ShardedParameter:
             self._data.untyped_storage().resize_(0)
         self.show_sharded()
 
+    def write_back(self) -> None:
+        """Take this rank's piece from the whole."""
+        start, length = chunk_bounds(self.size[self.dim], self.parts, self.rank)
+        with torch.no_grad():
+            self.sharded._local_tensor.copy_(self._data.narrow(self.dim, start, length))
+
     # ---- gradients ----
 
     def gradient(self) -> torch.Tensor | None:
