@@ -16,7 +16,13 @@ from torch.distributed.checkpoint.state_dict import (
     set_state_dict,
 )
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import FullStateDictConfig, FullyShardedDataParallel, ShardingStrategy, StateDictType, fully_shard
+from torch.distributed.fsdp import (
+    FullStateDictConfig,
+    FullyShardedDataParallel,
+    ShardingStrategy,
+    StateDictType,
+    fully_shard,
+)
 from torch.distributed.fsdp.wrap import ModuleWrapPolicy
 from torch.distributed.tensor import DTensor
 
@@ -110,7 +116,9 @@ def main(store, rank, size, device, folder):
         step(model, optimizer)
         label = strategy.name
         found[f"{label} state"] = same(model.state_dict(), alone.state_dict())
-        with FullyShardedDataParallel.state_dict_type(model, StateDictType.FULL_STATE_DICT, FullStateDictConfig(True, True)):
+        with FullyShardedDataParallel.state_dict_type(
+            model, StateDictType.FULL_STATE_DICT, FullStateDictConfig(True, True)
+        ):
             found[f"{label} first rank"] = len(model.state_dict()) == (4 if rank == 0 else 0)
         fresh = wrapped(seed=3, sharding_strategy=strategy)
         fresh.load_state_dict(alone.state_dict())

@@ -1,4 +1,4 @@
-"""What an operator may do with sharded tensors: for one dimension of a mesh, the ways in which results may lie.
+"""Ways of an operator with sharded tensors: for one dimension of a mesh, the ways in which results may lie.
 
 A rule says of a call which `Strategy` there are, each with placements of the tensors that it takes and gives. Who runs the
 call (`torch.distributed.tensor`) takes the cheapest for each dimension of the mesh, moves the tensors there, and runs the

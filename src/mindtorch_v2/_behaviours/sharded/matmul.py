@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ._call import Call, Operand, Strategy, rule
 from .placements import Partial, Placement, Replicate, Shard
@@ -54,28 +54,24 @@ def _beside(place: Placement, shape: tuple[int, ...], rank: int) -> Placement:
     return Shard(own) if own >= 0 and shape[own] != 1 else Replicate()
 
 
-def _operand(value: object) -> int | None:
-    return value.index if isinstance(value, Operand) else None
+def _stated(left: str, right: str, made: str, added: bool) -> Callable[[Call], Iterable[Strategy]]:
+    """The rule of a product whose letters are always the same, and to which another operand may be added in front."""
+
+    def rule_of_letters(call: Call) -> Iterable[Strategy]:
+        first = int(added)
+        labels = {first: left, first + 1: right}
+        return products(call, labels, [(made, (first, first + 1))], (0,) if added else ())
+
+    return rule_of_letters
 
 
-@rule("mm", "bmm", "mv", "dot", "vdot")
-def _plain(call: Call) -> Iterable[Strategy]:
-    left, right, result = {
-        "mm": ("mk", "kn", "mn"),
-        "bmm": ("bmk", "bkn", "bmn"),
-        "mv": ("mk", "k", "m"),
-        "dot": ("k", "k", ""),
-        "vdot": ("k", "k", ""),
-    }[call.op.name]
-    return products(call, {0: left, 1: right}, [(result, (0, 1))])
-
-
-@rule("addmm", "addmv", "baddbmm")
-def _added(call: Call) -> Iterable[Strategy]:
-    left, right, result = {"addmm": ("mk", "kn", "mn"), "addmv": ("mk", "k", "m"), "baddbmm": ("bmk", "bkn", "bmn")}[
-        call.op.name
-    ]
-    return products(call, {1: left, 2: right}, [(result, (1, 2))], added=(0,))
+rule("mm")(_stated("mk", "kn", "mn", False))
+rule("bmm")(_stated("bmk", "bkn", "bmn", False))
+rule("mv")(_stated("mk", "k", "m", False))
+rule("dot", "vdot")(_stated("k", "k", "", False))
+rule("addmm")(_stated("mk", "kn", "mn", True))
+rule("addmv")(_stated("mk", "k", "m", True))
+rule("baddbmm")(_stated("bmk", "bkn", "bmn", True))
 
 
 @rule("linear")

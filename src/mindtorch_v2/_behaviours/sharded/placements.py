@@ -115,7 +115,7 @@ class Partial(Placement):
         return self.reduce_op in ("sum", "avg")
 
     def before(self, local: Any) -> Any:
-        """What of a rank's tensor is combined."""
+        """The part of a rank's tensor that is combined."""
         return local
 
     def after(self, combined: Any) -> Any:

@@ -51,15 +51,15 @@ def set_element(root: Any, path: Path, value: Any) -> None:
     for part, following in zip(path, path[1:], strict=False):
         empty: Any = {} if isinstance(following, str) else []
         if isinstance(here, list):
-            while len(here) <= part:  # type: ignore[operator]
+            while len(here) <= part:  # type: ignore[operator]  # (a number, in a list)
                 here.append(None)
-            if here[part] is None:  # type: ignore[index]
-                here[part] = empty  # type: ignore[index]
+            if here[part] is None:  # type: ignore[index]  # (nested dictionaries and lists)
+                here[part] = empty  # type: ignore[index]  # (nested dictionaries and lists)
         elif part not in here:
             here[part] = empty
-        here = here[part]  # type: ignore[index]
+        here = here[part]  # type: ignore[index]  # (nested dictionaries and lists)
     last = path[-1]
     if isinstance(here, list):
-        while len(here) <= last:  # type: ignore[operator]
+        while len(here) <= last:  # type: ignore[operator]  # (a number, in a list)
             here.append(None)
     here[last] = value

@@ -1,4 +1,4 @@
-"""What went wrong on which ranks."""
+"""Errors of several ranks."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def _local(value: torch.Tensor) -> torch.Tensor:
 
 
 def create_default_local_save_plan(state_dict: dict[str, Any], is_coordinator: bool) -> SavePlan:
-    """What a rank could write: its pieces of tensors, and, for the coordinator, objects."""
+    """A plan of all that a rank could write: its pieces of tensors, and, for the coordinator, objects."""
     items = []
     for name, value in state_dict.items():
         if not isinstance(value, torch.Tensor):
@@ -200,7 +200,7 @@ def _reads(name: str, entry: TensorStorageMetadata, value: torch.Tensor) -> Iter
 
 
 def create_default_local_load_plan(state_dict: dict[str, Any], metadata: Metadata, strict: bool = True) -> LoadPlan:
-    """What a rank needs to fill its pieces. RuntimeError for a name that the checkpoint has not, if `strict`."""
+    """A plan of all that a rank needs to fill its pieces. RuntimeError for a name that the checkpoint has not, if `strict`."""
     items: list[ReadItem] = []
     nothing = torch.Size([0])
     for name, value in state_dict.items():

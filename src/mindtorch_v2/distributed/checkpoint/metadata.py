@@ -1,4 +1,4 @@
-"""What a checkpoint says of itself: which tensors it holds, in which pieces, and where these are. PyTorch's form, version 1.0.0."""
+"""Descriptions of checkpoints: which tensors it holds, in which pieces, and where these are. PyTorch's form, version 1.0.0."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _FORMATS = {
 
 @dataclasses.dataclass
 class TensorProperties:
-    """What a tensor is like beside its size."""
+    """Properties of a tensor beside its size."""
 
     dtype: torch.dtype = dataclasses.field(default_factory=torch.get_default_dtype)
     layout: torch.layout = torch.strided
@@ -92,7 +92,7 @@ class StorageMeta:
 
 @dataclasses.dataclass
 class Metadata:
-    """What a checkpoint holds.
+    """Contents of a checkpoint.
 
     state_dict_metadata: by name.
     planner_data: the path of each name in the nested dictionary that was saved.

@@ -30,7 +30,7 @@ __all__ = [
 
 
 class WriteItemType(enum.Enum):
-    """What is written."""
+    """Kinds of items that are written."""
 
     TENSOR = enum.auto()
     SHARD = enum.auto()
@@ -38,7 +38,7 @@ class WriteItemType(enum.Enum):
 
 
 class LoadItemType(enum.Enum):
-    """What is read."""
+    """Kinds of items that are read."""
 
     TENSOR = enum.auto()
     BYTE_IO = enum.auto()
@@ -82,7 +82,7 @@ class ReadItem:
 
 @dataclasses.dataclass(frozen=True)
 class SavePlan:
-    """What a rank writes."""
+    """Items that a rank writes."""
 
     items: list[WriteItem]
     storage_data: Any = None
@@ -91,7 +91,7 @@ class SavePlan:
 
 @dataclasses.dataclass
 class LoadPlan:
-    """What a rank reads."""
+    """Items that a rank reads."""
 
     items: list[ReadItem]
     storage_data: Any = None
@@ -109,11 +109,11 @@ class SavePlanner(abc.ABC):
 
     @abc.abstractmethod
     def create_local_plan(self) -> SavePlan:
-        """What this rank could write."""
+        """Plan all that this rank could write."""
 
     @abc.abstractmethod
     def create_global_plan(self, all_plans: list[SavePlan]) -> tuple[list[SavePlan], Metadata]:
-        """What each rank is to write, and what the checkpoint says of itself; asked of the coordinator."""
+        """Plan each rank's part, and describe the checkpoint; asked of the coordinator."""
 
     @abc.abstractmethod
     def finish_plan(self, new_plan: SavePlan) -> SavePlan:
@@ -121,7 +121,7 @@ class SavePlanner(abc.ABC):
 
     @abc.abstractmethod
     def resolve_data(self, write_item: WriteItem) -> torch.Tensor | io.BytesIO:
-        """What is written for an item."""
+        """The data of an item."""
 
 
 class LoadPlanner(abc.ABC):
@@ -135,11 +135,11 @@ class LoadPlanner(abc.ABC):
 
     @abc.abstractmethod
     def create_local_plan(self) -> LoadPlan:
-        """What this rank needs."""
+        """Plan all that this rank needs."""
 
     @abc.abstractmethod
     def create_global_plan(self, global_plan: list[LoadPlan]) -> list[LoadPlan]:
-        """What each rank is to read; asked of the coordinator."""
+        """Plan each rank's part; asked of the coordinator."""
 
     @abc.abstractmethod
     def finish_plan(self, central_plan: LoadPlan) -> LoadPlan:

@@ -9,7 +9,7 @@ __all__ = ["Stateful"]
 
 @runtime_checkable
 class Stateful(Protocol):
-    """What `save` asks for its state and `load` gives it back, where it stands in a state dictionary."""
+    """An object that `save` asks for its state, and `load` gives it back, where it stands in a state dictionary."""
 
     def state_dict(self) -> dict[str, Any]:
         """The state; `load` reads into its tensors."""

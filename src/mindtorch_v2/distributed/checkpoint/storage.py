@@ -1,4 +1,4 @@
-"""What a storage of checkpoints does: `save` and `load` call these in the order in which they stand."""
+"""Interfaces of storages of checkpoints: `save` and `load` call these in the order in which they stand."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class StorageReader(abc.ABC):
 
     @abc.abstractmethod
     def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
-        """What the checkpoint says of itself."""
+        """The checkpoint's description of itself."""
 
     @abc.abstractmethod
     def set_up_storage_reader(self, metadata: Metadata, is_coordinator: bool, *args: Any, **kwargs: Any) -> None:

@@ -1,4 +1,4 @@
-"""What `FullyShardedDataParallel` is told."""
+"""Settings of `FullyShardedDataParallel`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 
 
 class ShardingStrategy(enum.Enum):
-    """What is in pieces: parameters, gradients and optimizer states; not parameters between forward and backward; nothing;
+    """Contents of the pieces: parameters, gradients and optimizer states; not parameters between forward and backward; nothing;
     pieces on a machine and copies on the others."""
 
     FULL_SHARD = enum.auto()
@@ -45,7 +45,7 @@ class BackwardPrefetch(enum.Enum):
 
 
 class StateDictType(enum.Enum):
-    """What `state_dict` gives: whole tensors, this rank's pieces, or distributed tensors."""
+    """Contents of `state_dict`: whole tensors, this rank's pieces, or distributed tensors."""
 
     FULL_STATE_DICT = enum.auto()
     LOCAL_STATE_DICT = enum.auto()
@@ -128,7 +128,7 @@ class ShardedOptimStateDictConfig(OptimStateDictConfig):
 
 @dataclasses.dataclass
 class StateDictSettings:
-    """What state dictionaries are asked for."""
+    """Settings of state dictionaries."""
 
     state_dict_type: StateDictType
     state_dict_config: StateDictConfig

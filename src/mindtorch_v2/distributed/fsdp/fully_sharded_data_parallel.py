@@ -156,7 +156,7 @@ class FullyShardedDataParallel(Module):
     @property
     def module(self) -> Module:
         """The wrapped module."""
-        return self._modules[_WRAPPED]  # type: ignore[return-value]
+        return self._modules[_WRAPPED]  # type: ignore[return-value]  # (the wrapped module)
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -165,7 +165,7 @@ class FullyShardedDataParallel(Module):
             return getattr(self._modules[_WRAPPED], name)
 
     def __getitem__(self, key: int) -> Any:
-        return self.module[key]  # type: ignore[index]
+        return self.module[key]  # type: ignore[index]  # (nested dictionaries and lists)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """The wrapped module's."""
@@ -266,7 +266,7 @@ class FullyShardedDataParallel(Module):
 
     @staticmethod
     def get_state_dict_type(module: Module) -> StateDictSettings:
-        """What `state_dict` of the wrappers in a module gives."""
+        """Settings of `state_dict` of the wrappers in a module."""
         found = FullyShardedDataParallel.fsdp_modules(module)
         return found[0]._settings if found else _settings(StateDictType.FULL_STATE_DICT, None, None)
 
@@ -309,7 +309,7 @@ class FullyShardedDataParallel(Module):
         load_directly: bool = False,
         group: Any = None,
     ) -> dict[str, Any]:
-        """What `optim.load_state_dict` takes, of what `optim_state_dict` gave. All ranks call it."""
+        """The state for `optim.load_state_dict`, of one that `optim_state_dict` gave. All ranks call it."""
         settings = FullyShardedDataParallel.get_state_dict_type(model)
         full = settings.state_dict_type is StateDictType.FULL_STATE_DICT
         spread = full and getattr(settings.optim_state_dict_config, "rank0_only", False)
@@ -403,7 +403,7 @@ def _hand_out(module: Any, state: dict[str, Any], prefix: str, local_metadata: A
 
 def _take_in(module: Any, state: dict[str, Any], prefix: str, *_: Any) -> None:
     """Put wrappers' names into a state dictionary, and whole or local values into pieces."""
-    state_of(module.module).group.release()  # type: ignore[union-attr]
+    state_of(module.module).group.release()  # type: ignore[union-attr]  # (it is there)
     inner = f"{prefix}{_WRAPPED}."
     present = {
         name: each

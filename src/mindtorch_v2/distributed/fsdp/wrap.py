@@ -54,7 +54,7 @@ def size_based_auto_wrap_policy(
 
 
 class _Policy:
-    """What says of a module whether, and how, it is wrapped: `policy._options(module)` is None or keyword arguments."""
+    """A judge of whether, and how, a module is wrapped: `policy._options(module)` is None or keyword arguments."""
 
     def _options(self, module: Module) -> dict[str, Any] | None:
         raise NotImplementedError

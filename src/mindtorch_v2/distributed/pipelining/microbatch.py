@@ -32,7 +32,7 @@ class TensorChunkSpec:
 
 
 class _Replicate:
-    """What every micro-batch gets whole."""
+    """A value that every micro-batch gets whole."""
 
 
 class _CustomReducer:

@@ -82,7 +82,7 @@ def interleaved(ranks: int, rank: int, local: int, micro_batches: int) -> list[A
 
 
 class _Schedule(abc.ABC):
-    """What all schedules share."""
+    """Base of all schedules."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class _Schedule(abc.ABC):
 
     def _run(self, args: tuple, kwargs: dict, target: Any, losses: list | None, outputs: bool, backward: bool) -> Any:
         count = self._n_microbatches
-        given, named = [()] * count, [{}] * count  # type: ignore[var-annotated]
+        given, named = [()] * count, [{}] * count  # type: ignore[var-annotated]  # (empty for all)
         if args or kwargs:
             given, named = split_args_kwargs_into_chunks(
                 args, kwargs, count, self._args_chunk_spec, self._kwargs_chunk_spec

@@ -57,9 +57,8 @@ class DTensor(torch.Tensor):
     _local_tensor: torch.Tensor
     _spec: DTensorSpec
 
-    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
+    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]  # (as PyTorch has it)
 
-    @staticmethod
     def __new__(cls, local_tensor: torch.Tensor, spec: DTensorSpec, *, requires_grad: bool) -> Any:
         meta = spec.tensor_meta
         made: Any = torch.Tensor._make_wrapper_subclass(
@@ -82,7 +81,7 @@ class DTensor(torch.Tensor):
     def __torch_dispatch__(cls, func: Any, types: Any, args: tuple = (), kwargs: dict[str, Any] | None = None) -> Any:
         return dispatch(DTensor, func, args, kwargs)
 
-    def __repr__(self) -> str:  # type: ignore[override]
+    def __repr__(self) -> str:  # type: ignore[override]  # (a Function has its own arguments)
         return f"DTensor(local_tensor={self._local_tensor}, device_mesh={self._spec.mesh}, placements={self._spec.placements})"
 
     def __tensor_flatten__(self) -> tuple[list[str], tuple]:
@@ -186,7 +185,7 @@ def _rebuild(local: torch.Tensor, spec: DTensorSpec, requires_grad: bool) -> DTe
 
 class _FromLocal(Function):
     @staticmethod
-    def forward(  # type: ignore[override]
+    def forward(  # type: ignore[override]  # (a Function has its own arguments)
         ctx: Any, local: Any, mesh: Any, placements: Any, run_check: bool, shape: Any, stride: Any, grad_placements: Any
     ) -> DTensor:
         ctx.placements = _for_gradient(placements if grad_placements is None else grad_placements)
@@ -213,7 +212,7 @@ class _FromLocal(Function):
         return DTensor(local.view_as(local), spec, requires_grad=local.requires_grad)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Any) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Any) -> Any:  # type: ignore[override]  # (a Function has its own arguments)
         moved = redistribute_local(gradient._local_tensor, gradient._spec, ctx.placements)
         return moved, None, None, None, None, None, None
 
@@ -230,13 +229,13 @@ def _strides_like(local: torch.Tensor, size: Sequence[int]) -> tuple[int, ...]:
 
 class _ToLocal(Function):
     @staticmethod
-    def forward(ctx: Any, tensor: Any, placements: Any) -> torch.Tensor:  # type: ignore[override]
+    def forward(ctx: Any, tensor: Any, placements: Any) -> torch.Tensor:  # type: ignore[override]  # (a Function has its own arguments)
         ctx.spec, ctx.placements = tensor._spec, placements
         local = tensor._local_tensor
         return local.view_as(local)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Any) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Any) -> Any:  # type: ignore[override]  # (a Function has its own arguments)
         how = _for_gradient(ctx.spec.placements) if ctx.placements is None else tuple(ctx.placements)
         meta = ctx.spec.tensor_meta._replace(dtype=gradient.dtype)
         return DTensor(gradient, DTensorSpec(ctx.spec.mesh, how, meta), requires_grad=False), None
@@ -244,14 +243,14 @@ class _ToLocal(Function):
 
 class _Redistribute(Function):
     @staticmethod
-    def forward(  # type: ignore[override]
+    def forward(  # type: ignore[override]  # (a Function has its own arguments)
         ctx: Any, tensor: Any, placements: Any, forward_dtype: Any, backward_dtype: Any
     ) -> DTensor:
         ctx.placements, ctx.dtype, ctx.backward_dtype = tensor._spec.placements, tensor.dtype, backward_dtype
         return _moved(tensor, placements, forward_dtype)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Any) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Any) -> Any:  # type: ignore[override]  # (a Function has its own arguments)
         how = tuple(
             Replicate() if isinstance(want, Partial) and not isinstance(have, Partial) else want
             for have, want in zip(gradient._spec.placements, ctx.placements, strict=True)

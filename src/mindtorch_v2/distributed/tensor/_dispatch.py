@@ -53,11 +53,11 @@ def implicit_replication() -> Iterator[None]:
 
 
 class _Place:
-    """What a rule's `local` may ask of this rank."""
+    """This rank, as a rule's `local` may ask for it."""
 
     def __init__(
         self, op: Any, mesh: DeviceMesh, operands: Sequence[DTensorSpec], results: Sequence[DTensorSpec], dim: int
-    ):
+    ) -> None:
         self._op, self._mesh, self._operands, self._results, self._dim = op, mesh, operands, results, dim
 
     def argument(self, name: str) -> int:
@@ -95,13 +95,13 @@ class _Bound:
                     if argument["is_write"]:
                         self.written.append(len(self.tensors))
                     self.tensors.append(each)
-        meshes = [each._spec.mesh for each in self.tensors if isinstance(each, kind)]  # type: ignore[attr-defined]
+        meshes = [each._spec.mesh for each in self.tensors if isinstance(each, kind)]  # type: ignore[attr-defined]  # (instances of the class asked for)
         self.mesh = max(meshes, key=lambda mesh: mesh.ndim)
         self.specs = [self._spec_of(each) for each in self.tensors]
 
     def _spec_of(self, tensor: torch.Tensor) -> DTensorSpec:
         if isinstance(tensor, self.kind):
-            spec: DTensorSpec = tensor._spec  # type: ignore[attr-defined]
+            spec: DTensorSpec = tensor._spec  # type: ignore[attr-defined]  # (instances of the class asked for)
             return spec if spec.mesh is self.mesh or spec.mesh == self.mesh else self._widened(spec)
         if _implicit or (tensor.dim() == 0 or tensor.numel() == 1):
             return DTensorSpec(self.mesh, (Replicate(),) * self.mesh.ndim, meta_of(tensor))
@@ -128,7 +128,7 @@ class _Bound:
 
     def local(self, index: int) -> torch.Tensor:
         tensor = self.tensors[index]
-        return tensor._local_tensor if isinstance(tensor, self.kind) else tensor  # type: ignore[attr-defined]
+        return tensor._local_tensor if isinstance(tensor, self.kind) else tensor  # type: ignore[attr-defined]  # (instances of the class asked for)
 
     def with_tensors(self, replaced: Sequence[Any]) -> list[Any]:
         """The arguments with other tensors, in order."""
@@ -193,7 +193,7 @@ def _decide(call: _Bound) -> _Decision:
 
 
 def _metas(call: _Bound) -> list[TensorMeta]:
-    """What the results are like, from tensors without elements."""
+    """Sizes, strides and dtypes of the results, from tensors without elements."""
     with torch._C._DisableTorchDispatch():
         empty = [
             torch.empty_strided(spec.shape, spec.stride, dtype=spec.tensor_meta.dtype, device="meta")
@@ -401,7 +401,7 @@ def _drawn(call: _Bound) -> Any:
 def _into(call: _Bound) -> Any:
     """The form `out=`: the result is moved to where `out` lies."""
     outs = [call.tensors[index] for index in call.written]
-    functional = row_of(call.handle).handle  # type: ignore[union-attr]
+    functional = row_of(call.handle).handle  # type: ignore[union-attr]  # (it is there)
     names = [each["name"] for each in functional.arguments]
     given = {each["name"]: value for each, value in zip(call.handle.arguments, call.values, strict=True)}
     results = called(functional, [given[name] for name in names])
@@ -423,7 +423,7 @@ def _over_lists(call: _Bound) -> Any:
                 if isinstance(each, torch.Tensor):
                     leader = lists[0][place]
                     if isinstance(leader, call.kind) and each.shape == leader.shape:
-                        wanted[index] = leader._spec.placements  # type: ignore[attr-defined]
+                        wanted[index] = leader._spec.placements  # type: ignore[attr-defined]  # (instances of the class asked for)
                     index += 1
         elif isinstance(value, torch.Tensor):
             index += 1

@@ -1,4 +1,4 @@
-"""What is known of a distributed tensor without its elements: mesh, placements, size, strides and dtype of the whole."""
+"""A distributed tensor without its elements: mesh, placements, size, strides and dtype of the whole."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class DTensorSpec:
         if place is None:
             return (0,), (0,)
         for dim in nested(self.placements):
-            cut: Shard = self.placements[dim]  # type: ignore[assignment]
+            cut: Shard = self.placements[dim]  # type: ignore[assignment]  # (as PyTorch has it)
             start, length = chunk_bounds(size[cut.dim], self.mesh.size(dim), place[dim])
             size[cut.dim] = length
             offset[cut.dim] += start
@@ -113,7 +113,7 @@ def nested(placements: Sequence[Placement]) -> list[int]:
 
 
 def meta_of(tensor: torch.Tensor) -> TensorMeta:
-    """What a tensor is like."""
+    """Size, strides and dtype of a tensor."""
     return TensorMeta(tensor.shape, tuple(tensor.stride()), tensor.dtype)
 
 

@@ -101,7 +101,7 @@ def _rank(mesh: DeviceMesh, mesh_dim: int) -> int:
 def _size_before(spec: DTensorSpec, now: Sequence[Placement], mesh_dim: int) -> int:
     """How long the dimension that `mesh_dim` cuts is on this rank without that cut."""
     without = [Replicate() if dim == mesh_dim else each for dim, each in enumerate(now)]
-    return spec.with_placements(without).piece()[0][now[mesh_dim].dim]  # type: ignore[attr-defined]
+    return spec.with_placements(without).piece()[0][now[mesh_dim].dim]  # type: ignore[attr-defined]  # (instances of the class asked for)
 
 
 def _cuts(placement: Placement) -> int | None:
@@ -161,7 +161,7 @@ def redistribute_local(local: torch.Tensor, spec: DTensorSpec, wanted: Sequence[
 
 
 def _as_part(local: torch.Tensor, how: Partial, parts: int, rank: int) -> torch.Tensor:
-    """What a rank holds of a whole tensor that is to be combined: for sums the first has it, the others zeros."""
+    """A rank's summand of a whole tensor: for sums the first has it, the others zeros."""
     if how.reduce_op == "sum" and type(how) is Partial:
         return local if rank == 0 else torch.zeros_like(local)
     if how.reduce_op in ("avg", "max", "min") and type(how) is Partial:

@@ -111,7 +111,7 @@ class UnshardHandle:
 
 
 class FSDPModule:
-    """What modules can do after `fully_shard`; their class derives from it."""
+    """Methods of modules after `fully_shard`; their class derives from it."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """An instance of the class as it was before it was sharded."""
@@ -121,7 +121,7 @@ class FSDPModule:
         return made
 
     def _get_fsdp_state(self) -> ModuleState:
-        state = state_of(self)  # type: ignore[arg-type]
+        state = state_of(self)  # type: ignore[arg-type]  # (it is mixed into modules)
         if state is None:
             raise RuntimeError(f"No FSDP state found on {self}")
         return state
@@ -129,7 +129,7 @@ class FSDPModule:
     def _states(self, recurse: bool) -> list[ModuleState]:
         if not recurse:
             return [self._get_fsdp_state()]
-        return [found for each in self.modules() if (found := state_of(each)) is not None]  # type: ignore[attr-defined]
+        return [found for each in self.modules() if (found := state_of(each)) is not None]  # type: ignore[attr-defined]  # (instances of the class asked for)
 
     def reshard(self) -> None:
         """Release the parameters: each rank keeps its pieces."""
@@ -209,7 +209,7 @@ class FSDPModule:
 
     def _apply(self, *args: Any, **kwargs: Any) -> Any:
         self.reshard()
-        return super()._apply(*args, **kwargs)  # type: ignore[misc]
+        return super()._apply(*args, **kwargs)  # type: ignore[misc]  # (it is mixed into modules)
 
 
 def _state_among(module: Any) -> ModuleState:

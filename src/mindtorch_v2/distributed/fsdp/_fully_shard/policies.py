@@ -1,4 +1,4 @@
-"""What `fully_shard` is told of dtypes, and of where pieces are kept."""
+"""Settings of `fully_shard`: dtypes, and where pieces are kept."""
 
 from __future__ import annotations
 

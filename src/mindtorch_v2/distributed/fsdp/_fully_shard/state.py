@@ -16,7 +16,7 @@ __all__ = ["ModuleState", "state_of"]
 
 
 class Phase(enum.Enum):
-    """What a module is doing."""
+    """Phases of a module."""
 
     IDLE = enum.auto()
     FORWARD = enum.auto()
@@ -24,7 +24,7 @@ class Phase(enum.Enum):
 
 
 class Pass:
-    """What the modules below one root share."""
+    """State that the modules below one root share."""
 
     def __init__(self, states: list[ModuleState]) -> None:
         self.states = states
@@ -182,12 +182,12 @@ class _AfterBackward(Function):
     """Hands inputs on; its backward runs when the gradients of all that was computed from them are there."""
 
     @staticmethod
-    def forward(ctx: Any, state: ModuleState, *inputs: torch.Tensor) -> Any:  # type: ignore[override]
+    def forward(ctx: Any, state: ModuleState, *inputs: torch.Tensor) -> Any:  # type: ignore[override]  # (a Function has its own arguments)
         ctx.state = state
         return inputs
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, *gradients: Any) -> Any:  # type: ignore[override]  # (a Function has its own arguments)
         ctx.state.after_backward()
         return None, *gradients
 

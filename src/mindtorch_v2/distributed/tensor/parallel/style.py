@@ -26,7 +26,7 @@ Layouts = Placement | Sequence[Placement | None] | None
 
 
 class ParallelStyle(abc.ABC):
-    """What `parallelize_module` does to a module."""
+    """A way for `parallelize_module` to treat a module."""
 
     src_data_rank: int | None = 0
 
