@@ -6,13 +6,17 @@ import collections
 import contextlib
 import datetime
 import importlib
+import importlib.util
 import os
+import secrets
+import socket
 import warnings
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributed._reduce_op import RedOpType
 from mindtorch_v2.distributed._stores import PrefixStore, seconds_of
+from mindtorch_v2.distributed._tcp_store import TCPStore
 from mindtorch_v2.distributed.rendezvous import rendezvous
 
 if TYPE_CHECKING:
@@ -54,7 +58,11 @@ __all__ = [
 
 default_pg_timeout = datetime.timedelta(minutes=30)
 # Where each back end's class is: that of NPUs is loaded when it is asked for.
-_BACKENDS = {"gloo": ("_gloo", "ProcessGroupGloo"), "hccl": ("_hccl", "ProcessGroupHCCL")}
+_BACKENDS = {
+    "gloo": ("_gloo", "ProcessGroupGloo"),
+    "hccl": ("_hccl", "ProcessGroupHCCL"),
+    "mpi": ("_mpi", "ProcessGroupMPI"),
+}
 _DEVICES = {"gloo": "cpu", "hccl": "npu"}
 _NOT_INITIALISED = "Default process group has not been initialized, please make sure to call init_process_group."
 
@@ -69,7 +77,7 @@ class Backend(str):
     MPI = "mpi"
     UCC = "ucc"
     XCCL = "xccl"
-    backend_list = [UNDEFINED, GLOO, HCCL]
+    backend_list = [UNDEFINED, GLOO, HCCL, MPI]
     default_device_backend_map = {"cpu": GLOO, "npu": HCCL}
 
     def __new__(cls, name: str) -> Any:
@@ -85,8 +93,8 @@ def is_available() -> bool:
 
 
 def is_backend_available(backend: str) -> bool:
-    """Whether the communication library of that name can be used: "gloo", and "hccl" for Ascend NPUs."""
-    return backend.lower() in _BACKENDS
+    """Whether the communication library of that name can be used: "gloo", "hccl" for Ascend NPUs, "mpi" with mpi4py."""
+    return backend.lower() in _BACKENDS and (backend.lower() != "mpi" or is_mpi_available())
 
 
 def is_gloo_available() -> bool:
@@ -95,8 +103,8 @@ def is_gloo_available() -> bool:
 
 
 def is_mpi_available() -> bool:
-    """Whether MPI can be used: no."""
-    return False
+    """Whether MPI can be used: with mpi4py, the extra `mindtorch_v2[mpi]`."""
+    return importlib.util.find_spec("mpi4py") is not None
 
 
 def is_nccl_available() -> bool:
@@ -330,7 +338,7 @@ def _libraries(backend):
     else:
         named = {_DEVICES.get(backend.lower(), "cpu"): backend.lower()}
     for library in named.values():
-        if library in ("nccl", "mpi", "ucc", "xccl"):
+        if library in ("nccl", "ucc", "xccl"):
             raise RuntimeError(f"Distributed package doesn't have {library.upper()} built in")
         if library not in _BACKENDS:
             raise AssertionError(f"Unknown c10d backend type {library.upper()}")
@@ -351,6 +359,19 @@ def _make(name, ranks, rank, backend, timeout, description):
     return made
 
 
+def _store_of_mpi(timeout):
+    """(store, rank, size) of a job that MPI started: the first rank has the store, and tells the others where."""
+    from mindtorch_v2.distributed import _mpi
+
+    rank, size = _mpi.world()
+    host = socket.gethostname() if size > 1 else "localhost"
+    token = os.environ.setdefault("MINDTORCH_JOB_TOKEN", secrets.token_hex(16))
+    store = TCPStore(host, 0, size, True, timeout, wait_for_workers=False) if rank == 0 else None
+    port, os.environ["MINDTORCH_JOB_TOKEN"] = _mpi.address_of_first((store.port, token) if store else None)
+    host = _mpi.address_of_first(host)
+    return store or TCPStore(host, port, size, False, timeout), rank, size
+
+
 def init_process_group(
     backend: str | None = None,
     init_method: str | None = None,
@@ -365,10 +386,10 @@ def init_process_group(
     """Make the default process group. All processes of the job call it, and it returns when they have found each other.
 
     Args:
-        backend: "gloo" for tensors of the CPU, "hccl" for those of NPUs, "cpu:gloo,npu:hccl" (as None) for both.
+        backend: "gloo" for tensors of the CPU, "hccl" for those of NPUs, "cpu:gloo,npu:hccl" (as None) for both; "mpi" by mpi4py.
         init_method: "env://" (the default: MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE), "tcp://host:port", "file:///path".
         timeout: how long a collective may take, a `datetime.timedelta`; half an hour if None.
-        world_size, rank: how many processes there are, and which this one is, unless `init_method` says so.
+        world_size, rank: how many processes there are, and which this one is, unless `init_method` says so, or MPI does.
         store: a store instead of `init_method`.
         group_name, pg_options, device_id: accepted as in PyTorch.
 
@@ -386,7 +407,9 @@ def init_process_group(
             raise AssertionError("rank must be non-negative if using store")
     timeout = default_pg_timeout if timeout is None else timeout
     seconds_of(timeout)
-    if store is None:
+    if store is None and init_method is None and "mpi" in (backend or "").lower() and "MASTER_ADDR" not in os.environ:
+        store, rank, world_size = _store_of_mpi(timeout)
+    elif store is None:
         store, rank, world_size = next(rendezvous(init_method or "env://", rank, world_size, timeout=timeout))
         store.set_timeout(timeout)
     if not 0 <= rank < world_size:

@@ -1,4 +1,7 @@
-"""States of sharded models: states.py STORE RANK SIZE DEVICE FOLDER. Prints what was looked at. Runs on PyTorch as well."""
+"""States of sharded models: states.py STORE RANK SIZE DEVICE FOLDER. Prints what was looked at.
+
+PyTorch's wrapper wants a GPU; all else runs there as well.
+"""
 
 import json
 import sys

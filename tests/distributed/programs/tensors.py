@@ -1,6 +1,6 @@
 """Distributed tensors beside plain ones: tensors.py STORE RANK SIZE DEVICE. Prints placements; fails where numbers differ.
 
-Runs on PyTorch as well.
+PyTorch refuses some views of uneven pieces that are made here.
 """
 
 import itertools

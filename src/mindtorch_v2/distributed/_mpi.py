@@ -1,0 +1,441 @@
+"""The back end "mpi": collectives on tensors of the CPU, by the MPI that mpi4py was built for or finds.
+
+Every collective is one of MPI's, on the tensor's own memory. It is started without waiting (`Iallreduce` and the like), so that
+it may fail in time and not hang; those that the program does not wait for are carried on by one thread. Whether two runs give
+the same bits is up to MPI: it promises so where the order in which it combines does not depend on time, which is usual, and may
+depend on where processes run.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future as Outcome
+from typing import Any
+
+import mindtorch_v2 as torch
+from mindtorch_v2.distributed._arguments import (
+    check_exchanged,
+    check_gathered,
+    check_like,
+    check_one_for_each,
+    check_one_of_parts,
+    check_reducible,
+    check_root,
+    check_splits,
+)
+from mindtorch_v2.distributed._gloo import _bytes, _check_contiguous, _combined, _contiguous, _packed, _plain
+from mindtorch_v2.distributed._reduce_op import RedOpType
+from mindtorch_v2.distributed._work import Work, Worker, run_now
+
+__all__ = ["ProcessGroupMPI", "address_of_first", "world"]
+
+_SPINS = 2000  # looks at a request before the thread lets others run between looks
+_MOST_BYTES = 1 << 30  # of a message: MPI counts in 32 bits
+
+
+def _library() -> Any:
+    """`mpi4py.MPI`, which begins MPI when it is first imported."""
+    try:
+        from mpi4py import MPI
+    except ImportError as error:
+        raise RuntimeError(
+            f"Distributed package doesn't have MPI built in: it needs mpi4py and an MPI ({error}); pip install mindtorch_v2[mpi]"
+        ) from error
+    return MPI
+
+
+def world() -> tuple[int, int]:
+    """(rank, size) of the job that `mpirun`, Slurm or another launcher started."""
+    everybody = _library().COMM_WORLD
+    return everybody.Get_rank(), everybody.Get_size()
+
+
+def address_of_first(value: Any) -> Any:
+    """The value of the first rank of the job, on all of them."""
+    return _library().COMM_WORLD.bcast(value, 0)
+
+
+class _Kinds:
+    """MPI's datatypes and operations for dtypes; those that MPI lacks are of our own."""
+
+    def __init__(self, mpi: Any) -> None:
+        self.mpi = mpi
+        self.types = {
+            torch.float32: mpi.FLOAT,
+            torch.float64: mpi.DOUBLE,
+            torch.int8: mpi.INT8_T,
+            torch.uint8: mpi.UINT8_T,
+            torch.int16: mpi.INT16_T,
+            torch.int32: mpi.INT32_T,
+            torch.int64: mpi.INT64_T,
+            torch.bool: mpi.C_BOOL,
+        }
+        self.operations = {
+            RedOpType.SUM: mpi.SUM,
+            RedOpType.AVG: mpi.SUM,
+            RedOpType.PRODUCT: mpi.PROD,
+            RedOpType.MIN: mpi.MIN,
+            RedOpType.MAX: mpi.MAX,
+            RedOpType.BAND: mpi.BAND,
+            RedOpType.BOR: mpi.BOR,
+            RedOpType.BXOR: mpi.BXOR,
+        }
+        self.of_bool = {
+            RedOpType.SUM: mpi.LOR,
+            RedOpType.MAX: mpi.LOR,
+            RedOpType.BOR: mpi.LOR,
+            RedOpType.PRODUCT: mpi.LAND,
+            RedOpType.MIN: mpi.LAND,
+            RedOpType.BAND: mpi.LAND,
+            RedOpType.BXOR: mpi.LXOR,
+        }
+        self.halves = mpi.BYTE.Create_contiguous(2).Commit()
+        self._own: dict[Any, Any] = {}
+
+    def of(self, tensor: torch.Tensor, op: RedOpType) -> tuple[Any, Any]:
+        """(datatype, operation) for tensors of real numbers."""
+        if tensor.dtype is torch.bool:
+            return self.types[torch.bool], self.of_bool[op]
+        if tensor.dtype in self.types:
+            return self.types[tensor.dtype], self.operations[op]
+        return self.halves, self._own_operation(tensor.dtype, op)
+
+    def _own_operation(self, dtype: torch.dtype, op: RedOpType) -> Any:
+        """An operation on numbers of sixteen bits, by our operators."""
+        kind = RedOpType.SUM if op is RedOpType.AVG else op
+        made = self._own.get((dtype, kind))
+        if made is None:
+
+            def combine(theirs: Any, ours: Any, datatype: Any) -> None:
+                with torch.no_grad():
+                    into = torch.frombuffer(ours, dtype=dtype)
+                    into.copy_(_combined([torch.frombuffer(bytearray(theirs), dtype=dtype), into], kind, 2))
+
+            made = self._own[dtype, kind] = self.mpi.Op.Create(combine, commute=True)
+        return made
+
+
+class ProcessGroupMPI:
+    """A group of processes, each with tensors on the CPU, on a communicator of MPI.
+
+    Args:
+        store: by which the ranks tell each other which processes of the job they are.
+        rank: this process' rank.
+        size: how many there are.
+        timeout: how long a collective may take: a `datetime.timedelta`.
+    """
+
+    name = "mpi"
+
+    def __init__(self, store: Any, rank: int, size: int, timeout: Any) -> None:
+        mpi = self._mpi = _library()
+        self.rank, self.size, self.timeout = rank, size, timeout
+        if mpi.Query_thread() < mpi.THREAD_SERIALIZED and size > 1:
+            raise RuntimeError("this MPI allows calls from one thread only: MPI_THREAD_SERIALIZED is needed")
+        everybody = mpi.COMM_WORLD
+        if size > everybody.Get_size():
+            raise RuntimeError(
+                f"a group of {size} ranks, but MPI started {everybody.Get_size()} processes: start the program by mpirun or srun"
+            )
+        store.set(f"mpi/{rank}", str(everybody.Get_rank()))
+        members = [int(store.get(f"mpi/{each}")) for each in range(size)]
+        self._comm = everybody.Create_group(everybody.Get_group().Incl(members), tag=sum(members) % 1024)
+        self._kinds = _Kinds(mpi)
+        self._worker, self._queued = Worker(), 0
+        self._lock = threading.Lock()
+        self._broken: RuntimeError | None = None
+
+    # ---- collectives: each returns a Work ----
+
+    def allreduce(self, tensor: torch.Tensor, op: Any, asynchronous: bool = False) -> Work:
+        """Combine `tensor` over the ranks, in place, everywhere."""
+        check_reducible("all_reduce", tensor, op)
+
+        def run() -> None:
+            with _contiguous(tensor) as flat:
+                own = _plain(flat)
+                datatype, operation = self._kinds.of(own, op)
+                self._wait(
+                    "all_reduce",
+                    self._comm.Iallreduce(self._mpi.IN_PLACE, [_bytes(own), own.numel(), datatype], operation),
+                )
+                self._averaged(own, op)
+
+        return self._start("all_reduce", run, [tensor], asynchronous)
+
+    def broadcast(self, tensor: torch.Tensor, root: Any, asynchronous: bool = False) -> Work:
+        """Copy `tensor` from the rank `root` to all."""
+        check_root("ProcessGroupMPI::broadcast", root, self.size)
+
+        def run() -> None:
+            with _contiguous(tensor, write=self.rank != root) as flat:
+                for piece in _pieces(flat):
+                    self._wait("broadcast", self._comm.Ibcast([piece, self._mpi.BYTE], root))
+
+        return self._start("broadcast", run, [tensor], asynchronous)
+
+    def reduce(self, tensor: torch.Tensor, root: Any, op: Any, asynchronous: bool = False) -> Work:
+        """Combine `tensor` over the ranks, in place, on the rank `root`."""
+        check_root("ProcessGroupMPI::reduce", root, self.size)
+        check_reducible("reduce", tensor, op)
+
+        def run() -> None:
+            with _contiguous(tensor, write=self.rank == root) as flat:
+                own = _plain(flat)
+                datatype, operation = self._kinds.of(own, op)
+                memory = [_bytes(own), own.numel(), datatype]
+                here = self.rank == root
+                sent, received = (self._mpi.IN_PLACE, memory) if here else (memory, None)
+                self._wait("reduce", self._comm.Ireduce(sent, received, operation, root))
+                if here:
+                    self._averaged(own, op)
+
+        return self._start("reduce", run, [tensor], asynchronous)
+
+    def allgather(self, outputs: Sequence[torch.Tensor], tensor: torch.Tensor, asynchronous: bool = False) -> Work:
+        """Copy each rank's `tensor` into `outputs[rank]`, everywhere."""
+        check_gathered("ProcessGroupMPI::allgather", outputs, tensor, self.size)
+
+        def run() -> None:
+            sent = _packed(tensor)
+            whole = torch.empty((self.size, sent.numel()), dtype=sent.dtype)
+            self._gather(whole, sent)
+            for output, row in zip(outputs, whole, strict=True):
+                output.copy_(row.view(output.shape))
+
+        return self._start("all_gather", run, outputs, asynchronous)
+
+    def _gather(self, whole: torch.Tensor, sent: torch.Tensor) -> None:
+        memory = [_bytes(sent), self._mpi.BYTE]
+        self._wait("all_gather", self._comm.Iallgather(memory, [_bytes(whole), self._mpi.BYTE]))
+
+    def allgather_into(self, output: torch.Tensor, tensor: torch.Tensor, asynchronous: bool = False) -> Work:
+        """Put the ranks' tensors one after the other, along the first dimension, into `output`."""
+        check_gathered("ProcessGroupMPI::allgather", list(output.chunk(self.size)), tensor, self.size)
+
+        def run() -> None:
+            with _contiguous(output, read=False) as whole:
+                self._gather(whole, _packed(tensor))
+
+        return self._start("all_gather", run, [output], asynchronous)
+
+    def gather(self, tensor: torch.Tensor, outputs: Any, root: Any, asynchronous: bool = False) -> Work:
+        """Copy each rank's `tensor` into `outputs[rank]` on the rank `root`; `outputs` is None elsewhere."""
+        check_root("ProcessGroupMPI::gather", root, self.size)
+        here = self.rank == root
+        if here:
+            check_one_for_each("ProcessGroupMPI::gather", "output", outputs, self.size)
+            check_like("ProcessGroupMPI::gather", tensor, outputs)
+
+        def run() -> None:
+            sent = _packed(tensor)
+            whole = torch.empty((self.size, sent.numel()), dtype=sent.dtype) if here else None
+            memory = [_bytes(whole), self._mpi.BYTE] if here else None
+            self._wait("gather", self._comm.Igather([_bytes(sent), self._mpi.BYTE], memory, root))
+            if whole is not None:
+                for output, row in zip(outputs, whole, strict=True):
+                    output.copy_(row.view(output.shape))
+
+        return self._start("gather", run, outputs or [], asynchronous)
+
+    def scatter(self, output: torch.Tensor, inputs: Any, root: Any, asynchronous: bool = False) -> Work:
+        """Copy `inputs[rank]` of the rank `root` into each rank's `output`; `inputs` is None elsewhere."""
+        check_root("ProcessGroupMPI::scatter", root, self.size)
+        here = self.rank == root
+        if here:
+            check_one_for_each("ProcessGroupMPI::scatter", "input", inputs, self.size)
+            check_like("ProcessGroupMPI::scatter", output, inputs)
+
+        def run() -> None:
+            memory = [_bytes(_joined(inputs)), self._mpi.BYTE] if here else None
+            with _contiguous(output, read=False) as flat:
+                self._wait("scatter", self._comm.Iscatter(memory, [_bytes(flat), self._mpi.BYTE], root))
+
+        return self._start("scatter", run, [output], asynchronous)
+
+    def reduce_scatter(
+        self, output: torch.Tensor, inputs: Sequence[torch.Tensor], op: Any, asynchronous: bool = False
+    ) -> Work:
+        """Combine the ranks' `inputs[rank]` into each rank's `output`."""
+        if len(inputs) != self.size:
+            raise RuntimeError("invalid input tensor list size, must be world size")
+        check_like("ProcessGroupMPI::reduce_scatter", output, inputs)
+        check_reducible("reduce_scatter", output, op)
+
+        def run() -> None:
+            sent = _plain(_joined(inputs))
+            with _contiguous(output, read=False) as flat:
+                own = _plain(flat)
+                datatype, operation = self._kinds.of(own, op)
+                request = self._comm.Ireduce_scatter_block([_bytes(sent), datatype], [_bytes(own), datatype], operation)
+                self._wait("reduce_scatter", request)
+                self._averaged(own, op)
+
+        return self._start("reduce_scatter", run, [output], asynchronous)
+
+    def reduce_scatter_from(
+        self, output: torch.Tensor, tensor: torch.Tensor, op: Any, asynchronous: bool = False
+    ) -> Work:
+        """Combine the ranks' `tensor`, of which each gets its part along the first dimension as `output`."""
+        check_one_of_parts(output, tensor, self.size)
+        return self.reduce_scatter(output, list(tensor.chunk(self.size)), op, asynchronous)
+
+    def alltoall(
+        self, outputs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor], asynchronous: bool = False
+    ) -> Work:
+        """Copy `inputs[other]` of each rank into `outputs[rank]` of the other."""
+        check_exchanged("ProcessGroupMPI::alltoall", outputs, inputs, self.size)
+
+        def run() -> None:
+            sent = _joined(inputs)
+            counts = [each.numel() * each.element_size() for each in outputs]
+            received = torch.empty(sum(each.numel() for each in outputs), dtype=outputs[0].dtype)
+            request = self._comm.Ialltoallv(
+                [_bytes(sent), ([each.numel() * each.element_size() for each in inputs], None), self._mpi.BYTE],
+                [_bytes(received), (counts, None), self._mpi.BYTE],
+            )
+            self._wait("all_to_all", request)
+            for output, piece in zip(outputs, received.split([each.numel() for each in outputs]), strict=True):
+                output.copy_(piece.view(output.shape))
+
+        return self._start("all_to_all", run, outputs, asynchronous)
+
+    def alltoall_single(
+        self,
+        output: torch.Tensor,
+        tensor: torch.Tensor,
+        output_splits: Sequence[int] | None,
+        input_splits: Sequence[int] | None,
+        asynchronous: bool = False,
+    ) -> Work:
+        """Copy the parts of `tensor` along its first dimension to the ranks; `output` gets theirs, one after the other."""
+        outputs = check_splits(output, output_splits, self.size)
+        return self.alltoall(list(outputs), list(check_splits(tensor, input_splits, self.size)), asynchronous)
+
+    def barrier(self, asynchronous: bool = False) -> Work:
+        """Wait until all ranks are there."""
+        return self._start("barrier", lambda: self._wait("barrier", self._comm.Ibarrier()), [], asynchronous)
+
+    def monitored_barrier(self, timeout: Any, wait_all_ranks: bool) -> None:
+        """Wait until all ranks are there: RuntimeError if they are not in time. MPI does not say which."""
+        self._wait("monitored_barrier", self._comm.Ibarrier(), (timeout or self.timeout).total_seconds())
+
+    # ---- point to point ----
+
+    def send(self, tensor: torch.Tensor, rank: int, tag: int) -> Work:
+        """Send `tensor` to a rank; done when its bytes are on their way."""
+        _check_contiguous(tensor)
+        check_root("ProcessGroupMPI::send", rank, self.size, "destination")
+        request = self._comm.Isend([_bytes(tensor), self._mpi.BYTE], rank, tag)
+        return self._direct("send", request, tensor)
+
+    def recv(self, tensor: torch.Tensor, rank: int | None, tag: int) -> Work:
+        """Receive into `tensor` from a rank; None is any."""
+        _check_contiguous(tensor)
+        source = self._mpi.ANY_SOURCE if rank is None else rank
+        request = self._comm.Irecv([_bytes(tensor), self._mpi.BYTE], source, tag)
+        return self._direct("recv", request, tensor)
+
+    def batch(self, operations: Sequence[tuple[bool, torch.Tensor, int, int]]) -> list[Work]:
+        """Begin all of (whether it sends, tensor, rank, tag); a list of Work."""
+        return [(self.send if sends else self.recv)(tensor, rank, tag) for sends, tensor, rank, tag in operations]
+
+    def _direct(self, name: str, request: Any, tensor: torch.Tensor) -> Work:
+        return _Message(self, name, request, tensor)
+
+    # ---- lives ----
+
+    def abort(self) -> None:
+        """Let nothing more begin; MPI cannot take back what has begun."""
+        self._broken = RuntimeError("the process group was aborted")
+
+    def close(self) -> None:
+        """Finish what was started, and give the communicator back."""
+        self._worker.close()
+        if self._broken is None and not self._mpi.Is_finalized():
+            self._comm.Free()
+
+    # ---- how they run ----
+
+    def _start(self, name: str, run: Callable[[], None], result: Sequence[torch.Tensor], asynchronous: bool) -> Work:
+        """Run now, or behind what the thread has to do: collectives of a communicator begin in one order on all ranks."""
+
+        def work() -> None:
+            try:
+                with torch.no_grad():
+                    run()
+            finally:
+                if queued:
+                    with self._lock:
+                        self._queued -= 1
+
+        with self._lock:
+            queued = asynchronous or self._queued > 0
+            self._queued += queued
+        outcome = self._worker.submit(work) if queued else run_now(work, Outcome())
+        return Work(outcome, list(result), name, self.timeout.total_seconds() * 2)
+
+    def _wait(self, name: str, request: Any, seconds: float | None = None) -> Any:
+        """Carry a request on until it is done; RuntimeError after the time that the group allows."""
+        if self._broken is not None:
+            raise self._broken
+        limit = self.timeout.total_seconds() if seconds is None else seconds
+        deadline, looks = time.monotonic() + limit, 0
+        status = self._mpi.Status()
+        while not request.Test(status):
+            looks += 1
+            if looks > _SPINS:
+                time.sleep(0 if looks < 2 * _SPINS else 5e-5)
+                if time.monotonic() > deadline:
+                    self._broken = RuntimeError(
+                        f"Timed out waiting {round(limit * 1000)}ms for {name} operation to complete"
+                    )
+                    raise self._broken
+        return status
+
+    def _averaged(self, tensor: torch.Tensor, op: RedOpType) -> None:
+        if op is RedOpType.AVG:
+            tensor.div_(self.size)
+
+
+class _Message(Work):
+    """A message under way: whoever waits carries it on."""
+
+    def __init__(self, group: ProcessGroupMPI, name: str, request: Any, tensor: torch.Tensor) -> None:
+        super().__init__(Outcome(), [tensor], name)
+        self._group, self._name, self._request, self._kept = group, name, request, tensor
+
+    def wait(self, timeout: Any = None) -> bool:
+        """Wait, at most for `timeout` (a `datetime.timedelta`); True. RuntimeError if it is not done in time."""
+        if not self._outcome.done():
+            status = self._group._wait(self._name, self._request, timeout.total_seconds() if timeout else None)
+            self._outcome.set_result(status.Get_source())
+        return True
+
+    def is_completed(self) -> bool:
+        """Whether it is done."""
+        if not self._outcome.done():
+            status = self._group._mpi.Status()
+            if self._request.Test(status):
+                self._outcome.set_result(status.Get_source())
+        return self._outcome.done()
+
+    def source_rank(self) -> int:
+        """Who sent what was received."""
+        self.wait()
+        return self._outcome.result()
+
+    _source_rank = source_rank
+
+
+def _joined(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Tensors one after the other, as one row."""
+    return torch.cat([each.detach().reshape(-1) for each in tensors])
+
+
+def _pieces(tensor: torch.Tensor) -> list[memoryview]:
+    """A tensor's memory in pieces whose bytes MPI can count."""
+    memory = _bytes(tensor)
+    return [memory[start : start + _MOST_BYTES] for start in range(0, max(1, len(memory)), _MOST_BYTES)]
