@@ -66,6 +66,12 @@ def iterators(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 
 @pytest.fixture(scope="session")
+def modules(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> types.SimpleNamespace:
+    """Those of modules.cpp."""
+    return build(request.param, "modules", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
 def abi(request: pytest.FixtureRequest) -> StableABI:
     """The C functions of the stable ABI; with --live also those of the real PyTorch."""
     if request.config.getoption("--live"):
@@ -76,5 +82,5 @@ def abi(request: pytest.FixtureRequest) -> StableABI:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """With --live every check runs on both."""
     both = ["ours", "live"] if metafunc.config.getoption("--live") else ["ours"]
-    for fixture in {"abi", "behaviours", "built", "iterators", "programs"} & set(metafunc.fixturenames):
+    for fixture in {"abi", "behaviours", "built", "iterators", "modules", "programs"} & set(metafunc.fixturenames):
         metafunc.parametrize(fixture, both, indirect=True, scope="session")

@@ -24,6 +24,7 @@
 #include <mindtorch/generated/spaces.h>
 #include <mindtorch/library.h>
 #include <mindtorch/logging.h>
+#include <mindtorch/nn/all.h>
 #include <mindtorch/parallel.h>
 
 #define TORCH_VERSION_MAJOR 2

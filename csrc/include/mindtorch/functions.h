@@ -261,16 +261,23 @@ inline Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& opti
     return from_blob(data, sizes, IntArrayRef(), std::function<void(void*)>(), options);
 }
 
+// What torch::tensor makes of values of a C++ type: whole numbers are Long, others have the default type.
+inline Tensor of_values(const Tensor& values, const TensorOptions& options) {
+    const ScalarType type = values.scalar_type();
+    const ScalarType own = c10::isIntegralType(type)                           ? ScalarType::Long
+                           : c10::isFloatingType(type) && !options.has_dtype() ? c10::get_default_dtype_as_scalartype()
+                                                                               : type;
+    return mindtorch::with_options(values.to(options.device(), options.dtype_opt().value_or(own)), options);
+}
 template <class T>
-Tensor tensor(ArrayRef<T> values, const TensorOptions& options = {}) {
-    const ScalarType own = c10::isIntegralType(c10::CppTypeToScalarType<T>::value) ? ScalarType::Long
-                           : c10::isFloatingType(c10::CppTypeToScalarType<T>::value) && !options.has_dtype()
-                               ? c10::get_default_dtype_as_scalartype()
-                               : c10::CppTypeToScalarType<T>::value;
+Tensor copied(ArrayRef<T> values) {
     Tensor t = at::empty({static_cast<int64_t>(values.size())}, TensorOptions(c10::CppTypeToScalarType<T>::value));
     std::copy(values.begin(), values.end(), t.data_ptr<T>());
-    Tensor made = t.to(options.device(), options.dtype_opt().value_or(own));
-    return mindtorch::with_options(std::move(made), options);
+    return t;
+}
+template <class T>
+Tensor tensor(ArrayRef<T> values, const TensorOptions& options = {}) {
+    return of_values(copied(values), options);
 }
 template <class T, class = std::enable_if_t<std::is_arithmetic<T>::value>>
 Tensor tensor(T value, const TensorOptions& options = {}) {
@@ -283,6 +290,38 @@ Tensor tensor(std::initializer_list<T> values, const TensorOptions& options = {}
 template <class T>
 Tensor tensor(const std::vector<T>& values, const TensorOptions& options = {}) {
     return tensor(ArrayRef<T>(values), options);
+}
+namespace detail {
+// Values in braces, and braces in these.
+class TensorDataContainer {
+  public:
+    TensorDataContainer() : values_(at::empty({0})) {}
+    template <class T, class = std::enable_if_t<std::is_arithmetic<T>::value>>
+    TensorDataContainer(T value) : values_(copied(ArrayRef<T>(value)).reshape(IntArrayRef())) {}
+    template <class T>
+    TensorDataContainer(const std::vector<T>& values) : values_(copied(ArrayRef<T>(values))) {}
+    TensorDataContainer(std::initializer_list<TensorDataContainer> list) {
+        std::vector<Tensor> all;
+        for (const TensorDataContainer& part : list) {
+            const Tensor& one = part.values_;
+            TORCH_CHECK(all.empty() || one.sizes() == all[0].sizes(),
+                        "Expected all sub-lists to have sizes: ", all[0].sizes(),
+                        ", but got sub-list with sizes: ", one.sizes());
+            TORCH_CHECK(all.empty() || one.scalar_type() == all[0].scalar_type(),
+                        "Expected all elements of the tensor to have the same scalar type: ", all[0].scalar_type(),
+                        ", but got element of scalar type: ", one.scalar_type());
+            all.push_back(one);
+        }
+        values_ = all.empty() ? at::empty({0}) : at::stack(all);
+    }
+    const Tensor& values() const { return values_; }
+
+  private:
+    Tensor values_;
+};
+}  // namespace detail
+inline Tensor tensor(const detail::TensorDataContainer& values, const TensorOptions& options = {}) {
+    return of_values(values.values(), options);
 }
 inline Tensor scalar_to_tensor(const Scalar& s, Device d = DeviceType::CPU) {
     return at::scalar_tensor(s, TensorOptions(s.type()).device(d));

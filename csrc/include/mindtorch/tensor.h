@@ -373,6 +373,9 @@ class Tensor : public TensorBase {
         return steal(g);
     }
     void set_grad(const Tensor& g) const { mindtorch::check(mindtorch::api().set_grad(need(), g.h_)); }
+    class MutableGrad;
+    // The gradient as something to assign to.
+    MutableGrad mutable_grad() const;
     void backward(const Tensor& gradient = {}, std::optional<bool> retain_graph = std::nullopt,
                   bool create_graph = false, std::optional<TensorList> inputs = std::nullopt) const;
     // The node that made it, or null.
@@ -408,6 +411,21 @@ class Tensor : public TensorBase {
 #include <mindtorch/generated/methods.h>
 };
 inline std::ostream& operator<<(std::ostream& s, const DeprecatedTypeProperties*) = delete;
+
+class Tensor::MutableGrad : public Tensor {
+  public:
+    explicit MutableGrad(const Tensor& owner) : Tensor(owner.grad()), owner_(owner) {}
+    MutableGrad& operator=(const Tensor& g) {
+        owner_.set_grad(g);
+        Tensor::operator=(g);
+        return *this;
+    }
+    void reset() { *this = Tensor(); }
+
+  private:
+    Tensor owner_;
+};
+inline Tensor::MutableGrad Tensor::mutable_grad() const { return MutableGrad(*this); }
 
 namespace detail {
 inline const Generator& getDefaultCPUGenerator() {

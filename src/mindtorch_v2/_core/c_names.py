@@ -109,6 +109,7 @@ for _value in (
     setattr(_C, _value.__name__, _value)
 
 
+_C._GLIBCXX_USE_CXX11_ABI = True  # the only one that the headers are compiled with
 _C._get_warnAlways, _C._set_warnAlways = is_warn_always_enabled, set_warn_always
 
 

@@ -111,12 +111,14 @@ class _Executor:
         return before
 
 
-_OPTIMIZE, _PROFILING, _RUNS, _INLINE, _WARN = (_Executor(value) for value in (True, True, 1, False, True))
+_OPTIMIZE, _PROFILING, _PROFILING_MODE, _RUNS, _INLINE, _WARN = (
+    _Executor(value) for value in (True, True, True, 1, False, True)
+)
 _NOBODY_FUSES = ("_jit_can_fuse_on_cpu", "_jit_can_fuse_on_gpu", "_jit_texpr_fuser_enabled")
 _SETTINGS = (
     "_jit_override_can_fuse_on_cpu _jit_override_can_fuse_on_cpu_legacy _jit_override_can_fuse_on_gpu "
     "_jit_set_texpr_fuser_enabled _jit_set_te_must_use_llvm_cpu _debug_set_autodiff_subgraph_inlining "
-    "_debug_set_fusion_group_inlining _jit_set_emit_hooks _jit_clear_class_registry"
+    "_debug_set_fusion_group_inlining _jit_set_emit_hooks _jit_clear_class_registry _jit_set_nvfuser_enabled"
 ).split()
 
 NAMES: dict[str, Any] = {
@@ -150,6 +152,7 @@ NAMES |= {
     "_set_graph_executor_optimize": _OPTIMIZE.set,
     "_skip_one_hop_torch_function": torch_function.redispatch_function,
     "_jit_set_profiling_executor": _PROFILING.set,
+    "_jit_set_profiling_mode": _PROFILING_MODE.set,
     "_jit_set_num_profiled_runs": _RUNS.set,
     "_jit_get_inline_everything_mode": _INLINE.get,
     "_jit_set_inline_everything_mode": _INLINE.set,

@@ -41,6 +41,8 @@ _FORWARDS = {
     "mindtorch/all.h": "torch/all.h torch/torch.h torch/types.h torch/autograd.h torch/cuda.h torch/utils.h torch/version.h "
     "torch/script.h torch/csrc/api/include/torch/types.h torch/csrc/api/include/torch/all.h torch/arg.h torch/enum.h "
     "torch/csrc/jit/api/module.h torch/csrc/jit/runtime/custom_operator.h torch/serialize/tensor.h torch/data.h",
+    "mindtorch/nn/all.h": "torch/nn.h torch/nn/module.h torch/nn/functional.h torch/nn/modules.h torch/nn/init.h torch/nn/options.h "
+    "torch/nn/pimpl.h torch/nn/cloneable.h torch/nn/utils.h torch/ordered_dict.h torch/expanding_array.h",
     "mindtorch/python.h": "torch/extension.h torch/python.h torch/csrc/utils/pybind.h torch/csrc/Exceptions.h "
     "torch/csrc/autograd/python_variable.h torch/csrc/THP.h torch/csrc/utils/python_arg_parser.h",
     "mindtorch/library.h": "ATen/core/op_registration/op_registration.h ATen/core/dispatch/Dispatcher.h "
@@ -123,8 +125,7 @@ _FORWARDS = {
 }
 # PyTorch's headers whose content does not exist here: including one says so in one line.
 _MISSING = {
-    "torch::nn in C++": "torch/nn.h torch/nn/module.h torch/nn/functional.h",
-    "torch::optim in C++": "torch/optim.h",
+    "torch::optim in C++": "torch/optim.h torch/optim/optimizer.h torch/optim/adam.h torch/optim/sgd.h",
     "CUDA": "ATen/cuda/CUDAContext.h ATen/cuda/CUDABlas.h ATen/cuda/Exceptions.h c10/cuda/CUDAGuard.h c10/cuda/CUDAStream.h "
     "c10/cuda/CUDAException.h c10/cuda/CUDAFunctions.h c10/cuda/CUDACachingAllocator.h ATen/cuda/CUDAEvent.h THC/THC.h",
 }

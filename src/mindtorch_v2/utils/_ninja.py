@@ -40,20 +40,18 @@ def compiler() -> list[str]:
 
 
 def include_folders() -> list[str]:
-    """Folders of headers: those written by hand, and the generated ones."""
-    folders = [_cpp_headers.installed_include_path(), _cpp_headers.generated_include_path()]
-    return [str(folder) for folder in folders]
-
-
-def system_folders() -> list[str]:
-    """Folders of headers that are not the user's: ours, pybind11's and Python's."""
+    """Folders of headers: those written by hand, the generated ones, and pybind11's, which PyTorch has among its own."""
+    folders = [str(_cpp_headers.installed_include_path()), str(_cpp_headers.generated_include_path())]
     try:
         import pybind11  # only programs that compile need it
     except ImportError:
-        own = []
-    else:
-        own = [pybind11.get_include()]
-    return [*include_folders(), *own, sysconfig.get_paths()["include"]]
+        return folders
+    return [*folders, pybind11.get_include()]
+
+
+def system_folders() -> list[str]:
+    """Folders of headers that are not the user's: those above, and Python's."""
+    return [*include_folders(), sysconfig.get_paths()["include"]]
 
 
 def core_library_folders() -> list[str]:

@@ -1,0 +1,515 @@
+// Layers of torch::nn: modules that hold the parameters of functions in torch::nn::functional, and how these begin.
+#pragma once
+
+#include <mindtorch/nn/functional.h>
+#include <mindtorch/nn/module.h>
+
+#include <cmath>
+
+namespace torch {
+namespace nn {
+
+namespace init {
+using FanModeType = std::variant<enumtype::kFanIn, enumtype::kFanOut>;
+using NonlinearityType =
+    std::variant<enumtype::kLinear, enumtype::kConv1D, enumtype::kConv2D, enumtype::kConv3D, enumtype::kConvTranspose1D,
+                 enumtype::kConvTranspose2D, enumtype::kConvTranspose3D, enumtype::kSigmoid, enumtype::kTanh,
+                 enumtype::kReLU, enumtype::kLeakyReLU>;
+
+inline double calculate_gain(NonlinearityType f, double slope = 0.01) {
+    if (std::holds_alternative<enumtype::kTanh>(f)) return 5.0 / 3.0;
+    if (std::holds_alternative<enumtype::kReLU>(f)) return std::sqrt(2.0);
+    if (std::holds_alternative<enumtype::kLeakyReLU>(f)) return std::sqrt(2.0 / (1 + slope * slope));
+    return 1.0;
+}
+inline std::tuple<int64_t, int64_t> _calculate_fan_in_and_fan_out(const at::Tensor& t) {
+    TORCH_CHECK(t.dim() >= 2, "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions");
+    const int64_t field = t.dim() > 2 ? t[0][0].numel() : 1;
+    return {t.size(1) * field, t.size(0) * field};
+}
+inline at::Tensor constant_(at::Tensor t, at::Scalar value) {
+    c10::NoGradGuard guard;
+    return t.fill_(value);
+}
+inline at::Tensor zeros_(at::Tensor t) { return constant_(std::move(t), 0); }
+inline at::Tensor ones_(at::Tensor t) { return constant_(std::move(t), 1); }
+inline at::Tensor uniform_(at::Tensor t, double low = 0, double high = 1) {
+    c10::NoGradGuard guard;
+    return t.uniform_(low, high);
+}
+inline at::Tensor normal_(at::Tensor t, double mean = 0, double std = 1) {
+    c10::NoGradGuard guard;
+    return t.normal_(mean, std);
+}
+inline at::Tensor eye_(at::Tensor t) {
+    c10::NoGradGuard guard;
+    TORCH_CHECK(t.dim() == 2, "Only tensors with 2 dimensions are supported");
+    return t.copy_(at::eye(t.size(0), t.size(1)));
+}
+inline at::Tensor xavier_uniform_(at::Tensor t, double gain = 1.0) {
+    const auto [in, out] = _calculate_fan_in_and_fan_out(t);
+    const double bound = std::sqrt(3.0) * gain * std::sqrt(2.0 / static_cast<double>(in + out));
+    return uniform_(std::move(t), -bound, bound);
+}
+inline at::Tensor xavier_normal_(at::Tensor t, double gain = 1.0) {
+    const auto [in, out] = _calculate_fan_in_and_fan_out(t);
+    return normal_(std::move(t), 0, gain * std::sqrt(2.0 / static_cast<double>(in + out)));
+}
+inline double kaiming_std(const at::Tensor& t, double a, const FanModeType& mode, const NonlinearityType& f) {
+    const auto [in, out] = _calculate_fan_in_and_fan_out(t);
+    const int64_t fan = std::holds_alternative<enumtype::kFanIn>(mode) ? in : out;
+    return calculate_gain(f, a) / std::sqrt(static_cast<double>(fan));
+}
+inline at::Tensor kaiming_uniform_(at::Tensor t, double a = 0, FanModeType mode = kFanIn,
+                                   NonlinearityType f = kLeakyReLU) {
+    const double bound = std::sqrt(3.0) * kaiming_std(t, a, mode, f);
+    return uniform_(std::move(t), -bound, bound);
+}
+inline at::Tensor kaiming_normal_(at::Tensor t, double a = 0, FanModeType mode = kFanIn,
+                                  NonlinearityType f = kLeakyReLU) {
+    const double std = kaiming_std(t, a, mode, f);
+    return normal_(std::move(t), 0, std);
+}
+}  // namespace init
+
+// A layer without parameters: its function of one tensor, with options.
+#define MINDTORCH_FUNCTION_LAYER(Name, Options, call)                                                  \
+    class Name##Impl : public Cloneable<Name##Impl> {                                                  \
+      public:                                                                                          \
+        explicit Name##Impl(const Options& given) : options(given) {}                                  \
+        void reset() override {}                                                                       \
+        void pretty_print(std::ostream& stream) const override { stream << "torch::nn::" #Name "()"; } \
+        at::Tensor forward(const at::Tensor& x) { return call; }                                       \
+        Options options;                                                                               \
+    };                                                                                                 \
+    TORCH_MODULE(Name)
+// The same of one whose options all have defaults.
+#define MINDTORCH_DEFAULT_LAYER(Name, Options, call)                                                   \
+    class Name##Impl : public Cloneable<Name##Impl> {                                                  \
+      public:                                                                                          \
+        explicit Name##Impl(const Options& given = {}) : options(given) {}                             \
+        void reset() override {}                                                                       \
+        void pretty_print(std::ostream& stream) const override { stream << "torch::nn::" #Name "()"; } \
+        at::Tensor forward(const at::Tensor& x) { return call; }                                       \
+        Options options;                                                                               \
+    };                                                                                                 \
+    TORCH_MODULE(Name)
+struct NoOptions {};
+MINDTORCH_DEFAULT_LAYER(ReLU, ReLUOptions, functional::relu(x, options));
+MINDTORCH_DEFAULT_LAYER(ReLU6, ReLU6Options, functional::relu6(x, options));
+MINDTORCH_DEFAULT_LAYER(SELU, SELUOptions, functional::selu(x, options));
+MINDTORCH_DEFAULT_LAYER(ELU, ELUOptions, functional::elu(x, options));
+MINDTORCH_DEFAULT_LAYER(CELU, CELUOptions, functional::celu(x, options));
+MINDTORCH_DEFAULT_LAYER(LeakyReLU, LeakyReLUOptions, functional::leaky_relu(x, options));
+MINDTORCH_DEFAULT_LAYER(Hardtanh, HardtanhOptions, functional::hardtanh(x, options));
+MINDTORCH_DEFAULT_LAYER(Softplus, SoftplusOptions, functional::softplus(x, options));
+MINDTORCH_DEFAULT_LAYER(GELU, GELUOptions, functional::gelu(x, options));
+MINDTORCH_DEFAULT_LAYER(GLU, GLUOptions, functional::glu(x, options));
+MINDTORCH_DEFAULT_LAYER(SiLU, NoOptions, at::silu(x));
+MINDTORCH_DEFAULT_LAYER(Mish, NoOptions, at::mish(x));
+MINDTORCH_DEFAULT_LAYER(Sigmoid, NoOptions, at::sigmoid(x));
+MINDTORCH_DEFAULT_LAYER(LogSigmoid, NoOptions, at::log_sigmoid(x));
+MINDTORCH_DEFAULT_LAYER(Tanh, NoOptions, at::tanh(x));
+MINDTORCH_DEFAULT_LAYER(Softsign, NoOptions, functional::softsign(x));
+MINDTORCH_FUNCTION_LAYER(Softmax, SoftmaxOptions, at::softmax(x, options.dim()));
+MINDTORCH_FUNCTION_LAYER(LogSoftmax, LogSoftmaxOptions, at::log_softmax(x, options.dim()));
+MINDTORCH_FUNCTION_LAYER(Fold, FoldOptions, functional::fold(x, options));
+MINDTORCH_FUNCTION_LAYER(Unfold, UnfoldOptions, functional::unfold(x, options));
+#define MINDTORCH_POOLS(D)                                                                                 \
+    using MaxPool##D##dOptions = MaxPoolOptions<D>;                                                        \
+    using AvgPool##D##dOptions = AvgPoolOptions<D>;                                                        \
+    using AdaptiveAvgPool##D##dOptions = AdaptivePoolOptions<D>;                                           \
+    using AdaptiveMaxPool##D##dOptions = AdaptivePoolOptions<D>;                                           \
+    MINDTORCH_FUNCTION_LAYER(MaxPool##D##d, MaxPool##D##dOptions, functional::max_pool##D##d(x, options)); \
+    MINDTORCH_FUNCTION_LAYER(AvgPool##D##d, AvgPool##D##dOptions, functional::avg_pool##D##d(x, options)); \
+    MINDTORCH_FUNCTION_LAYER(AdaptiveAvgPool##D##d, AdaptiveAvgPool##D##dOptions,                          \
+                             functional::adaptive_avg_pool##D##d(x, options));                             \
+    MINDTORCH_FUNCTION_LAYER(AdaptiveMaxPool##D##d, AdaptiveMaxPool##D##dOptions,                          \
+                             functional::adaptive_max_pool##D##d(x, options))
+MINDTORCH_POOLS(1);
+MINDTORCH_POOLS(2);
+MINDTORCH_POOLS(3);
+#undef MINDTORCH_POOLS
+
+using Dropout2dOptions = DropoutOptions;
+using Dropout3dOptions = DropoutOptions;
+MINDTORCH_DEFAULT_LAYER(
+    Dropout, DropoutOptions,
+    functional::dropout(
+        x, functional::DropoutFuncOptions().p(options.p()).training(is_training()).inplace(options.inplace())));
+MINDTORCH_DEFAULT_LAYER(
+    Dropout2d, Dropout2dOptions,
+    functional::dropout2d(
+        x, functional::DropoutFuncOptions().p(options.p()).training(is_training()).inplace(options.inplace())));
+MINDTORCH_DEFAULT_LAYER(
+    Dropout3d, Dropout3dOptions,
+    functional::dropout3d(
+        x, functional::DropoutFuncOptions().p(options.p()).training(is_training()).inplace(options.inplace())));
+
+struct FlattenOptions {
+    TORCH_ARG(int64_t, start_dim) = 1;
+    TORCH_ARG(int64_t, end_dim) = -1;
+};
+MINDTORCH_DEFAULT_LAYER(Flatten, FlattenOptions, x.flatten(options.start_dim(), options.end_dim()));
+#undef MINDTORCH_DEFAULT_LAYER
+#undef MINDTORCH_FUNCTION_LAYER
+
+class IdentityImpl : public Cloneable<IdentityImpl> {
+  public:
+    void reset() override {}
+    void pretty_print(std::ostream& stream) const override { stream << "torch::nn::Identity()"; }
+    at::Tensor forward(const at::Tensor& x) { return x; }
+};
+TORCH_MODULE(Identity);
+
+// A loss of two tensors.
+#define MINDTORCH_LOSS_LAYER(Name, function)                                                                         \
+    class Name##Impl : public Cloneable<Name##Impl> {                                                                \
+      public:                                                                                                        \
+        explicit Name##Impl(Name##Options given = {}) : options(std::move(given)) {}                                 \
+        void reset() override {}                                                                                     \
+        void pretty_print(std::ostream& stream) const override { stream << "torch::nn::" #Name "()"; }               \
+        at::Tensor forward(const at::Tensor& x, const at::Tensor& y) { return functional::function(x, y, options); } \
+        Name##Options options;                                                                                       \
+    };                                                                                                               \
+    TORCH_MODULE(Name)
+MINDTORCH_LOSS_LAYER(L1Loss, l1_loss);
+MINDTORCH_LOSS_LAYER(MSELoss, mse_loss);
+MINDTORCH_LOSS_LAYER(KLDivLoss, kl_div);
+MINDTORCH_LOSS_LAYER(SmoothL1Loss, smooth_l1_loss);
+MINDTORCH_LOSS_LAYER(HuberLoss, huber_loss);
+MINDTORCH_LOSS_LAYER(BCELoss, binary_cross_entropy);
+MINDTORCH_LOSS_LAYER(BCEWithLogitsLoss, binary_cross_entropy_with_logits);
+MINDTORCH_LOSS_LAYER(NLLLoss, nll_loss);
+MINDTORCH_LOSS_LAYER(CrossEntropyLoss, cross_entropy);
+MINDTORCH_LOSS_LAYER(CosineSimilarity, cosine_similarity);
+MINDTORCH_LOSS_LAYER(PairwiseDistance, pairwise_distance);
+#undef MINDTORCH_LOSS_LAYER
+
+struct LinearOptions {
+    LinearOptions(int64_t in_features, int64_t out_features) : in_features_(in_features), out_features_(out_features) {}
+    TORCH_ARG(int64_t, in_features);
+    TORCH_ARG(int64_t, out_features);
+    TORCH_ARG(bool, bias) = true;
+};
+class LinearImpl : public Cloneable<LinearImpl> {
+  public:
+    LinearImpl(int64_t in, int64_t out) : LinearImpl(LinearOptions(in, out)) {}
+    explicit LinearImpl(const LinearOptions& given) : options(given) { LinearImpl::reset(); }
+    void reset() override {
+        weight = register_parameter("weight", at::empty({options.out_features(), options.in_features()}));
+        bias = register_parameter("bias", options.bias() ? at::empty({options.out_features()}) : at::Tensor());
+        reset_parameters();
+    }
+    void reset_parameters() {
+        init::kaiming_uniform_(weight, std::sqrt(5));
+        if (bias.defined()) {
+            const double bound = 1 / std::sqrt(static_cast<double>(options.in_features()));
+            init::uniform_(bias, -bound, bound);
+        }
+    }
+    void pretty_print(std::ostream& stream) const override {
+        stream << std::boolalpha << "torch::nn::Linear(in_features=" << options.in_features()
+               << ", out_features=" << options.out_features() << ", bias=" << options.bias() << ")";
+    }
+    at::Tensor forward(const at::Tensor& x) { return functional::linear(x, weight, bias); }
+    LinearOptions options;
+    at::Tensor weight, bias;
+};
+TORCH_MODULE(Linear);
+
+struct EmbeddingOptions {
+    EmbeddingOptions(int64_t num_embeddings, int64_t embedding_dim)
+        : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
+    TORCH_ARG(int64_t, num_embeddings);
+    TORCH_ARG(int64_t, embedding_dim);
+    TORCH_ARG(std::optional<int64_t>, padding_idx) = std::nullopt;
+    TORCH_ARG(std::optional<double>, max_norm) = std::nullopt;
+    TORCH_ARG(double, norm_type) = 2.;
+    TORCH_ARG(bool, scale_grad_by_freq) = false;
+    TORCH_ARG(bool, sparse) = false;
+    TORCH_ARG(at::Tensor, _weight) = {};
+};
+class EmbeddingImpl : public Cloneable<EmbeddingImpl> {
+  public:
+    EmbeddingImpl(int64_t rows, int64_t columns) : EmbeddingImpl(EmbeddingOptions(rows, columns)) {}
+    explicit EmbeddingImpl(EmbeddingOptions given) : options(std::move(given)) { EmbeddingImpl::reset(); }
+    void reset() override {
+        if (options.padding_idx()) {
+            const int64_t rows = options.num_embeddings();
+            int64_t place = *options.padding_idx();
+            TORCH_CHECK(place < rows && place >= -rows, "Padding_idx must be within num_embeddings");
+            options.padding_idx(place < 0 ? place + rows : place);
+        }
+        if (options._weight().defined()) {
+            TORCH_CHECK(
+                options._weight().sizes() == at::IntArrayRef({options.num_embeddings(), options.embedding_dim()}),
+                "Shape of _weight does not match num_embeddings and embedding_dim");
+            weight = register_parameter("weight", options._weight());
+        } else {
+            weight = register_parameter("weight", at::empty({options.num_embeddings(), options.embedding_dim()}));
+            reset_parameters();
+        }
+    }
+    void reset_parameters() {
+        init::normal_(weight);
+        if (options.padding_idx()) {
+            c10::NoGradGuard guard;
+            weight[*options.padding_idx()].fill_(0);
+        }
+    }
+    void pretty_print(std::ostream& stream) const override {
+        stream << "torch::nn::Embedding(num_embeddings=" << options.num_embeddings()
+               << ", embedding_dim=" << options.embedding_dim() << ")";
+    }
+    at::Tensor forward(const at::Tensor& x) {
+        return functional::embedding(x, weight,
+                                     functional::EmbeddingFuncOptions()
+                                         .padding_idx(options.padding_idx())
+                                         .max_norm(options.max_norm())
+                                         .norm_type(options.norm_type())
+                                         .scale_grad_by_freq(options.scale_grad_by_freq())
+                                         .sparse(options.sparse()));
+    }
+    EmbeddingOptions options;
+    at::Tensor weight;
+};
+class Embedding : public ModuleHolder<EmbeddingImpl> {
+  public:
+    using ModuleHolder<EmbeddingImpl>::ModuleHolder;
+    static Embedding from_pretrained(const at::Tensor& table, bool freeze = true) {
+        TORCH_CHECK(table.dim() == 2, "Embeddings parameter is expected to be 2-dimensional");
+        Embedding made(EmbeddingOptions(table.size(0), table.size(1))._weight(table));
+        made->weight.requires_grad_(!freeze);
+        return made;
+    }
+};
+
+template <size_t D>
+struct ConvOptions {
+    using padding_mode_t =
+        std::variant<enumtype::kZeros, enumtype::kReflect, enumtype::kReplicate, enumtype::kCircular>;
+    using padding_t = typename functional::ConvFuncOptions<D>::padding_t;
+    ConvOptions(int64_t in, int64_t out, ExpandingArray<D> size)
+        : in_channels_(in), out_channels_(out), kernel_size_(size) {}
+    TORCH_ARG(int64_t, in_channels);
+    TORCH_ARG(int64_t, out_channels);
+    TORCH_ARG(ExpandingArray<D>, kernel_size);
+    TORCH_ARG(ExpandingArray<D>, stride) = 1;
+    TORCH_ARG(padding_t, padding) = ExpandingArray<D>(0);
+    TORCH_ARG(ExpandingArray<D>, dilation) = 1;
+    TORCH_ARG(int64_t, groups) = 1;
+    TORCH_ARG(bool, bias) = true;
+    TORCH_ARG(padding_mode_t, padding_mode) = kZeros;
+
+  public:
+    static constexpr bool transposed = false;
+};
+template <size_t D>
+struct ConvTransposeOptions {
+    ConvTransposeOptions(int64_t in, int64_t out, ExpandingArray<D> size)
+        : in_channels_(in), out_channels_(out), kernel_size_(size) {}
+    TORCH_ARG(int64_t, in_channels);
+    TORCH_ARG(int64_t, out_channels);
+    TORCH_ARG(ExpandingArray<D>, kernel_size);
+    TORCH_ARG(ExpandingArray<D>, stride) = 1;
+    TORCH_ARG(ExpandingArray<D>, padding) = 0;
+    TORCH_ARG(ExpandingArray<D>, output_padding) = 0;
+    TORCH_ARG(int64_t, groups) = 1;
+    TORCH_ARG(bool, bias) = true;
+    TORCH_ARG(ExpandingArray<D>, dilation) = 1;
+
+  public:
+    static constexpr bool transposed = true;
+};
+
+// The parameters of convolutions; Derived has the function.
+template <class Derived, class Options>
+class ConvBase : public Cloneable<Derived> {
+  public:
+    explicit ConvBase(Options given) : options(std::move(given)) { ConvBase::reset(); }
+    void reset() override {
+        TORCH_CHECK(options.in_channels() > 0 && options.groups() > 0 && options.out_channels() > 0,
+                    "in_channels, groups and out_channels must be a positive integer.");
+        TORCH_CHECK(options.in_channels() % options.groups() == 0, "in_channels must be divisible by groups");
+        TORCH_CHECK(options.out_channels() % options.groups() == 0, "out_channels must be divisible by groups");
+        int64_t first = options.out_channels(), second = options.in_channels();
+        if (Options::transposed) std::swap(first, second);
+        std::vector<int64_t> sizes{first, second / options.groups()};
+        sizes.insert(sizes.end(), options.kernel_size()->begin(), options.kernel_size()->end());
+        weight = this->register_parameter("weight", at::empty(sizes));
+        bias = this->register_parameter("bias", options.bias() ? at::empty({options.out_channels()}) : at::Tensor());
+        reset_parameters();
+    }
+    void reset_parameters() {
+        init::kaiming_uniform_(weight, std::sqrt(5));
+        if (bias.defined()) {
+            const double bound =
+                1 / std::sqrt(static_cast<double>(std::get<0>(init::_calculate_fan_in_and_fan_out(weight))));
+            init::uniform_(bias, -bound, bound);
+        }
+    }
+    Options options;
+    at::Tensor weight, bias;
+};
+#define MINDTORCH_CONV_LAYERS(D)                                                                                     \
+    using Conv##D##dOptions = ConvOptions<D>;                                                                        \
+    class Conv##D##dImpl : public ConvBase<Conv##D##dImpl, ConvOptions<D>> {                                         \
+      public:                                                                                                        \
+        Conv##D##dImpl(int64_t in, int64_t out, ExpandingArray<D> size) : ConvBase(ConvOptions<D>(in, out, size)) {} \
+        explicit Conv##D##dImpl(ConvOptions<D> given) : ConvBase(std::move(given)) {}                                \
+        void pretty_print(std::ostream& stream) const override {                                                     \
+            stream << "torch::nn::Conv" #D "d(" << options.in_channels() << ", " << options.out_channels()           \
+                   << ", kernel_size=" << at::IntArrayRef(options.kernel_size())                                     \
+                   << ", stride=" << at::IntArrayRef(options.stride()) << ")";                                       \
+        }                                                                                                            \
+        at::Tensor forward(const at::Tensor& x) {                                                                    \
+            functional::Conv##D##dFuncOptions o;                                                                     \
+            o.bias(bias).stride(options.stride()).dilation(options.dilation()).groups(options.groups());             \
+            const auto* sizes = std::get_if<ExpandingArray<D>>(&options.padding());                                  \
+            if (std::holds_alternative<enumtype::kZeros>(options.padding_mode()))                                    \
+                return functional::conv##D##d(x, weight, o.padding(options.padding()));                              \
+            return functional::conv##D##d(padded<D>(x, sizes, options), weight, o);                                  \
+        }                                                                                                            \
+    };                                                                                                               \
+    TORCH_MODULE(Conv##D##d);                                                                                        \
+    using ConvTranspose##D##dOptions = ConvTransposeOptions<D>;                                                      \
+    class ConvTranspose##D##dImpl : public ConvBase<ConvTranspose##D##dImpl, ConvTransposeOptions<D>> {              \
+      public:                                                                                                        \
+        ConvTranspose##D##dImpl(int64_t in, int64_t out, ExpandingArray<D> size)                                     \
+            : ConvBase(ConvTransposeOptions<D>(in, out, size)) {}                                                    \
+        explicit ConvTranspose##D##dImpl(ConvTransposeOptions<D> given) : ConvBase(std::move(given)) {}              \
+        at::Tensor forward(const at::Tensor& x) {                                                                    \
+            return at::conv_transpose##D##d(x, weight, functional::given(bias), options.stride(), options.padding(), \
+                                            options.output_padding(), options.groups(), options.dilation());         \
+        }                                                                                                            \
+    };                                                                                                               \
+    TORCH_MODULE(ConvTranspose##D##d)
+
+// The input of a convolution whose borders are not zeros.
+template <size_t D>
+at::Tensor padded(const at::Tensor& x, const ExpandingArray<D>* sizes, const ConvOptions<D>& o) {
+    std::vector<int64_t> pad;
+    for (size_t i = D; i-- > 0;) {
+        int64_t before = sizes ? (*sizes)[i] : 0, after = before;
+        if (std::holds_alternative<enumtype::kSame>(o.padding())) {
+            const int64_t total = o.dilation()[i] * (o.kernel_size()[i] - 1);
+            before = total / 2, after = total - before;
+        }
+        pad.push_back(before);
+        pad.push_back(after);
+    }
+    static constexpr const char* names[] = {"constant", "reflect", "replicate", "circular"};
+    return at::pad(x, pad, names[o.padding_mode().index()]);
+}
+MINDTORCH_CONV_LAYERS(1);
+MINDTORCH_CONV_LAYERS(2);
+MINDTORCH_CONV_LAYERS(3);
+#undef MINDTORCH_CONV_LAYERS
+
+struct BatchNormOptions {
+    BatchNormOptions(int64_t num_features) : num_features_(num_features) {}
+    TORCH_ARG(int64_t, num_features);
+    TORCH_ARG(double, eps) = 1e-5;
+    TORCH_ARG(std::optional<double>, momentum) = 0.1;
+    TORCH_ARG(bool, affine) = true;
+    TORCH_ARG(bool, track_running_stats) = true;
+};
+template <class Derived>
+class BatchNormBase : public Cloneable<Derived> {
+  public:
+    explicit BatchNormBase(const BatchNormOptions& given) : options(given) { BatchNormBase::reset(); }
+    void reset() override {
+        const int64_t n = options.num_features();
+        weight = this->register_parameter("weight", options.affine() ? at::ones({n}) : at::Tensor());
+        bias = this->register_parameter("bias", options.affine() ? at::zeros({n}) : at::Tensor());
+        const bool tracked = options.track_running_stats();
+        running_mean = this->register_buffer("running_mean", tracked ? at::zeros({n}) : at::Tensor());
+        running_var = this->register_buffer("running_var", tracked ? at::ones({n}) : at::Tensor());
+        num_batches_tracked =
+            this->register_buffer("num_batches_tracked", tracked ? at::zeros({}, at::ScalarType::Long) : at::Tensor());
+    }
+    at::Tensor forward(const at::Tensor& x) {
+        static_cast<Derived*>(this)->_check_input_dim(x);
+        std::optional<double> momentum = options.momentum().value_or(0.0);
+        if (this->is_training() && num_batches_tracked.defined()) {
+            num_batches_tracked += 1;
+            if (!options.momentum()) momentum = 1.0 / num_batches_tracked.template item<double>();
+        }
+        return functional::batch_norm(x, running_mean, running_var,
+                                      functional::BatchNormFuncOptions()
+                                          .weight(weight)
+                                          .bias(bias)
+                                          .training(this->is_training() || !running_mean.defined())
+                                          .momentum(momentum)
+                                          .eps(options.eps()));
+    }
+    BatchNormOptions options;
+    at::Tensor weight, bias, running_mean, running_var, num_batches_tracked;
+};
+#define MINDTORCH_BATCH_NORM(D, condition, text)                                          \
+    using BatchNorm##D##dOptions = BatchNormOptions;                                      \
+    class BatchNorm##D##dImpl : public BatchNormBase<BatchNorm##D##dImpl> {               \
+      public:                                                                             \
+        BatchNorm##D##dImpl(const BatchNormOptions& given) : BatchNormBase(given) {}      \
+        void _check_input_dim(const at::Tensor& x) {                                      \
+            TORCH_CHECK(condition, "expected " text " input (got ", x.dim(), "D input)"); \
+        }                                                                                 \
+    };                                                                                    \
+    TORCH_MODULE(BatchNorm##D##d)
+MINDTORCH_BATCH_NORM(1, x.dim() == 2 || x.dim() == 3, "2D or 3D");
+MINDTORCH_BATCH_NORM(2, x.dim() == 4, "4D");
+MINDTORCH_BATCH_NORM(3, x.dim() == 5, "5D");
+#undef MINDTORCH_BATCH_NORM
+
+struct LayerNormOptions {
+    LayerNormOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
+    TORCH_ARG(std::vector<int64_t>, normalized_shape);
+    TORCH_ARG(double, eps) = 1e-5;
+    TORCH_ARG(bool, elementwise_affine) = true;
+};
+class LayerNormImpl : public Cloneable<LayerNormImpl> {
+  public:
+    LayerNormImpl(std::vector<int64_t> shape) : LayerNormImpl(LayerNormOptions(std::move(shape))) {}
+    explicit LayerNormImpl(LayerNormOptions given) : options(std::move(given)) { LayerNormImpl::reset(); }
+    void reset() override {
+        const bool on = options.elementwise_affine();
+        weight = register_parameter("weight", on ? at::ones(options.normalized_shape()) : at::Tensor());
+        bias = register_parameter("bias", on ? at::zeros(options.normalized_shape()) : at::Tensor());
+    }
+    at::Tensor forward(const at::Tensor& x) {
+        return at::layer_norm(x, options.normalized_shape(), functional::given(weight), functional::given(bias),
+                              options.eps());
+    }
+    LayerNormOptions options;
+    at::Tensor weight, bias;
+};
+TORCH_MODULE(LayerNorm);
+
+struct GroupNormOptions {
+    GroupNormOptions(int64_t groups, int64_t channels) : num_groups_(groups), num_channels_(channels) {}
+    TORCH_ARG(int64_t, num_groups);
+    TORCH_ARG(int64_t, num_channels);
+    TORCH_ARG(double, eps) = 1e-5;
+    TORCH_ARG(bool, affine) = true;
+};
+class GroupNormImpl : public Cloneable<GroupNormImpl> {
+  public:
+    GroupNormImpl(int64_t groups, int64_t channels) : GroupNormImpl(GroupNormOptions(groups, channels)) {}
+    explicit GroupNormImpl(const GroupNormOptions& given) : options(given) { GroupNormImpl::reset(); }
+    void reset() override {
+        const int64_t n = options.num_channels();
+        weight = register_parameter("weight", options.affine() ? at::ones({n}) : at::Tensor());
+        bias = register_parameter("bias", options.affine() ? at::zeros({n}) : at::Tensor());
+    }
+    at::Tensor forward(const at::Tensor& x) {
+        return at::group_norm(x, options.num_groups(), functional::given(weight), functional::given(bias),
+                              options.eps());
+    }
+    GroupNormOptions options;
+    at::Tensor weight, bias;
+};
+TORCH_MODULE(GroupNorm);
+
+}  // namespace nn
+}  // namespace torch
