@@ -732,3 +732,26 @@ def test_programs_see_whether_a_forward_level_is_open():
     with forward_ad.dual_level():
         assert forward_ad._current_level == 0
     assert forward_ad._current_level == -1
+
+
+def test_a_jvp_applies_its_own_function():
+    """What it computes has no tangents itself, though its saved tensors have."""
+
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, a):
+            ctx.save_for_backward(x, a)
+            ctx.save_for_forward(x, a)
+            return x * a
+
+        @staticmethod
+        def jvp(ctx, x_tangent, a_tangent):
+            x, a = ctx.saved_tensors
+            return Product.apply(x_tangent, a) + Product.apply(x, a_tangent)
+
+    forward_ad = torch.autograd.forward_ad
+    with forward_ad.dual_level():
+        x = forward_ad.make_dual(torch.tensor(3.0), torch.tensor(1.0))
+        a = forward_ad.make_dual(torch.tensor(2.0), torch.tensor(5.0))
+        primal, tangent = forward_ad.unpack_dual(Product.apply(x, a))
+    assert (primal.item(), tangent.item()) == (6.0, 17.0)

@@ -189,8 +189,9 @@ static std::vector<torch::Tensor> seeded(int64_t seed) {
 }
 
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+    using Unlocked = py::call_guard<py::gil_scoped_release>;  // as the engine wants it there
     m.def("functions", &functions);
-    m.def("modules", &modules);
-    m.def("layers", &layers);
+    m.def("modules", &modules, Unlocked());
+    m.def("layers", &layers, Unlocked());
     m.def("seeded", &seeded);
 }

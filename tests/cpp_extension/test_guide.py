@@ -1,4 +1,4 @@
-"""docs/cpp-operators.md's C++ (its Python is run by tests/docs), and the package of examples/cpp_extension, with --live also on PyTorch."""
+"""docs/cpp-operators.md's C++ (its Python is run by tests/docs), and the packages of examples, with --live also on PyTorch."""
 
 import pathlib
 import re
@@ -83,3 +83,63 @@ def test_the_package(request, tmp_path, which):
     _run(folder, *start, "setup.py", "build_ext", "--inplace")
     (folder / "program.py").write_text(PROGRAM)
     assert _run(folder, *start, "program.py").split()[-1] == which
+
+
+STABLE_PROGRAM = """
+import torch, muladd_stable as m
+a, b = torch.rand(5, requires_grad=True), torch.rand(5, requires_grad=True)
+result = m.muladd(a, b, 1.0)
+result.sum().backward()
+assert torch.allclose(result, a * b + 1)
+assert torch.equal(a.grad, b.detach()) and torch.equal(b.grad, a.detach())
+assert torch.autograd.gradcheck(m.mul, (a, b), eps=1e-2, atol=1e-2)
+a, b, out = a.detach(), b.detach(), torch.empty(5)
+m.add_out(a, b, out)
+assert torch.equal(out, a + b)
+assert torch.equal(m.mul(a[::2], b[::2]), a[::2] * b[::2])
+for op, given in ((m.muladd, (a, b, 1.5)), (m.mul, (a, b)), (m.add_out, (a, b, out))):
+    found = torch.library.opcheck(op.default, given)
+    assert set(found.values()) == {"SUCCESS"}, (op, found)
+assert torch.allclose(torch.compile(lambda x: m.muladd(x, x, 1.0), backend="aot_eager", fullgraph=True)(a), a * a + 1)
+for wrong in ((a, torch.ones(3), 1.0), (a.double(), b.double(), 1.0)):
+    try:
+        m.muladd(*wrong)
+    except RuntimeError as error:
+        assert "differ" in str(error) or "32-bit" in str(error), error
+    else:
+        raise AssertionError("nothing was raised")
+print(torch.__name__)
+"""
+
+
+def pytest_generate_tests(metafunc):
+    both = ["mindtorch_v2", "torch"] if metafunc.config.getoption("--live") else ["mindtorch_v2"]
+    if "wheel" in metafunc.fixturenames:
+        metafunc.parametrize("wheel", both, indirect=True, scope="session")
+        metafunc.parametrize("runtime", both)
+
+
+@pytest.fixture(scope="session")
+def wheel(request, tmp_path_factory):
+    """The folder into which the wheel was unpacked."""
+    pytest.importorskip("setuptools.command.bdist_wheel", reason="bdist_wheel comes with setuptools 70.1")
+    folder = tmp_path_factory.mktemp("stable_package") / "package"
+    shutil.copytree(ROOT / "examples" / "cpp_extension_stable", folder)
+    start = ["-m", "mindtorch_v2"] if request.param == "mindtorch_v2" else []
+    _run(folder, *start, "setup.py", "-q", "bdist_wheel")
+    (built,) = (folder / "dist").iterdir()
+    assert built.name.startswith("muladd_stable-0.1-cp39-abi3-linux")
+    shutil.unpack_archive(built, folder.parent / "unpacked", "zip")
+    return folder.parent / "unpacked"
+
+
+def test_one_wheel_for_both(wheel, runtime):
+    """Whoever it was built with: it runs with either, and asks for libtorch_cpu.so alone."""
+    from mindtorch_v2._core.stable_libraries import libraries_needed
+
+    (library,) = (wheel / "muladd_stable").glob("*.so")
+    needed = libraries_needed(library)
+    assert library.name == "_C.abi3.so" and not any("mindtorch" in name or "python" in name for name in needed)
+    (wheel / "program.py").write_text(STABLE_PROGRAM)
+    start = ["-m", "mindtorch_v2"] if runtime == "mindtorch_v2" else []
+    assert _run(wheel, *start, "program.py").split()[-1] == runtime

@@ -108,26 +108,26 @@ inline bool Tensor::retains_grad() const {
 
 namespace indexing {
 
-struct None_t {};
+using None_t = std::nullopt_t;
 struct EllipsisIndexType {};
-constexpr None_t None{};
+inline constexpr std::nullopt_t None = std::nullopt;
 inline const EllipsisIndexType Ellipsis{};
+inline constexpr int64_t INDEX_MIN = std::numeric_limits<int64_t>::min(),
+                         INDEX_MAX = std::numeric_limits<int64_t>::max();
 struct Slice {
     Slice(std::optional<int64_t> start = std::nullopt, std::optional<int64_t> stop = std::nullopt,
           std::optional<int64_t> step = std::nullopt)
-        : start(start), stop(stop), step(step.value_or(1)) {}
-    Slice(None_t, std::optional<int64_t> stop = std::nullopt, std::optional<int64_t> step = std::nullopt)
-        : Slice(std::optional<int64_t>(), stop, step) {}
-    Slice(None_t, None_t, std::optional<int64_t> step = std::nullopt)
-        : Slice(std::optional<int64_t>(), std::nullopt, step) {}
-    Slice(std::optional<int64_t> start, None_t, std::optional<int64_t> step = std::nullopt)
-        : Slice(start, std::optional<int64_t>(), step) {}
-    std::optional<int64_t> start, stop;
-    int64_t step;
+        : given_start(start), given_stop(stop), given_step(step) {
+        TORCH_CHECK_VALUE(step != 0, "slice step cannot be zero");
+    }
+    // As numbers: what is not given has the value that takes everything.
+    int64_t step() const { return given_step.value_or(1); }
+    int64_t start() const { return given_start.value_or(step() < 0 ? INDEX_MAX : 0); }
+    int64_t stop() const { return given_stop.value_or(step() < 0 ? INDEX_MIN : INDEX_MAX); }
+    std::optional<int64_t> given_start, given_stop, given_step;
 };
 struct TensorIndex {
     enum Kind { kNone, kEllipsis, kInt, kBool, kSlice, kTensor } kind;
-    TensorIndex(None_t) : kind(kNone) {}
     TensorIndex(std::nullopt_t) : kind(kNone) {}
     TensorIndex(EllipsisIndexType) : kind(kEllipsis) {}
     TensorIndex(const char* dots) : kind(kEllipsis) {
@@ -169,8 +169,8 @@ inline Tensor apply_views(const Tensor& self, ArrayRef<TensorIndex> indices,
                 t = t.select(dim, i.integer);
                 break;
             case TensorIndex::kSlice:
-                TORCH_CHECK_VALUE(i.slice.step > 0, "step must be greater than zero");
-                t = t.slice(dim++, i.slice.start, i.slice.stop, i.slice.step);
+                TORCH_CHECK_VALUE(i.slice.step() > 0, "step must be greater than zero");
+                t = t.slice(dim++, i.slice.given_start, i.slice.given_stop, i.slice.step());
                 break;
             case TensorIndex::kEllipsis:
                 dim += self.dim() - given;

@@ -6,18 +6,21 @@ call is tried with several, and the form of the result has to come out the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
-from mindtorch_v2._core.torch_function import DisableTorchFunction
+from mindtorch_v2._core.torch_function import DisableTorchFunction, _pop_mode_temporarily, modes
 from mindtorch_v2._sizes.recorded import RecordedDatum, RecordedNumber, RecordedSize, stand_in
 from mindtorch_v2._subclasses.fake_tensor import (
     DataDependentOutputException,
     DynamicOutputShapeException,
+    FakeTensor,
     UnsupportedOperatorException,
 )
 from mindtorch_v2.utils import _pytree as pytree
+from mindtorch_v2.utils._python_dispatch import is_traceable_wrapper_subclass
 
 if TYPE_CHECKING:
     from mindtorch_v2._capture._recording import Recorder
@@ -29,7 +32,7 @@ __all__ = ["run_on_fakes"]
 def run_on_fakes(trace: Recorder, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
     """The result of a call on fake tensors; refused where it depends on values."""
     try:
-        with DisableTorchFunction():
+        with _without_net() if _has_wrapper((args, kwargs)) else DisableTorchFunction():
             if _has_symbols((args, kwargs), RecordedDatum):
                 return _tried(trace, function, args, kwargs)
             plain_args, plain_kwargs = _plain((args, kwargs))
@@ -38,6 +41,25 @@ def run_on_fakes(trace: Recorder, function: Callable[..., Any], args: Any, kwarg
         trace.refuse(f"the result of {error.func} depends on values", "data_dependent")
     except UnsupportedOperatorException as error:
         trace.refuse(f"{error.func} has no kernel for fake tensors", "no_fake_kernel")
+
+
+def _has_wrapper(value: Any) -> bool:
+    """Whether there is a tensor whose class wraps others and is asked for what is done with it."""
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_wrapper, value))
+    if type(value) is dict:
+        return any(map(_has_wrapper, value.values()))
+    return type(value) is not FakeTensor and is_traceable_wrapper_subclass(value)
+
+
+@contextlib.contextmanager
+def _without_net() -> Iterator[None]:
+    """A block in which classes of tensors are asked, and the net of the capture catches nothing."""
+    if not modes():  # a call that fell into it
+        yield
+        return
+    with _pop_mode_temporarily():
+        yield
 
 
 def _tried(trace: Recorder, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:

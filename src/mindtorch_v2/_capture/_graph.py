@@ -21,6 +21,7 @@ from mindtorch_v2._core.torch_function import DisableTorchFunction
 from mindtorch_v2._sizes.recorded import RecordedDatum, RecordedNumber, RecordedSize, datum_of, wrap_number
 from mindtorch_v2._subclasses.fake_tensor import FakeTensor, UnsupportedFakeTensorException
 from mindtorch_v2.utils import _pytree as pytree
+from mindtorch_v2.utils._python_dispatch import is_traceable_wrapper_subclass
 
 if TYPE_CHECKING:
     from mindtorch_v2._capture._recording import Recorder
@@ -86,7 +87,8 @@ class TracedGraph:
             if known.source is not source:
                 self.trace.guards.note("same", source, known.source)
             return known.fake
-        if type(real) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
+        wraps = is_traceable_wrapper_subclass(real)
+        if type(real) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer) and not wraps:
             self.trace.refuse(f"a tensor of the class {type(real).__name__} cannot be captured", "tensor_subclass")
         try:
             with DisableTorchFunction():
@@ -95,8 +97,12 @@ class TracedGraph:
             self.trace.refuse(f"this tensor cannot be captured: {error}", "tensor_subclass")
         if id(fake) in self._nodes:
             self.trace.refuse("a view of another input cannot be captured", "view_input")
-        indices = frozenset(self._dynamic_sizes(source, real)) if real.is_contiguous() else frozenset()
-        self.trace.guards.note("tensor", source, TensorMeta(real, indices))
+        indices = frozenset()
+        if wraps:
+            self.trace.guards.note("identity", source, real)  # its class, its parts and what it knows of them
+        else:
+            indices = frozenset(self._dynamic_sizes(source, real)) if real.is_contiguous() else indices
+            self.trace.guards.note("tensor", source, TensorMeta(real, indices))
         node = self._nodes[id(fake)] = self._placeholder(_input_name(source))
         node.meta["example_value"] = fake
         found = self._input_of_real[id(real)] = self._input_of_fake[id(fake)] = Input(node, source, real, fake)
@@ -263,7 +269,7 @@ class TracedGraph:
         """Note which node gives the tensors of a result."""
         if isinstance(result, torch.Tensor):
             if id(result) not in self._nodes:
-                if not isinstance(result, FakeTensor):
+                if not (isinstance(result, FakeTensor) or is_traceable_wrapper_subclass(result)):
                     self.trace.refuse("a call gave a tensor that is not fake", "unknown_tensor")
                 self._nodes[id(result)] = node
                 self.trace.kept.append(result)

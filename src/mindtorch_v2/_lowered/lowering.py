@@ -17,12 +17,15 @@ from mindtorch_v2._lowered import partition
 from mindtorch_v2._lowered import replay as _replay
 from mindtorch_v2._lowered.joint import Joint, NotLowerable, OffsetsMatter, trace_joint
 from mindtorch_v2._lowered.plan import Plan, call_compiled, with_writes_inside
+from mindtorch_v2._subclasses.wrappers import Form, rebuilt, taken_apart
 from mindtorch_v2.amp import _state as autocast_state
 from mindtorch_v2.fx import GraphModule, Node
+from mindtorch_v2.utils._python_dispatch import is_traceable_wrapper_subclass
 
 __all__ = ["Lowering", "NotLowerable"]
 
 _KINDS = 64  # of arguments for which one program keeps graphs
+_PLAIN = frozenset((torch.Tensor, torch.nn.Parameter))
 
 
 def _modes() -> tuple:
@@ -38,6 +41,10 @@ def _kind(x: Any) -> Any:
     if isinstance(x, torch.Tensor):
         return x.shape, x.stride(), x.dtype, x.device, x.requires_grad, x.is_leaf
     return type(x), x
+
+
+def _is_wrapper(x: Any) -> bool:
+    return type(x) not in _PLAIN and is_traceable_wrapper_subclass(x)
 
 
 def _place(x: Any) -> Any:
@@ -109,6 +116,16 @@ class Lowering:
         self._last: tuple[Any, Any] = (None, None)
         self._exact: set[Any] = set()  # kinds whose graphs depend on places in memory
         self._sharing: set[Any] = set()  # kinds that write to arguments
+        self._of_parts: list[tuple[list[Form | None], Lowering]] = []  # for arguments that wrap tensors
+        self._options = dict(
+            partition_fn=partition_fn,
+            decompositions=decompositions,
+            inference_compiler=inference_compiler,
+            keep_inference_input_mutations=keep_inference_input_mutations,
+            strict=strict,
+            refused=refused,
+            observe=observe,
+        )
         self._lock = threading.RLock()
 
     def __call__(self, *inputs: Any) -> list[Any]:
@@ -116,6 +133,8 @@ class Lowering:
         looks, plan = self._last
         if looks is not None and looks(*inputs):
             return plan(inputs)
+        if any(map(_is_wrapper, inputs)):
+            return self._call_with_parts(inputs)
         kind = (_modes(), *map(_kind, inputs))
         plan = self._plans.get(self._full(kind, inputs))
         if plan is None:
@@ -124,6 +143,26 @@ class Lowering:
         if kind not in self._exact and kind not in self._sharing:
             self._last = (_C._Looks(*inputs), plan)
         return plan(inputs)
+
+    def _call_with_parts(self, inputs: Sequence[Any]) -> list[Any]:
+        """The same where some arguments are wrappers: the graph is one of their innermost tensors."""
+        if torch.is_grad_enabled() and any(_is_wrapper(each) and each.requires_grad for each in inputs):
+            self._refused("an argument that wraps tensors requires grad")
+            return self._as_it_is(inputs)
+        parts, forms = taken_apart(inputs)
+        with self._lock:
+            found = next((lowering for known, lowering in self._of_parts if known == forms), None)
+            if found is None:
+
+                def function(*parts: Any) -> list[Any]:
+                    results = list(self._function(*rebuilt(parts, forms)))
+                    if any(map(_is_wrapper, results)):
+                        raise NotLowerable("a result wraps tensors")
+                    return results
+
+                found = Lowering(function, self._fw_compiler, self._bw_compiler, **self._options)
+                self._of_parts = [*self._of_parts[1 - _KINDS :], (forms, found)]
+        return found(*parts)
 
     def _full(self, kind: Any, inputs: Sequence[Any]) -> Any:
         if kind in self._sharing:

@@ -17,8 +17,9 @@ from mindtorch_v2._behaviours.functional._variants import bound, written_without
 from mindtorch_v2._core import torch_dispatch as _torch_dispatch
 from mindtorch_v2._core.torch_function import _disabled_torch_function_impl
 from mindtorch_v2._operators.table import facts_of
+from mindtorch_v2._subclasses.wrappers import rebuilt, taken_apart
 from mindtorch_v2.utils import _pytree as pytree
-from mindtorch_v2.utils._python_dispatch import TorchDispatchMode, _share_storage
+from mindtorch_v2.utils._python_dispatch import TorchDispatchMode, _share_storage, is_traceable_wrapper_subclass
 from mindtorch_v2.utils.weak import WeakIdKeyDictionary
 
 if TYPE_CHECKING:
@@ -200,6 +201,10 @@ class FakeTensorConverter:
     def _convert(self, mode, t, make_constant):
         if t.layout is not torch.strided:
             raise UnsupportedFakeTensorException("meta converter nyi")
+        if is_traceable_wrapper_subclass(t):
+            parts, forms = taken_apart([t])
+            (made,) = rebuilt(parts, forms, lambda part: self.from_real_tensor(mode, part))
+            return made.requires_grad_(t.requires_grad)
         if mode._symbolic is None and t._is_view() and t._base.dtype is t.dtype:
             base = self.from_real_tensor(mode, t._base)
             with torch.set_grad_enabled(t.requires_grad):

@@ -286,9 +286,12 @@ def _apply_with_tangents(cls: Any, args: tuple, new_style: bool) -> Any:
             ]
         before_jvp = [None if t is None else (t, t._version) for t in given]
         ctx._in_jvp = True
+        # What jvp computes has tangents of the levels further out alone: a jvp may apply its own Function.
+        before = _C._set_fwd_grad_enabled(level != levels[0])
         try:
             made = cls.jvp(ctx, *given)
         finally:
+            _C._set_fwd_grad_enabled(before)
             ctx._in_jvp = False
         made = made if isinstance(made, tuple) else (made,)
         if len(made) != len(outputs):
