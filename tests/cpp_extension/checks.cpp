@@ -145,7 +145,8 @@ static void check_indexing() {
     EXPECT(t.index({1, 2}).item<int64_t>() == 6 && t.index({-1, -1}).item<int64_t>() == 11);
     EXPECT(t.index({Slice(1, 3), 0}).sizes() == at::IntArrayRef({2}) && t.index({Slice(None, None, 2)}).size(0) == 2);
     EXPECT(t.index({Slice(0, 2, None), Slice(1, None, None)}).sizes() == at::IntArrayRef({2, 3}));
-    EXPECT(Slice(1, None).start() == 1 && Slice(None, 5).stop() == 5 && Slice().start() == 0 && Slice(0, 1, 3).step() == 3);
+    EXPECT(Slice(1, None).start() == 1 && Slice(None, 5).stop() == 5 && Slice().start() == 0 &&
+           Slice(0, 1, 3).step() == 3);
     EXPECT(t.index({Ellipsis, 1}).sum().item<int64_t>() == 15 && t.index({"...", 1}).size(0) == 3);
     EXPECT(t.index({None, 0}).sizes() == at::IntArrayRef({1, 4}));
     EXPECT(t.index({torch::tensor({0, 2})}).size(0) == 2);

@@ -123,6 +123,8 @@ _FORWARDS = {
     "mindtorch/stable/library.h": "torch/csrc/stable/library.h",
     "mindtorch/stable/ops.h": "torch/csrc/stable/ops.h",
 }
+# How one begins that only carries a name. Whatever it brings is not the user's: nothing is warned of there, also with -I.
+_FORWARD = "#pragma once\n#pragma GCC system_header\n"
 # PyTorch's headers whose content does not exist here: including one says so in one line.
 _MISSING = {
     "torch::optim in C++": "torch/optim.h torch/optim/optimizer.h torch/optim/adam.h torch/optim/sgd.h",
@@ -555,13 +557,13 @@ def _files():
     files = _operator_headers(handles)
     for target, names in _FORWARDS.items():
         for name in names.split():
-            files[name] = f"#pragma once\n#include <{target}>\n"
+            files[name] = f"{_FORWARD}#include <{target}>\n"
     for what, names in _MISSING.items():
         for name in names.split():
             files[name] = f'#error "<{name}>: mindtorch_v2 has no {what}; docs/cpp-operators.md lists what there is"\n'
     for name in {h.name for h in handles}:
         for suffix in ("", "_native", "_ops"):
-            files.setdefault(f"ATen/ops/{name}{suffix}.h", "#pragma once\n#include <mindtorch/functions.h>\n")
+            files.setdefault(f"ATen/ops/{name}{suffix}.h", f"{_FORWARD}#include <mindtorch/functions.h>\n")
     # A library names what it calls: our core, or for the stable ABI alone libtorch_cpu.so, and then it runs with PyTorch too.
     both = f"AS_NEEDED({library_path() / 'libmindtorch_core.so'} {library_path() / 'stable' / 'libtorch_cpu.so'})"
     for name in ("c10", "torch", "torch_cpu", "torch_python"):

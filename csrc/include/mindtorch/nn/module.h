@@ -176,7 +176,7 @@ class Module : public std::enable_shared_from_this<Module> {
                         "top-level module at all by passing /*include_self=*/false to modules() or named_modules()");
         }
     }
-    Tensors collected(Tensors Module::*which, bool recurse, const std::string& prefix) const {
+    Tensors collected(Tensors Module::* which, bool recurse, const std::string& prefix) const {
         Tensors all((this->*which).key_description());
         for (const auto& t : this->*which)
             if (t.value().defined()) all.insert(prefix + t.key(), t.value());
