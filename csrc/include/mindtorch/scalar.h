@@ -180,12 +180,17 @@ class TensorOptions {
     TensorOptions merge_memory_format(std::optional<MemoryFormat> f) const { return f ? memory_format(f) : *this; }
 
   private:
+// GCC takes the copy of an empty std::optional for a use of what it would hold.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
     template <class T>
     TensorOptions with(std::optional<T> TensorOptions::* field, std::optional<T> value) const {
         TensorOptions r = *this;
         r.*field = value;
         return r;
     }
+#pragma GCC diagnostic pop
     std::optional<ScalarType> dtype_;
     std::optional<Device> device_;
     std::optional<Layout> layout_;
