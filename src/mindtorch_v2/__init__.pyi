@@ -407,6 +407,8 @@ def _ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: _Sequence[_int]
     """Negative log likelihoods of label sequences, and the forward variables."""
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """How a coordinate of a Dirichlet point moves with its concentration, at a given total concentration."""
+def _efficient_attention_backward(grad_out_: Tensor, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, out: Tensor, cu_seqlens_q: Tensor | None, cu_seqlens_k: Tensor | None, max_seqlen_q: _int, max_seqlen_k: _int, logsumexp: Tensor, dropout_p: _float, philox_seed: Tensor, philox_offset: Tensor, custom_mask_type: _int, bias_requires_grad: _bool, *, scale: _float | None = ..., num_splits_key: _int | None = ..., window_size: _int | None = ..., shared_storage_dqdkdv: _bool = ...) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """A kernel of GPUs: on other devices it raises."""
 def _efficient_attention_forward(query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, cu_seqlens_q: Tensor | None, cu_seqlens_k: Tensor | None, max_seqlen_q: _int | None, max_seqlen_k: _int | None, dropout_p: _float, custom_mask_type: _int, compute_log_sumexp: _bool = ..., *, scale: _float | None = ..., seqlen_k: Tensor | None = ..., window_size: _int | None = ...) -> return_types.efficient_attention_forward:
     """A kernel of GPUs: on other devices it raises."""
 def _embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = ..., mode: _int = ..., sparse: _bool = ..., per_sample_weights: Tensor | None = ..., include_last_offset: _bool = ..., padding_idx: _int = ...) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -419,6 +421,8 @@ def _fft_c2r(input: Tensor, dim: _Sequence[_int], normalization: _int, last_dim_
     """The inverse transform, of which only the first half is given in the last of `dim`, of a real signal."""
 def _fft_r2c(input: Tensor, dim: _Sequence[_int], normalization: _int, onesided: _bool, *, out: Tensor | None = ...) -> Tensor:
     """The transform of a real signal; `onesided` keeps the first half in the last of `dim`."""
+def _flash_attention_backward(grad_out: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, logsumexp: Tensor, cum_seq_q: Tensor, cum_seq_k: Tensor, max_q: _int, max_k: _int, dropout_p: _float, is_causal: _bool, rng_state: Tensor, unused: Tensor, *, scale: _float | None = ..., window_size_left: _int | None = ..., window_size_right: _int | None = ...) -> tuple[Tensor, Tensor, Tensor]:
+    """A kernel of GPUs: on other devices it raises."""
 def _flash_attention_forward(query: Tensor, key: Tensor, value: Tensor, cum_seq_q: Tensor | None, cum_seq_k: Tensor | None, max_q: _int, max_k: _int, dropout_p: _float, is_causal: _bool, return_debug_mask: _bool, *, scale: _float | None = ..., window_size_left: _int | None = ..., window_size_right: _int | None = ..., seqused_k: Tensor | None = ..., alibi_slopes: Tensor | None = ..., block_table: Tensor | None = ..., num_splits: _int | None = ...) -> return_types.flash_attention_forward:
     """A kernel of GPUs: on other devices it raises."""
 def _foreach_abs(input: _Sequence[Tensor]) -> tuple[Tensor, ...]:

@@ -735,7 +735,7 @@ def test_programs_see_whether_a_forward_level_is_open():
 
 
 def test_a_jvp_applies_its_own_function():
-    """What it computes has no tangents itself, though its saved tensors have."""
+    """Tangents of saved tensors stay out of what it computes."""
 
     class Product(torch.autograd.Function):
         @staticmethod

@@ -194,4 +194,5 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     m.def("modules", &modules, Unlocked());
     m.def("layers", &layers, Unlocked());
     m.def("seeded", &seeded);
+    torch::python::bind_module<ScaleImpl>(m, "Scale").def(py::init<int64_t>()).def("forward", &ScaleImpl::forward);
 }

@@ -216,3 +216,75 @@ inline at::Tensor THPVariable_Unpack(PyObject* o) { return at::Tensor::share(rei
 inline PyObject* THPVariable_Wrap(const at::Tensor& t) {
     return py::detail::type_caster<at::Tensor>::cast(t, py::return_value_policy::automatic, py::handle()).ptr();
 }
+
+// ---- modules of torch::nn in Python ----
+
+namespace torch {
+namespace python {
+
+template <class M>
+using PyModuleClass = py::class_<M, torch::nn::Module, std::shared_ptr<M>>;
+
+template <class Dict>
+auto items_of(const Dict& dict) {
+    std::vector<std::pair<std::string, std::decay_t<decltype(dict[size_t(0)].value())>>> all;
+    for (const auto& item : dict) all.emplace_back(item.key(), item.value());
+    return all;
+}
+
+// What every module has, for this extension alone.
+inline void bind_base(py::handle scope) {
+    using torch::nn::Module;
+    if (py::detail::get_local_type_info(typeid(Module))) return;
+    py::class_<Module, std::shared_ptr<Module>>(scope, "Module", py::module_local())
+        .def(
+            "train", [](Module& m, bool on) { m.train(on); }, py::arg("mode") = true)
+        .def("eval", [](Module& m) { m.eval(); })
+        .def("clone", [](Module& m) { return m.clone(); })
+        .def_property_readonly("training", &Module::is_training)
+        .def("zero_grad", [](Module& m) { m.zero_grad(); })
+        .def("parameters", &Module::parameters, py::arg("recurse") = true)
+        .def(
+            "named_parameters", [](const Module& m, bool deep) { return items_of(m.named_parameters(deep)); },
+            py::arg("recurse") = true)
+        .def("buffers", &Module::buffers, py::arg("recurse") = true)
+        .def(
+            "named_buffers", [](const Module& m, bool deep) { return items_of(m.named_buffers(deep)); },
+            py::arg("recurse") = true)
+        .def("children", &Module::children)
+        .def("named_children", [](const Module& m) { return items_of(m.named_children()); })
+        .def("__repr__", [](const Module& m) {
+            std::ostringstream text;
+            text << m;
+            return text.str();
+        });
+}
+
+// Gives a class of `module` what every module has.
+template <class M, class... Extra>
+py::class_<M, Extra...> add_module_bindings(py::class_<M, Extra...> made) {
+    return made;
+}
+
+// Binds a module's class as `module.cpp.name`, and as `module.name` a class of Python that is a torch.nn.Module.
+template <class M>
+PyModuleClass<M> bind_module(py::module_ module, const char* name) {
+    static_assert(std::is_base_of_v<torch::nn::Module, M>, "bind_module binds classes derived from torch::nn::Module");
+    py::module_ cpp = module.def_submodule("cpp");
+    bind_base(cpp);
+    PyModuleClass<M> made(cpp, name);
+    const py::object wrapper = py::module_::import("mindtorch_v2.nn.cpp").attr("ModuleWrapper");
+    py::dict attributes;
+    attributes["__module__"] = module.attr("__name__");
+    attributes["__init__"] = py::cpp_function(
+        [wrapper, made](const py::object& self, const py::args& args, const py::kwargs& kwargs) {
+            wrapper.attr("__init__")(self, made(*args, **kwargs));
+        },
+        py::is_method(py::none()));
+    const py::handle type(reinterpret_cast<PyObject*>(&PyType_Type));
+    module.attr(name) = type(name, py::make_tuple(wrapper), attributes);
+    return made;
+}
+
+}  // namespace python
+}  // namespace torch

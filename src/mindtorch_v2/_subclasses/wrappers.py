@@ -16,7 +16,7 @@ __all__ = ["Form", "rebuilt", "taken_apart"]
 
 
 class Form:
-    """What a wrapper is beside its innermost tensors. Equal forms put equal parts together to the like."""
+    """All of a wrapper but its innermost tensors. Equal forms put equal parts together to the like."""
 
     def __init__(self, value: Any) -> None:
         self.kind = type(value)
@@ -32,8 +32,6 @@ class Form:
             and self.context == other.context
             and self.parts == other.parts
         )
-
-    __hash__ = None  # type: ignore[assignment]  # contexts are lists and dicts
 
     def made_of(self, tensors: Iterator[Any]) -> Any:
         """The wrapper of the next innermost tensors."""
