@@ -72,6 +72,12 @@ def modules(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 @pytest.fixture(scope="session")
+def parts(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> types.SimpleNamespace:
+    """Those of parts.cpp."""
+    return build(request.param, "parts", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
 def abi(request: pytest.FixtureRequest) -> StableABI:
     """The C functions of the stable ABI; with --live also those of the real PyTorch."""
     if request.config.getoption("--live"):
@@ -82,5 +88,7 @@ def abi(request: pytest.FixtureRequest) -> StableABI:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """With --live every check runs on both."""
     both = ["ours", "live"] if metafunc.config.getoption("--live") else ["ours"]
-    for fixture in {"abi", "behaviours", "built", "iterators", "modules", "programs"} & set(metafunc.fixturenames):
+    for fixture in {"abi", "behaviours", "built", "iterators", "modules", "parts", "programs"} & set(
+        metafunc.fixturenames
+    ):
         metafunc.parametrize(fixture, both, indirect=True, scope="session")

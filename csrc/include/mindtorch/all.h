@@ -13,12 +13,14 @@
 #include <thread>
 #include <unordered_set>
 
+#include <mindtorch/allocator.h>
 #include <mindtorch/archive.h>
 #include <mindtorch/autograd.h>
 #include <mindtorch/config.h>
 #include <mindtorch/context.h>
 #include <mindtorch/custom_class.h>
 #include <mindtorch/dispatch.h>
+#include <mindtorch/expand.h>
 #include <mindtorch/functional.h>
 #include <mindtorch/functions.h>
 #include <mindtorch/generated/spaces.h>

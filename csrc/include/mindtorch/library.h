@@ -395,20 +395,39 @@ class TypedOperatorHandle<R(A...)> : public OperatorHandle {
         const int nargs = static_cast<int>(sizeof...(A));
         mindtorch::check(keys ? t.redispatch(handle(), keys->raw_repr(), values, nargs, rets, nrets)
                               : t.call(handle(), values, nargs, rets, nrets));
-        if constexpr (std::is_reference<R>::value) {
+        if constexpr (returns_arguments<R>::value) {
             for (int i = 0; i < nrets; i++) mindtorch::drop(rets[i]);
-            return first_of<R>(args...);
+            std::vector<const at::Tensor*> written, given;
+            (note<A>(args, written, given), ...);
+            return returns_arguments<R>::of(written.empty() ? given : written);
         } else if constexpr (!std::is_void<R>::value) {
             return mindtorch::Results<R>::take(rets);
         }
     }
-    // What an operator that returns a reference returns: its first argument that can be one.
-    template <class T, class First, class... Rest>
-    static T first_of(First& first, Rest&... rest) {
-        if constexpr (std::is_same<std::decay_t<First>, std::decay_t<T>>::value)
-            return const_cast<T>(static_cast<const std::decay_t<T>&>(first));
-        else
-            return first_of<T>(rest...);
+
+    // An operator that returns references returns its arguments: those that are written, which in C++ are no constants.
+    template <class T>
+    struct returns_arguments : std::false_type {};
+    template <class T>
+    struct returns_arguments<T&> : std::true_type {
+        static T& of(const std::vector<const at::Tensor*>& all) { return const_cast<at::Tensor&>(*all.at(0)); }
+    };
+    template <class... T>
+    struct returns_arguments<std::tuple<T&...>> : std::bool_constant<(sizeof...(T) > 0)> {
+        static std::tuple<T&...> of(const std::vector<const at::Tensor*>& all) {
+            return of(all, std::index_sequence_for<T...>());
+        }
+        template <size_t... I>
+        static std::tuple<T&...> of(const std::vector<const at::Tensor*>& all, std::index_sequence<I...>) {
+            return std::tuple<T&...>(const_cast<at::Tensor&>(*all.at(I))...);
+        }
+    };
+    template <class Declared, class Given>
+    static void note(const Given& arg, std::vector<const at::Tensor*>& written, std::vector<const at::Tensor*>& given) {
+        if constexpr (std::is_same<std::decay_t<Declared>, at::Tensor>::value) {
+            given.push_back(&arg);
+            if (std::is_same<Declared, at::Tensor&>::value) written.push_back(&arg);
+        }
     }
 };
 template <class F>
@@ -561,6 +580,13 @@ class class_;
 
 enum class _RegisterOrVerify { REGISTER, VERIFY };
 
+// A schema as an object. What it tells of aliases stands in its text.
+inline c10::FunctionSchema schema(const char* text, c10::AliasAnalysisKind = c10::AliasAnalysisKind::FROM_SCHEMA,
+                                  bool = false) {
+    return c10::FunctionSchema(std::string(text));
+}
+inline c10::FunctionSchema schema(const char* text, bool) { return c10::FunctionSchema(std::string(text)); }
+
 class Library {
   public:
     enum Kind { DEF, IMPL, FRAGMENT };
@@ -588,6 +614,9 @@ class Library {
     Library& def(const std::string& text, const std::vector<at::Tag>& tags = {},
                  _RegisterOrVerify rv = _RegisterOrVerify::REGISTER) & {
         return def(text.c_str(), tags, rv);
+    }
+    Library& def(const c10::FunctionSchema& schema, const std::vector<at::Tag>& tags = {}) & {
+        return def(schema.text().c_str(), tags);
     }
     // A schema, or a name: then the schema follows from the function's type.
     template <class F>

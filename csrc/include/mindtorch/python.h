@@ -14,6 +14,8 @@
 
 namespace py = pybind11;
 
+PYBIND11_DECLARE_HOLDER_TYPE(T, c10::intrusive_ptr<T>, true)
+
 namespace torch {
 // The wrapper that PyTorch asks for around functions: here every function of the module translates its errors.
 template <class F>

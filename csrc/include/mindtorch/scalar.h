@@ -197,6 +197,22 @@ class TensorOptions {
     std::optional<bool> requires_grad_, pinned_memory_;
     std::optional<MemoryFormat> memory_format_;
 };
+inline std::ostream& operator<<(std::ostream& s, const TensorOptions& o) {
+    const auto told = [&](const char* label, const auto& value, bool given) {
+        s << label << value << (given ? "" : " (default)");
+    };
+    told("TensorOptions(dtype=", o.dtype(), o.has_dtype());
+    told(", device=", o.device(), o.has_device());
+    told(", layout=", o.layout(), o.has_layout());
+    told(", requires_grad=", o.requires_grad() ? "true" : "false", o.has_requires_grad());
+    told(", pinned_memory=", o.pinned_memory() ? "true" : "false", o.pinned_memory_opt().has_value());
+    s << ", memory_format=";
+    if (o.has_memory_format())
+        s << *o.memory_format_opt();
+    else
+        s << "(nullopt)";
+    return s << ')';
+}
 inline TensorOptions dtype(ScalarType t) { return TensorOptions().dtype(t); }
 inline TensorOptions dtype(caffe2::TypeMeta t) { return TensorOptions().dtype(t); }
 template <class T>

@@ -128,6 +128,13 @@ struct SharedTypes {
     }
 };
 
+enum class AliasAnalysisKind : uint8_t {
+    INTERNAL_SPECIAL_CASE,
+    CONSERVATIVE,
+    FROM_SCHEMA,
+    PURE_FUNCTION,
+};
+
 class FunctionSchema {
   public:
     // Parses the text; an error that shows the place if it is no schema.

@@ -105,6 +105,11 @@ struct CPUGeneratorImpl : Generator {
     explicit CPUGeneratorImpl(mindtorch::Object o) : Generator(std::move(o)) {}
     std::mutex mutex_;
     static DeviceType device_type() { return DeviceType::CPU; }
+    // The second of two normal numbers that were drawn together in C++, of doubles or of floats.
+    std::optional<double>& next_normal(bool of_doubles) { return next_normals_[of_doubles]; }
+
+  private:
+    std::optional<double> next_normals_[2];
 };
 namespace detail {
 inline std::shared_ptr<CPUGeneratorImpl> view_of_generator(mt_object o) {

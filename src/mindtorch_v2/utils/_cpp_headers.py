@@ -40,6 +40,7 @@ _PACKAGE = Path(mindtorch_v2.__file__).parent
 _FORWARDS = {
     "mindtorch/all.h": "torch/all.h torch/torch.h torch/types.h torch/autograd.h torch/cuda.h torch/utils.h torch/version.h "
     "torch/script.h torch/csrc/api/include/torch/types.h torch/csrc/api/include/torch/all.h torch/arg.h torch/enum.h "
+    "ATen/record_function.h torch/csrc/autograd/profiler.h "
     "torch/csrc/jit/api/module.h torch/csrc/jit/runtime/custom_operator.h torch/serialize/tensor.h torch/data.h",
     "mindtorch/nn/all.h": "torch/nn.h torch/nn/module.h torch/nn/functional.h torch/nn/modules.h torch/nn/init.h torch/nn/options.h "
     "torch/nn/pimpl.h torch/nn/cloneable.h torch/nn/utils.h torch/ordered_dict.h torch/expanding_array.h",
@@ -54,7 +55,8 @@ _FORWARDS = {
     "mindtorch/autograd.h": "torch/csrc/autograd/custom_function.h torch/csrc/autograd/function.h torch/csrc/autograd/variable.h "
     "torch/csrc/autograd/autograd.h torch/csrc/autograd/grad_mode.h torch/csrc/autograd/VariableTypeUtils.h "
     "torch/csrc/autograd/generated/variable_factories.h ATen/core/grad_mode.h c10/core/GradMode.h "
-    "ATen/core/VariableHooksInterface.h c10/core/InferenceMode.h",
+    "ATen/core/VariableHooksInterface.h c10/core/InferenceMode.h torch/csrc/autograd/engine.h torch/csrc/autograd/edge.h "
+    "torch/csrc/autograd/saved_variable.h torch/csrc/autograd/functions/utils.h torch/csrc/autograd/functions/accumulate_grad.h",
     "mindtorch/custom_class.h": "torch/library.h torch/custom_class.h torch/custom_class_detail.h",
     "mindtorch/ivalue.h": "ATen/core/ivalue.h ATen/core/List.h ATen/core/Dict.h ATen/core/IListRef.h "
     "ATen/core/ivalue_inl.h ATen/core/List_inl.h ATen/core/Dict_inl.h",
@@ -62,13 +64,16 @@ _FORWARDS = {
     "mindtorch/dispatch.h": "ATen/Dispatch.h ATen/Dispatch_v2.h",
     "mindtorch/aten.h": "ATen/ATen.h",
     "mindtorch/config.h": "ATen/Config.h",
-    "mindtorch/functions.h": "ATen/Functions.h ATen/Operators.h ATen/NativeFunctions.h ATen/Tensor.h "
+    "mindtorch/functions.h": "ATen/Functions.h ATen/NativeFunctions.h ATen/Tensor.h "
     "ATen/core/Tensor.h ATen/core/TensorBody.h ATen/core/TensorBase.h ATen/TensorOperators.h ATen/TensorIndexing.h "
     "ATen/TensorUtils.h ATen/TensorGeometry.h ATen/ScalarOps.h ATen/WrapDimUtils.h ATen/DeviceGuard.h "
-    "ATen/Utils.h ATen/ExpandUtils.h ATen/core/Generator.h ATen/CPUGeneratorImpl.h ATen/ATenVersion.h "
+    "ATen/Utils.h ATen/core/Generator.h ATen/CPUGeneratorImpl.h ATen/ATenVersion.h "
     "ATen/TypeDefault.h ATen/TensorSubclassLikeUtils.h ATen/native/TypeProperties.h c10/core/DeviceGuard.h "
     "torch/csrc/utils/tensor_flatten.h c10/core/Storage.h c10/core/TensorImpl.h ATen/core/DeprecatedTypeProperties.h",
     "mindtorch/accessor.h": "ATen/core/TensorAccessor.h",
+    "mindtorch/allocator.h": "c10/core/Allocator.h c10/core/CPUAllocator.h c10/core/alignment.h c10/core/impl/alloc_cpu.h",
+    "mindtorch/distributions.h": "ATen/core/DistributionsHelper.h ATen/core/TransformationHelper.h",
+    "mindtorch/expand.h": "ATen/ExpandUtils.h c10/util/MaybeOwned.h",
     "mindtorch/functional.h": "ATen/FunctionalTensorWrapper.h ATen/EmptyTensor.h ATen/MemoryOverlap.h",
     "mindtorch/scalar.h": "c10/core/Scalar.h c10/core/TensorOptions.h c10/core/DefaultDtype.h ATen/Scalar.h",
     "mindtorch/types.h": "c10/core/ScalarType.h c10/core/Device.h c10/core/DeviceType.h c10/core/Layout.h "
@@ -562,13 +567,38 @@ def _files():
         for name in names.split():
             files[name] = f'#error "<{name}>: mindtorch_v2 has no {what}; docs/cpp-operators.md lists what there is"\n'
     for name in {h.name for h in handles}:
-        for suffix in ("", "_native", "_ops"):
+        for suffix in ("", "_native"):
             files.setdefault(f"ATen/ops/{name}{suffix}.h", f"{_FORWARD}#include <mindtorch/functions.h>\n")
+    files |= _operator_forms(handles)
     # A library names what it calls: our core, or for the stable ABI alone libtorch_cpu.so, and then it runs with PyTorch too.
     both = f"AS_NEEDED({library_path() / 'libmindtorch_core.so'} {library_path() / 'stable' / 'libtorch_cpu.so'})"
     for name in ("c10", "torch", "torch_cpu", "torch_python"):
         files[f"lib/lib{name}.so"] = f"INPUT({both})\n"
     return files | _cmake_files()
+
+
+def _operator_forms(handles):
+    """`at::_ops`: of each overload the type, its names, and calls of it alone, in a header for each name."""
+    forms: dict[str, list[str]] = {}
+    for function in (_Function(handle, handle.name) for handle in handles):
+        if not function.usable:
+            continue
+        overload = function.handle.overload
+        name = f"{function.name}_{overload}" if overload else function.name
+        kind = f"{function.result[0]}({', '.join(p.cpp for p in function.parameters)})"
+        kind = re.sub(r"\b(std|at|c10|mindtorch)::", r"::\1::", kind)  # an operator is called `std`
+        forms.setdefault(function.name, []).append(
+            f"struct {name} : ::mindtorch::OperatorForm<{name}, {kind}> {{\n"
+            f'    static constexpr const char *name = "aten::{function.name}", *overload_name = "{overload}";\n}};'
+        )
+    files = {
+        f"ATen/ops/{name}_ops.h": f"{_FORWARD}#include <mindtorch/operator_form.h>\nnamespace at {{\nnamespace _ops {{\n"
+        + "\n".join(made)
+        + "\n}\n}\n"
+        for name, made in forms.items()
+    }
+    files["ATen/Operators.h"] = _FORWARD + "".join(f"#include <ATen/ops/{name}_ops.h>\n" for name in sorted(forms))
+    return files
 
 
 def _cmake_files():
