@@ -9,6 +9,11 @@
 #   make check      formatting, lint, types
 #   make sanitize   the operator tests on a build with the address and undefined-behaviour sanitizers
 #   make fuzz       bad arguments to every operator, on that build (FUZZ_ARGS="--calls 100 --seed 7")
+#   make tsan       what runs in threads, on a build with the thread sanitizer
+#   make fuzz-TARGET  a coverage-guided search, by clang's libFuzzer or atheris (docs/trust.md; FUZZ_ARGS="--seconds 600")
+#   make faults     each allocation and system call of a program fails once (FAULT_ARGS="--programs save")
+#   make kills      processes killed at random moments (KILL_ARGS="--rounds 100 --kinds save")
+#   make soak       mixed work for MINUTES (60); nothing may grow
 #   make fuzz-library  made-up schemas and calls, on that build (FUZZ_ARGS="--schemas 1000000 --calls 1000000")
 #   make mutants    planted faults, and whether the tests catch them (MUTANTS_ARGS="--seed 7 --areas optim --count 50")
 #   make stubs      type stubs, from the operator rows
@@ -23,6 +28,9 @@ BENCH_ARGS ?=
 SUITE_ARGS ?=
 FUZZ_ARGS ?=
 MUTANTS_ARGS ?=
+FAULT_ARGS ?=
+KILL_ARGS ?=
+MINUTES ?= 60
 PYTORCH ?= torch==2.13.0
 
 # The native sources and build files: a change in one of them means a new build.
@@ -32,7 +40,7 @@ SOURCES := $(shell find src csrc emulator -type f \( -name '*.py' -o -name '*.cp
 PIP = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
 RUN = env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE
 
-.PHONY: help demo test test-live test-mindspore pytorch-suite bench check sanitize fuzz fuzz-library mutants stubs map snapshots clean environment
+.PHONY: help demo test test-live test-mindspore pytorch-suite bench check sanitize tsan fuzz fuzz-library faults kills soak mutants stubs map snapshots clean environment
 
 help:
 	@sed -n "s/^#   //p" $(firstword $(MAKEFILE_LIST))
@@ -78,6 +86,21 @@ fuzz: .venv/test
 fuzz-library: .venv/test
 	$(RUN) scripts/sanitize .venv/bin/python fuzz-library $(FUZZ_ARGS)
 
+tsan: .venv/test
+	SANITIZER=thread $(RUN) scripts/sanitize .venv/bin/python $(PYTEST_ARGS)
+
+fuzz-%: .venv/test
+	$(RUN) scripts/fuzz .venv/bin/python $* $(FUZZ_ARGS)
+
+faults: .venv/test
+	$(RUN) .venv/bin/python -m tools.faults $(FAULT_ARGS)
+
+kills: .venv/test
+	$(RUN) .venv/bin/python -m tools.endurance.kills $(KILL_ARGS)
+
+soak: .venv/test
+	$(RUN) .venv/bin/python -m mindtorch_v2.npu emulate -- python -m tools.endurance.soak --minutes $(MINUTES)
+
 mutants: .venv/test
 	scripts/build
 	PYTHONPATH=src $(RUN) .venv/bin/python -m tools.mutants $(MUTANTS_ARGS)
@@ -86,7 +109,7 @@ stubs: .venv/test
 	.venv/bin/python tools/make_stubs.py
 
 clean:
-	rm -rf .venv .venv-live .venv-mindspore .venv-check build build-sanitize dist out
+	rm -rf .venv .venv-live .venv-mindspore .venv-check build build-*-sanitizer build-fuzz build-faults dist out
 
 %/bin/python:
 	$(PYTHON) -m venv $*

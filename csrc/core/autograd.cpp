@@ -374,7 +374,7 @@ void run_autograd(Call& c) {
 void run_adinplaceorview(Call& c) {
     const Operator& op = *c.op;
     {
-        ExcludeKeys guard(KeySet(Key::ADInplaceOrView));
+        ExcludeKeys guard{KeySet(Key::ADInplaceOrView)};
         run(c, c.keys & kBelowADInplaceOrView);
     }
     if (op.mutates) {

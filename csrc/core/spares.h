@@ -3,11 +3,9 @@
 
 namespace mt {
 
-#ifdef MT_CHECKED
-constexpr bool kKeepSpares = false;  // the sanitizer sees who uses one after its end
-#else
-constexpr bool kKeepSpares = true;
-#endif
+// Whether blocks are kept for reuse: not where every allocation is to be seen, by a sanitizer or by what makes them fail
+// (tools/faults; MINDTORCH_KEEP_MEMORY=0).
+extern const bool g_keep_memory;
 
 // Up to `most` blocks of one kind, the last given the first taken. Under the GIL.
 template <class T, int most>
@@ -17,7 +15,7 @@ class Spares {
     T* take() { return count_ ? kept_[--count_] : nullptr; }
     // false: full, the caller frees it.
     bool give(T* block) {
-        if (!kKeepSpares || count_ == most) return false;
+        if (!g_keep_memory || count_ == most) return false;
         kept_[count_++] = block;
         return true;
     }

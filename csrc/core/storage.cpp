@@ -5,6 +5,7 @@
 // Blocks of 2 MiB and more are aligned for and advised to use huge pages.
 #include "storage.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -13,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <thread>
@@ -23,11 +25,21 @@
 #include "error.h"
 #include "foreign.h"
 #include "functional.h"
+#include "spares.h"
 #include "uninitialised.h"
 
 namespace mt {
 
 bool g_fill_uninitialised = false;
+
+#ifdef MT_CHECKED
+const bool g_keep_memory = false;
+#else
+const bool g_keep_memory = [] {
+    const char* said = std::getenv("MINDTORCH_KEEP_MEMORY");
+    return !said || std::strcmp(said, "0") != 0;
+}();
+#endif
 
 namespace {
 
@@ -37,14 +49,8 @@ constexpr size_t kHuge = size_t(2) << 20;
 
 size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
-#ifdef MT_CHECKED
-constexpr bool kCaching = false;  // a sanitizer sees the ends of blocks, and what is used after it was freed
-#else
-constexpr bool kCaching = true;
-#endif
-
 size_t block_size(size_t n) {
-    if (!kCaching) return n;
+    if (!g_keep_memory) return n;
     if (n <= kSmallLimit) return round_up(n ? n : 1, kAlign);
     size_t step = kAlign;
     while (step * 16 < n) step *= 2;  // waste below an eighth
@@ -65,15 +71,20 @@ class SpinLock {
     std::atomic<bool> held_{false};
 };
 
+// A thread that holds the lock is not there in a forked child, and its lock would never be given back.
+void before_fork();
+void after_fork();
+
 class Allocator {
   public:
+    SpinLock& lock() { return lock_; }
     void* take(size_t block) {
         if (block > kTooLarge) refuse(block);
         std::lock_guard<SpinLock> lock(lock_);
         stats_.allocations++;
         stats_.allocated += static_cast<int64_t>(block);
         stats_.allocated_peak = std::max(stats_.allocated_peak, stats_.allocated);
-        if (!kCaching) {
+        if (!g_keep_memory) {
             // every block is the system's
         } else if (block <= kSmallLimit) {
             auto& list = small_[block / kAlign];
@@ -116,14 +127,8 @@ class Allocator {
         stats_.releases++;
         stats_.allocated -= static_cast<int64_t>(block);
         stats_.cached += static_cast<int64_t>(block);
-        if (!kCaching)
-            drop(p, block);
-        else if (block <= kSmallLimit)
-            small_[block / kAlign].push_back(p);
-        else {
-            large_[block].push_back(p);
-            if (block >= kHuge) keep_within_limit();
-        }
+        if (!g_keep_memory || !kept(p, block)) drop(p, block);
+        if (g_keep_memory && block >= kHuge) keep_within_limit();
     }
     void empty() {
         std::lock_guard<SpinLock> lock(lock_);
@@ -145,6 +150,17 @@ class Allocator {
         MT_THROW(Runtime,
                  "[enforce fail at alloc_cpu] DefaultCPUAllocator: can't allocate memory: you tried to allocate ",
                  block, " bytes. Error code 12 (Cannot allocate memory)");
+    }
+    // A block is given back by destructors: where there is no memory to remember it, the system has it back.
+    bool kept(void* p, size_t block) {
+        try {
+            (block <= kSmallLimit ? small_[block / kAlign] : large_[block]).push_back(p);
+            return true;
+        } catch (const std::bad_alloc&) {
+            auto found = large_.find(block);
+            if (found != large_.end() && found->second.empty()) large_.erase(found);
+            return false;
+        }
     }
     void hit(size_t block) {
         stats_.cache_hits++;
@@ -200,8 +216,22 @@ class Allocator {
 
 // Never destroyed: tensors may outlive static destruction.
 Allocator& allocator() {
-    static Allocator* a = new Allocator;
+    static Allocator* a = [] {
+        auto* made = new Allocator;
+        pthread_atfork(before_fork, after_fork, after_fork);
+        return made;
+    }();
     return *a;
+}
+
+std::mutex g_exports_mutex;
+void before_fork() {
+    g_exports_mutex.lock();
+    allocator().lock().lock();
+}
+void after_fork() {
+    allocator().lock().unlock();
+    g_exports_mutex.unlock();
 }
 
 // A small storage and its bytes are one block. The block's size stands in `context`, since the bytes may move out.
@@ -252,7 +282,7 @@ void release_foreign(Storage* s) {
 }  // namespace
 
 Storage* storage_alloc(size_t nbytes, Device device) {
-    if (kCaching && nbytes && nbytes <= kSmallLimit - kHeader && device.is_cpu()) {
+    if (g_keep_memory && nbytes && nbytes <= kSmallLimit - kHeader && device.is_cpu()) {
         Storage* s = small_storage(nbytes);
         s->device = device;
         return s;
@@ -286,12 +316,13 @@ Storage* storage_alloc(size_t nbytes, Device device) {
 }
 
 Storage* storage_wrap(void* data, size_t nbytes, Device device, void* context, void (*release_context)(void*)) {
+    auto foreign = std::make_unique<Foreign>(Foreign{context, release_context});
     Storage* s = new Storage;
     s->data = data;
     s->nbytes = nbytes;
     s->device = device;
     s->resizable = false;
-    s->context = new Foreign{context, release_context};
+    s->context = foreign.release();
     s->release = release_foreign;
     return s;
 }
@@ -304,7 +335,6 @@ void* foreign_context(const Storage* s, void (*release)(void*)) {
 }
 
 namespace {
-std::mutex g_exports_mutex;
 std::unordered_map<const Storage*, int>& exports() {
     static auto* counts = new std::unordered_map<const Storage*, int>;
     return *counts;
@@ -312,9 +342,9 @@ std::unordered_map<const Storage*, int>& exports() {
 }  // namespace
 
 void note_export(Storage* s) {
-    s->retain();
     std::lock_guard<std::mutex> lock(g_exports_mutex);
     exports()[s]++;
+    s->retain();  // nothing throws any more
 }
 void forget_export(Storage* s) {
     {

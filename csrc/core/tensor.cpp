@@ -54,13 +54,16 @@ KeySet keys_for(Device& d, bool inference) {
 Spares<PyObject, 64> g_spares;
 
 void set_dims_storage(Tensor& t, int64_t ndim) {
-    bool fits = ndim <= Tensor::kInlineDims;
-    if (t.dims_ != t.inline_ && t.ndim != ndim) {
-        std::free(t.dims_);
-        t.dims_ = t.inline_;
+    const bool fits = ndim <= Tensor::kInlineDims, kept = t.dims_ == t.inline_ ? fits : t.ndim == ndim;
+    if (!kept) {
+        int64_t* room = t.inline_;
+        if (!fits) {
+            room = static_cast<int64_t*>(std::malloc(sizeof(int64_t) * 2 * static_cast<size_t>(ndim)));
+            if (!room) throw std::bad_alloc();
+        }
+        if (t.dims_ != t.inline_) std::free(t.dims_);
+        t.dims_ = room;
     }
-    if (!fits && t.dims_ == t.inline_)
-        t.dims_ = static_cast<int64_t*>(std::malloc(sizeof(int64_t) * 2 * static_cast<size_t>(ndim)));
     t.ndim = static_cast<int32_t>(ndim);
 }
 

@@ -117,7 +117,7 @@ void threshold_cpu(Out out, const Tensor& self, const Value& threshold, const Va
 void log_sigmoid_forward_cpu(Out out, const Tensor& self) {
     DType compute = computing_type(Floats{}, self.dtype, out.name());
     const bool exact = compute == self.dtype && out[1].dtype == compute;
-    if (!exact) unary(out, Floats{}, self, []<class T>(T a) -> T { return -vec::softplus(-a); });
+    if (!exact) unary(out, Floats{}, self, []<class T>(T a) -> T { return T(0) - vec::softplus(-a); });
     Operand o[3] = {{&out[1], nullptr, compute}, {&self, nullptr, compute}, {&out[1], nullptr, compute}};
     visit(Floats{}, compute, out.name(), [&]<class T>() {
         auto decay = [](T a) -> T { return vec::exp(a > 0 ? -a : a); };

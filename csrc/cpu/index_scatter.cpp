@@ -1,6 +1,7 @@
 // Elements picked or written by an index tensor along one dimension: gather, scatter and their reductions, take, put.
 #include <vector>
 
+#include "core/deterministic.h"
 #include "core/typed_kernel.h"
 #include "cpu/index_combine.h"
 #include "cpu/strided_walk.h"
@@ -286,6 +287,7 @@ void take_cpu(Out out, const Tensor& self, const Tensor& index) {
 }
 
 void put_cpu(Out out, const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
+    if (!accumulate) alert_not_deterministic("put_");  // where a position is named twice
     MT_CHECK(self.dtype == source.dtype,
              "put_(): self and source expected to have the same dtype, but got self.dtype = ",
              dtype_class_name(self.dtype), " and source.dtype = ", dtype_class_name(source.dtype));

@@ -1,6 +1,6 @@
 // Layer norm and RMS norm over the trailing dimensions.
 #include <memory>
-#include <mutex>
+#include <vector>
 
 #include "cpu/parameter_dtype.h"
 #include "cpu/row_loop.h"
@@ -219,12 +219,19 @@ class ColumnSums {
 template <class X, bool kCentred>
 void norm_backward_rows(const Extent& s, const Tensor& grad, const Tensor& x, const X* mean, const X* rstd,
                         const X* weight, const Tensor* dx, double* dweight, double* dbias) {
-    std::mutex merging;
-    bool columns = dweight || dbias;
-    parallel_for(s.rows, grain_for(s.n), [&](int64_t b, int64_t e) {
+    const bool columns = dweight || dbias;
+    // Sums over columns are made in blocks of rows that the number of threads has no part in, and added in their order:
+    // the same numbers each time.
+    const int64_t block = columns ? std::max<int64_t>(32, (s.rows + 31) / 32) : std::max<int64_t>(1, s.rows);
+    const int64_t blocks = columns ? (s.rows + block - 1) / block : 0;
+    std::vector<ColumnSums<X>> weights, biases;
+    for (int64_t i = 0; i < blocks; i++) {
+        weights.emplace_back(s.n);
+        biases.emplace_back(s.n);
+    }
+    auto rows = [&](int64_t b, int64_t e, ColumnSums<X>& weight_sums, ColumnSums<X>& bias_sums) {
         RowIn<X> grad_in(grad, s.n), x_in(x, s.n);
         RowOut<X> out(dx ? *dx : x, s.n);
-        ColumnSums<X> weight_sums(columns ? s.n : 0), bias_sums(columns ? s.n : 0);
         X *dw = weight_sums.lanes(), *db = bias_sums.lanes();
         for (int64_t r = b; r < e; r++) {
             const X* g = grad_in.read(r);
@@ -254,12 +261,23 @@ void norm_backward_rows(const Extent& s, const Tensor& grad, const Tensor& x, co
                 for (int64_t i = 0; i < s.n; i++) to[i] = vec::fma(k, g[i], vec::fma(p, v[i] - m, q));
             out.done(r);
         }
-        if (columns) {
-            std::lock_guard<std::mutex> lock(merging);
-            if (dweight) weight_sums.add_to(dweight);
-            if (dbias) bias_sums.add_to(dbias);
-        }
+    };
+    if (!columns) {
+        parallel_for(s.rows, grain_for(s.n), [&](int64_t b, int64_t e) {
+            ColumnSums<X> none(0);
+            rows(b, e, none, none);
+        });
+        return;
+    }
+    parallel_for(blocks, std::max<int64_t>(1, grain_for(s.n) / block), [&](int64_t b, int64_t e) {
+        for (int64_t i = b; i < e; i++)
+            rows(i * block, std::min(s.rows, (i + 1) * block), weights[static_cast<size_t>(i)],
+                 biases[static_cast<size_t>(i)]);
     });
+    for (int64_t i = 0; i < blocks; i++) {
+        if (dweight) weights[static_cast<size_t>(i)].add_to(dweight);
+        if (dbias) biases[static_cast<size_t>(i)].add_to(dbias);
+    }
 }
 
 void store(const double* totals, Tensor* out) {

@@ -77,8 +77,13 @@ DType computing_type(List list, DType d, const char* name) {
 
 namespace detail {
 
-template <class F, class T, size_t>
-using argument = T;
+// T, once for each number of a pack.
+template <class T, size_t>
+struct Repeated {
+    using type = T;
+};
+template <class F, class T, size_t I>
+using argument = typename Repeated<T, I>::type;
 
 template <class F, class T, class R, size_t... I>
 void loop(char* const* p, int64_t n, const void* fp, std::index_sequence<I...>) {

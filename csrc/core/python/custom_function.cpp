@@ -283,6 +283,7 @@ PyObject* apply_recording(PyObject* cls, PyObject* const* args, Py_ssize_t n, Py
     ctx->needs_input_grad = needs;
     ctx->ninputs = static_cast<int>(n);
     ctx->input_is_tensor = static_cast<uint8_t*>(std::malloc(static_cast<size_t>(n) + 1));
+    if (!ctx->input_is_tensor) throw std::bad_alloc();
     for (Py_ssize_t i = 0, e = 0; i < n; i++) {
         ctx->input_is_tensor[i] = tensor_check(args[i]);
         if (recorded && ctx->input_is_tensor[i]) node->edges[e++] = gradient_edge(as_tensor(args[i]));

@@ -102,8 +102,6 @@ void fill_dl(DLTensor& d, const Tensor& t, Exported* e) {
     check_data(t);
     d.device = dl_device(t.device);
     d.dtype = dl_type(t.dtype);
-    e->storage = t.storage;
-    note_export(e->storage);
     e->sizes.assign(t.sizes());
     e->strides.assign(t.strides());
     // Consumers may read strides of size-one dimensions: give them the plain ones.
@@ -115,6 +113,8 @@ void fill_dl(DLTensor& d, const Tensor& t, Exported* e) {
     d.ndim = t.ndim;
     d.shape = e->sizes.data();
     d.strides = e->strides.data();
+    note_export(t.storage);  // last: nothing throws any more
+    e->storage = t.storage;
 }
 
 void drop(void* context) {

@@ -136,7 +136,11 @@ struct Exporter {
 int exporter_getbuffer(PyObject* o, Py_buffer* view, int) {
     Tensor& t = as_tensor(reinterpret_cast<Exporter*>(o)->tensor);
     int64_t n = t.dim();
-    Py_ssize_t* dims = new Py_ssize_t[static_cast<size_t>(2 * n + 1)];
+    Py_ssize_t* dims = new (std::nothrow) Py_ssize_t[static_cast<size_t>(2 * n + 1)];
+    if (!dims) {
+        PyErr_NoMemory();
+        return -1;
+    }
     for (int64_t d = 0; d < n; d++) {
         dims[d] = t.size(d);
         dims[n + d] = t.stride(d) * t.itemsize();
@@ -278,12 +282,15 @@ PyObject* tensor_to_numpy(const Tensor& t) {
         Py_DECREF(numpy);
         if (!asarray) throw PythonError();
     }
+    note_export(t.storage);
     Exporter* e = PyObject_New(Exporter, exporter_type());
-    if (!e) throw PythonError();
+    if (!e) {
+        forget_export(t.storage);
+        throw PythonError();
+    }
     e->tensor = Py_NewRef(t.py());
     e->storage = t.storage;
     e->storage->resizable = false;  // the array keeps its address
-    note_export(e->storage);
     PyObject* array = call_python(asarray, reinterpret_cast<PyObject*>(e));
     Py_DECREF(reinterpret_cast<PyObject*>(e));
     if (!array) throw PythonError();

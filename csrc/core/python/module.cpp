@@ -8,6 +8,7 @@
 #include <immintrin.h>
 #endif
 
+#include "../deterministic.h"
 #include "../generator.h"
 #include "../gil.h"
 #include "../registry.h"
@@ -102,6 +103,23 @@ PyObject* py_fill_uninitialised(PyObject*, PyObject* o) {
     g_fill_uninitialised = on == 1;
     Py_RETURN_NONE;
 }
+PyObject* py_set_deterministic(PyObject*, PyObject* o) {
+    const long level = PyLong_AsLong(o);
+    if (level == -1 && PyErr_Occurred()) return nullptr;
+    g_deterministic = static_cast<Deterministic>(level);
+    Py_RETURN_NONE;
+}
+PyObject* py_alert_not_deterministic(PyObject*, PyObject* o) {
+    const char* name = PyUnicode_AsUTF8(o);
+    if (!name) return nullptr;
+    try {
+        alert_not_deterministic(name);
+    } catch (...) {
+        raise_to_python();
+        return nullptr;
+    }
+    Py_RETURN_NONE;
+}
 PyObject* py_flush_denormal(PyObject*, PyObject* o) {
     int on = PyObject_IsTrue(o);
     if (on < 0) return nullptr;
@@ -141,6 +159,8 @@ PyMethodDef functions[] = {
     {"_cpu_empty_cache", py_empty_cache, METH_NOARGS, nullptr},
     {"get_num_threads", py_get_threads, METH_NOARGS, "Threads that one operator may use."},
     {"set_num_threads", py_set_threads, METH_O, "Set the threads that one operator may use."},
+    {"_set_deterministic", py_set_deterministic, METH_O, "0: not asked for; 1: warn of what is not; 2: refuse it."},
+    {"_alert_not_deterministic", py_alert_not_deterministic, METH_O, "For an operator whose results may differ."},
     {"_fill_uninitialised", py_fill_uninitialised, METH_O, "Whether new memory is filled with NaN."},
     {"_check_interpreter", py_check_interpreter, METH_NOARGS, nullptr},
     {"set_flush_denormal", py_flush_denormal, METH_O,

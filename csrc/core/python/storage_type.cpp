@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <memory>
 
 #include <cerrno>
 #include <cstring>
@@ -108,13 +109,15 @@ int storage_buffer(PyObject* o, Py_buffer* view, int flags) {
     }
     try {
         settle_all();
+        note_export(s);
     } catch (...) {
         raise_to_python();
         return -1;
     }
-    if (PyBuffer_FillInfo(view, o, s->data ? s->data : nothing, static_cast<Py_ssize_t>(s->nbytes), 0, flags) < 0)
+    if (PyBuffer_FillInfo(view, o, s->data ? s->data : nothing, static_cast<Py_ssize_t>(s->nbytes), 0, flags) < 0) {
+        forget_export(s);
         return -1;
-    note_export(s);
+    }
     return 0;
 }
 
@@ -139,10 +142,18 @@ PyObject* storage_subscript(PyObject* o, PyObject* key) {
             if (PySlice_Unpack(key, &start, &stop, &step) < 0) throw PythonError();
             Py_ssize_t n = PySlice_AdjustIndices(static_cast<Py_ssize_t>(s->nbytes), &start, &stop, step);
             MT_CHECK(step == 1, "Trying to slice with a step of ", step, ", but only a step of 1 is supported");
-            note_export(s);  // the slice stands on its memory
+            auto slice = std::make_unique<Slice>(Slice{s});
             char* data = s->data ? static_cast<char*>(s->data) + start : nullptr;
-            return wrap(made_type(),
-                        storage_wrap(data, static_cast<size_t>(n), s->device, new Slice{s}, release_slice));
+            note_export(s);  // the slice stands on its memory
+            Storage* made;
+            try {
+                made = storage_wrap(data, static_cast<size_t>(n), s->device, slice.get(), release_slice);
+            } catch (...) {
+                forget_export(s);
+                throw;
+            }
+            slice.release();
+            return wrap(made_type(), made);
         }
         MT_CHECK_AS(NotImplemented, !s->device.is_meta(), "Not available for 'meta' device type");
         Py_ssize_t i = PyNumber_AsSsize_t(key, PyExc_IndexError);
@@ -254,8 +265,16 @@ PyObject* m_from_file(PyObject*, PyObject* args, PyObject* kw) {
             }
         }
         close(fd);
-        return wrap(made_type(), storage_wrap(p, static_cast<size_t>(nbytes), Device(),
-                                              new Mapping{p, static_cast<size_t>(nbytes)}, release_mapping));
+        Storage* made;
+        try {
+            auto mapping = std::make_unique<Mapping>(Mapping{p, static_cast<size_t>(nbytes)});
+            made = storage_wrap(p, static_cast<size_t>(nbytes), Device(), mapping.get(), release_mapping);
+            mapping.release();
+        } catch (...) {
+            if (p) munmap(p, static_cast<size_t>(nbytes));
+            throw;
+        }
+        return wrap(made_type(), made);
     });
 }
 
@@ -263,13 +282,17 @@ PyObject* m_from_buffer(PyObject*, PyObject* args, PyObject*) {
     PyObject* source;
     if (!PyArg_ParseTuple(args, "O:from_buffer", &source)) return nullptr;
     return guarded<PyObject*>(nullptr, [&] {
-        Py_buffer* view = new Py_buffer;
-        if (PyObject_GetBuffer(source, view, PyBUF_SIMPLE) < 0) {
-            delete view;
-            throw PythonError();
+        auto view = std::make_unique<Py_buffer>();
+        if (PyObject_GetBuffer(source, view.get(), PyBUF_SIMPLE) < 0) throw PythonError();
+        Storage* made;
+        try {
+            made = storage_wrap(view->buf, static_cast<size_t>(view->len), Device(), view.get(), release_buffer);
+        } catch (...) {
+            PyBuffer_Release(view.get());
+            throw;
         }
-        return wrap(made_type(),
-                    storage_wrap(view->buf, static_cast<size_t>(view->len), Device(), view, release_buffer));
+        view.release();
+        return wrap(made_type(), made);
     });
 }
 PyObject* m_copy_(PyObject* o, PyObject* args, PyObject* kw) {

@@ -9,13 +9,16 @@ listeners: list[Callable[[bool], None]] = []  # back ends that have a choice; ea
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Have new memory filled, so that reading it gives the same each time, and let NPU operators be deterministic, as CPU
-    kernels are in any case.
+    """Have operators refused (or warned of) whose results may differ from run to run, new memory filled, so that reading
+    it gives the same each time, and NPU operators deterministic.
 
+    On the CPU these are ``put_`` without ``accumulate`` and ``max_unpool``, as in PyTorch: RuntimeError, or UserWarning with
+    ``warn_only``. All others give the same numbers each time (docs/determinism.md).
     ``torch.empty`` and its kin then give NaN or the largest number, unless
     ``torch.utils.deterministic.fill_uninitialized_memory`` is False.
     """
     _state["on"], _state["warn"] = bool(mode), bool(warn_only)
+    _C._set_deterministic(0 if not mode else 1 if warn_only else 2)
     _C._fill_uninitialised(_state["on"] and _state["fill"])
     for listener in listeners:
         listener(_state["on"])

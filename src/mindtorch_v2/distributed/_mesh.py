@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hmac
+import mmap
 import secrets
 import selectors
 import socket
@@ -233,10 +234,15 @@ class Mesh:
     # ---- the moving thread ----
 
     def _notify(self) -> None:
-        try:
-            self._wake.send(b"x")
-        except OSError:
-            pass  # it is awake (its socket is full), or has ended
+        # A send that fails for want of memory goes through the next time, and nobody else wakes the thread.
+        for _ in range(3):
+            try:
+                self._wake.send(b"x")
+                return
+            except BlockingIOError:
+                return  # it is awake: its socket is full
+            except OSError:
+                continue  # that, or it has ended
 
     def _move(self) -> None:
         while self._has_to_do():
@@ -312,7 +318,7 @@ class Mesh:
         """The message that one that begins to come is received into."""
         message = _take(self._waiting, (rank, *key)) or _take(self._waiting, (None, *key))
         if message is None:
-            message = _Message(label, memoryview(bytearray(size)))
+            message = _Message(label, _room(size))
             self._kept.setdefault((rank, *key), deque()).append(message)
         else:
             self._check(rank, message, label, size)
@@ -320,13 +326,11 @@ class Mesh:
 
     def _check(self, rank, message, label, size) -> None:
         if message.label != label:
-            calls = sorted([(rank, label.decode()), (self.rank, message.label.decode())])
+            calls = sorted([(rank, label.decode(errors="replace")), (self.rank, message.label.decode())])
             did = ", while ".join(f"rank {each} called {call}" for each, call in calls)
             problem = f"{did}: all ranks of a group have to call the same"
         elif len(message.buffer) != size:
-            problem = (
-                f"{label.decode()}: rank {rank} sent {size} bytes, but rank {self.rank} waits for {len(message.buffer)}"
-            )
+            problem = f"{message.label.decode()}: rank {rank} sent {size} bytes, but rank {self.rank} waits for {len(message.buffer)}"
         else:
             return
         error = MismatchError(problem)
@@ -428,11 +432,21 @@ class _Peer:
             label = bytearray(label_size)
             yield memoryview(label)
             if kind == _FAREWELL:
-                raise FarewellError(bytes(label).decode())
+                raise FarewellError(bytes(label).decode(errors="replace"))
             message = self.incoming = mesh._begin(self.rank, (kind, number, turn), bytes(label), size)
             yield message.buffer
             self.incoming = None
             mesh._end(self.rank, message)
+
+
+def _room(size: int) -> memoryview:
+    """Memory for a message that nobody waits for yet. Of a large one, a page is taken when its bytes come."""
+    if size < _PIECE:
+        return memoryview(bytearray(size))
+    try:
+        return memoryview(mmap.mmap(-1, size))
+    except OSError as error:
+        raise MemoryError(f"no memory for {size} bytes: {error}") from None
 
 
 def _close_all(connections) -> None:

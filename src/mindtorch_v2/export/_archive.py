@@ -6,8 +6,10 @@ import io
 import json
 import math
 import operator
+import pickle
 import re
 import zipfile
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -196,11 +198,30 @@ def load(f: Any, *, extra_files: Any = None, expected_opset_version: Any = None)
             )
             for name in extra_files or {}:
                 extra_files[name] = archive.read(f"extra_files/{name}").decode()
-    except (zipfile.BadZipFile, KeyError, json.JSONDecodeError) as error:
-        raise RuntimeError(f"torch.export.load(): not a program that torch.export.save wrote: {error}") from error
-    if data.get("version") != _VERSION:
-        raise RuntimeError(f"torch.export.load(): version {data.get('version')} is not known, only {_VERSION}")
-    return _Reader(data, weights, constants, example).program()
+    except FileNotFoundError:
+        raise
+    except _BROKEN as error:
+        raise _refused(error) from error
+    if not isinstance(data, dict) or data.get("version") != _VERSION:
+        version = data.get("version") if isinstance(data, dict) else None
+        raise RuntimeError(f"torch.export.load(): version {version} is not known, only {_VERSION}")
+    try:
+        return _Reader(data, weights, constants, example).program()
+    except _BROKEN as error:
+        raise _refused(error) from error
+
+
+# What a damaged archive or a description of another shape leads to. Every part of it is named by the file.
+_BROKEN = (
+    zipfile.BadZipFile, zlib.error, pickle.UnpicklingError, EOFError, OSError, ArithmeticError, AssertionError,
+    AttributeError, LookupError, NotImplementedError, RecursionError, TypeError, ValueError,
+)  # fmt: skip
+
+
+def _refused(error: BaseException) -> RuntimeError:
+    return RuntimeError(
+        f"torch.export.load(): not a program that torch.export.save wrote: {type(error).__name__}: {error}"
+    )
 
 
 class _Reader:

@@ -125,6 +125,7 @@ class ArchiveReader:
             UnicodeDecodeError,
             ValueError,
             NotImplementedError,
+            OverflowError,
             EOFError,
         ) as error:
             raise RuntimeError(
@@ -165,6 +166,10 @@ class ArchiveReader:
     def offset(self, name: str) -> int:
         """Where a record's bytes begin in the file."""
         info = self._found(name)
+        if (
+            not 0 <= info.header_offset < self._length()
+        ):  # zipfile moves offsets where something stands before the archive
+            raise RuntimeError(f"PytorchStreamReader failed reading file {name}: invalid header. {_CORRUPT}")
         self._file.seek(info.header_offset)
         header = self._file.read(_LOCAL.size)
         if len(header) != _LOCAL.size or header[:4] != b"PK\x03\x04":

@@ -69,9 +69,15 @@ class _Aside:
         handle = self._unnamed(os.path.dirname(path))
         if handle is None:
             handle = self._locked()
-        with contextlib.suppress(FileNotFoundError):
-            os.fchmod(handle, os.stat(path).st_mode & 0o777)
-        self.file: IO[bytes] = open(handle, "wb", buffering=_BUFFER)
+        try:
+            with contextlib.suppress(FileNotFoundError):
+                os.fchmod(handle, os.stat(path).st_mode & 0o777)
+            self.file: IO[bytes] = open(handle, "wb", buffering=_BUFFER)
+        except BaseException:
+            os.close(handle)
+            if self.named:
+                os.unlink(self.path)
+            raise
 
     def _unnamed(self, parent: str) -> int | None:
         if not hasattr(os, "O_TMPFILE"):
@@ -88,10 +94,15 @@ class _Aside:
     def _locked(self) -> int:
         while True:
             handle = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o666)
-            _lock(handle)
-            # Another process may have taken it for abandoned between the two calls.
-            if os.fstat(handle).st_nlink:
-                self.named = True
+            try:
+                _lock(handle)
+                # Another process may have taken it for abandoned between the two calls.
+                self.named = os.fstat(handle).st_nlink > 0
+            except BaseException:
+                os.close(handle)
+                os.unlink(self.path)
+                raise
+            if self.named:
                 return handle
             os.close(handle)
 
@@ -115,17 +126,19 @@ class _Aside:
         """Where /proc is not mounted an unnamed file cannot be linked: its bytes get a named one."""
         unnamed = self.file.fileno()
         size = os.fstat(unnamed).st_size
-        reader = os.dup(unnamed)
         named = self._locked()
+        reader = -1
         try:
+            reader = os.dup(unnamed)
             os.fchmod(named, os.fstat(reader).st_mode & 0o777)
             done = 0
             while done < size:
                 done += os.copy_file_range(reader, named, size - done, done, done)
             os.fsync(named)
         finally:
-            os.close(reader)
             os.close(named)
+            if reader >= 0:
+                os.close(reader)
 
     def remove(self) -> None:
         with contextlib.suppress(OSError):

@@ -71,6 +71,7 @@ ENUMS = {
 }
 _VARINTS = {"int64", "uint32", "bool", *ENUMS}
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
+_DEEPEST = 100  # messages within each other, as protobuf's own readers have it
 
 
 class Field:
@@ -175,37 +176,44 @@ class Message:
     @classmethod
     def parse(cls, type: str, data: bytes) -> Message:
         """Read a message; ValueError for bytes that are none. Unknown fields are left out."""
+        return cls._parse(type, data, 0)
+
+    @classmethod
+    def _parse(cls, type: str, data: bytes, depth: int) -> Message:
+        if depth > _DEEPEST:
+            raise ValueError(f"the protobuf data has more than {_DEEPEST} messages within each other")
         made = cls(type)
         numbers = {field.number: field for field in MESSAGES[type].values()}
-        at = 0
-        while at < len(data):
-            tag, at = _read_varint(data, at)
-            raw, at = _read(data, at, tag & 7)
-            field = numbers.get(tag >> 3)
+        for number, wire, raw in _fields(data):
+            field = numbers.get(number)
             if field is None:
                 continue
+            packed = field.count == "many" and wire == _LENGTH and (field.type in _VARINTS or field.type == "float")
+            if wire != _wire(field) and not packed:
+                raise ValueError(f"the protobuf data has the field '{field.name}' of {type} as wire type {wire}")
             if field.count == "map":
                 key, value = "", cls(field.type)
-                inner = 0
-                while inner < len(raw):
-                    place, inner = _read_varint(raw, inner)
-                    part, inner = _read(raw, inner, place & 7)
-                    if place >> 3 == 1:
-                        key = part.decode()
-                    elif place >> 3 == 2:
-                        value = cls.parse(field.type, part)
+                for place, inner_wire, part in _fields(raw):
+                    if place in (1, 2) and inner_wire != _LENGTH:
+                        raise ValueError(f"the protobuf data has an entry of '{field.name}' as wire type {inner_wire}")
+                    if place == 1:
+                        key = _text(part)
+                    elif place == 2:
+                        value = cls._parse(field.type, part, depth + 1)
                 getattr(made, field.name)[key] = value
-            elif field.count == "one":
-                setattr(made, field.name, _value(field.type, raw))
-            elif isinstance(raw, bytes) and field.type in _VARINTS:
+            elif packed and field.type == "float":
+                if len(raw) % 4:
+                    raise ValueError(f"the protobuf data ends within a number of '{field.name}'")
+                getattr(made, field.name).extend(struct.unpack(f"<{len(raw) // 4}f", raw))
+            elif packed:
                 inner = 0
                 while inner < len(raw):
-                    number, inner = _read_varint(raw, inner)
-                    getattr(made, field.name).append(_value(field.type, number))
-            elif field.type == "float" and tag & 7 == _LENGTH:
-                getattr(made, field.name).extend(struct.unpack(f"<{len(raw) // 4}f", raw))
+                    integer, inner = _read_varint(raw, inner)
+                    getattr(made, field.name).append(_value(field.type, integer, depth))
+            elif field.count == "many":
+                getattr(made, field.name).append(_value(field.type, raw, depth))
             else:
-                getattr(made, field.name).append(_value(field.type, raw))
+                setattr(made, field.name, _value(field.type, raw, depth))
         return made
 
     def text(self, indent: int = 0) -> str:
@@ -276,17 +284,39 @@ def _read(data: bytes, at: int, wire: int) -> tuple[Any, int]:
     return data[at : at + length], at + length
 
 
-def _value(type: str, raw: Any) -> Any:
-    if type in MESSAGES:
-        return Message.parse(type, raw)
-    if type == "string":
+def _fields(data: bytes) -> Iterator[tuple[int, int, Any]]:
+    """Number, wire type and contents of each field."""
+    at = 0
+    while at < len(data):
+        tag, at = _read_varint(data, at)
+        raw, at = _read(data, at, tag & 7)
+        yield tag >> 3, tag & 7, raw
+
+
+def _wire(field: Field) -> int:
+    if field.count == "map":
+        return _LENGTH
+    return _VARINT if field.type in _VARINTS else _FIXED32 if field.type == "float" else _LENGTH
+
+
+def _text(raw: bytes) -> str:
+    try:
         return raw.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"the protobuf data has a word that is not UTF-8: {error}") from None
+
+
+def _value(type: str, raw: Any, depth: int) -> Any:
+    if type in MESSAGES:
+        return Message._parse(type, raw, depth + 1)
+    if type == "string":
+        return _text(raw)
     if type == "float":
         return struct.unpack("<f", raw)[0]
     if type == "bool":
         return bool(raw)
     if type == "int64":
-        return raw - (1 << 64) if raw >> 63 else raw
+        return (raw & (1 << 64) - 1) - (1 << 64) if raw >> 63 & 1 else raw & (1 << 64) - 1
     return raw
 
 

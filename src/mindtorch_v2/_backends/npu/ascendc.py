@@ -26,7 +26,7 @@ _CMAKE_FOLDERS = (
     "ascendc_devkit/tikcpp/samples/cmake",
 )
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
-_KERNEL = re.compile(r"__global__\s+(?:__\w+__\s+)*void\s+(\w+)\s*\(([^()]*)\)\s*\{")
+_KERNEL = re.compile(r"__global__\s+(?:__\w+__\s+)*void\s+([A-Za-z_]\w*)\s*\(([^()]*)\)\s*\{")
 
 
 class AscendCExtension(KernelLauncher):

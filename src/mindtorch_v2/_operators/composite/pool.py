@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ... import _C
 from ..table import S, T, aten, composite
 
 if TYPE_CHECKING:
@@ -193,6 +194,7 @@ def max_pool3d(
 
 
 def _unpool(self, indices, output_size, spatial):
+    _C._alert_not_deterministic(f"max_unpooling{spatial}d_forward_out")  # where positions are named twice
     if self.shape != indices.shape:
         raise RuntimeError(
             f"Expected shape of indices to be same as that of the input tensor ({list(self.shape)}) "

@@ -1,0 +1,17 @@
+"""Targets that go through Python. Each module has:
+
+* ``one(data)``: an input, worked on; an exception that it lets through is a fault,
+* ``seeds()``: inputs to begin with, besides those in `fuzz/corpus`,
+* ``MODULES``: the modules whose branches guide the search.
+"""
+
+PYTHON_TARGETS = (
+    "ascendc",
+    "export_file",
+    "ge_message",
+    "mesh",
+    "safetensors_file",
+    "store",
+    "torch_load",
+    "unpickler",
+)
