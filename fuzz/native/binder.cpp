@@ -86,6 +86,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
         PyDict_SetItem(kwargs.get(), element(names, data), made.get());
     }
     Ref result(PyObject_Call(callee, args.get(), named ? kwargs.get() : nullptr));
-    is_well(result.get(), text_of(callee).c_str());
+    is_well(result.get(), callee);
     return 0;
 }

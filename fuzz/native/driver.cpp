@@ -63,6 +63,19 @@ bool is_well(PyObject* result, const char* what) {
     return false;
 }
 
+// The name is asked for where there is something to report only: that is Python code, and takes the exception along.
+bool is_well(PyObject* result, PyObject* callee) {
+    bool bad = !result != !!PyErr_Occurred();
+    if (PyErr_Occurred())
+        for (PyObject* kind : g_forbidden) bad = bad || PyErr_ExceptionMatches(kind);
+    if (!bad) return is_well(result, "call");
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    const std::string name = text_of(callee);
+    PyErr_Restore(type, value, trace);
+    return is_well(result, name.c_str());
+}
+
 void wrong(const char* what, const std::string& shown) {
     give_up((std::string(what) + ": wrong result: " + shown).c_str());
 }

@@ -22,6 +22,7 @@ PyObject* found(const char* name);
 // Looks at the outcome of a call: gives up with the text of the exception if it is one that no input may lead to, else
 // forgets it. True if there was none.
 bool is_well(PyObject* result, const char* what);
+bool is_well(PyObject* result, PyObject* callee);
 // Gives up because of a wrong result.
 [[noreturn]] void wrong(const char* what, const std::string& shown);
 

@@ -11,7 +11,7 @@ arrays = [numpy.arange(max(1, int(numpy.prod(shape))), dtype=numpy.int64)[:int(n
 bases = [torch.from_numpy(array.copy()) for array in arrays]
 views = bases + [base.transpose(0, -1) if base.dim() > 1 else base.flip(0) if base.dim() else base for base in bases] + [
     torch.arange(20.)[::2].requires_grad_(), torch.zeros(1).expand(4, 3), torch.empty(2, 3, device='meta'), torch.arange(6).bool().view(2, 3),
-    torch.arange(4, dtype=torch.complex64), torch.arange(8, dtype=torch.bfloat16).view(2, 4)]
+    torch.arange(4).to(torch.complex64), torch.arange(8).to(torch.bfloat16).view(2, 4)]
 class Index:
     def __index__(self): return 1
 leaves = [None, Ellipsis, True, False, 'x', 1.5, Index(), numpy.int64(1), [], [0], [0, 1], [True, False], [[0], [1]], [True, True, False],

@@ -34,7 +34,7 @@ def one(data: bytes) -> None:
     mesh.rank, mesh.size, mesh._lock, mesh._selector = 0, 2, threading.RLock(), Selector()
     mesh._waiting, mesh._kept, mesh._hanging_up = {}, {}, None
     mesh._notify = lambda: None
-    peer: Any = _Peer(mesh, 1, _Connection(data))  # type: ignore[arg-type]
+    peer: Any = _Peer(mesh, 1, _Connection(data))  # type: ignore[arg-type]  # (no socket, but it does as one)
     mesh._peers = {1: peer}
     expected = [_Message(b"sum", memoryview(bytearray(4))), _Message(b"any", memoryview(bytearray(2)))]
     mesh._waiting[(1, 0, 1, 0)] = deque(expected[:1])

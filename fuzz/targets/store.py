@@ -57,9 +57,9 @@ def server(token: bytes = b"") -> Any:
 def one(data: bytes) -> None:
     """A peer of the job (even first byte) or a stranger sends the rest; another peer waits for a key meanwhile."""
     made = server()
-    waiting: Any = _Peer(Wire(b""))  # type: ignore[arg-type]
+    waiting: Any = _Peer(Wire(b""))  # type: ignore[arg-type]  # (no socket, but it does as one)
     waiting.trusted, waiting.awaited = True, ["k"]
-    peer: Any = _Peer(Wire(data[1:]))  # type: ignore[arg-type]
+    peer: Any = _Peer(Wire(data[1:]))  # type: ignore[arg-type]  # (no socket, but it does as one)
     peer.trusted = not data or data[0] % 2 == 0
     made._peers = {waiting.connection: waiting, peer.connection: peer}
     for _ in range(64):

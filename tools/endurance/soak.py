@@ -138,7 +138,7 @@ if os.environ.get("ASCEND_HOME_PATH"):
 
 
 def counts(folder: Path) -> dict[str, float]:
-    """What must not grow."""
+    """The counts that must not grow."""
     gc.collect()
     torch._C._cpu_empty_cache()
     pages = int(Path("/proc/self/statm").read_text().split()[1])

@@ -204,7 +204,7 @@ class Search:
                 print(f"result: {result}")
                 status = WRONG
             program.after(ready)
-        except BaseException:  # noqa: BLE001
+        except BaseException:  # noqa: BLE001  (it is shown, and the process ends)
             import traceback
 
             traceback.print_exc()
@@ -232,7 +232,7 @@ def _is_mistake(error: BaseException) -> bool:
     while seen is not None:  # an exception that carries the fault as its cause tells of it
         if isinstance(seen, (MemoryError, OSError)):
             return False
-        seen = seen.__cause__ or seen.__context__  # type: ignore[assignment]
+        seen = seen.__cause__ or seen.__context__  # type: ignore[assignment]  # (of any class)
     return isinstance(error, MISTAKES)
 
 
