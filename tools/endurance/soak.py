@@ -74,9 +74,9 @@ def saves(folder: Path) -> None:
     """Files of each format, read back, one of them mapped."""
     x = torch.randn(20_000)
     value = {"x": x, "y": [1, "a"]}
-    for number, settings in enumerate(({}, {"_use_new_zipfile_serialization": False})):
+    for number, zipped in enumerate((True, False)):
         path = folder / f"{number}.pt"
-        torch.save(value, path, **settings)
+        torch.save(value, path, _use_new_zipfile_serialization=zipped)
         assert torch.equal(torch.load(path)["x"], x)
     assert torch.equal(torch.load(folder / "0.pt", mmap=True)["x"], x)
     try:
