@@ -3,8 +3,8 @@
 
 namespace mt {
 
-// Whether blocks are kept for reuse: not where every allocation is to be seen, by a sanitizer or by what makes them fail
-// (tools/faults; MINDTORCH_KEEP_MEMORY=0).
+// Whether blocks are kept for reuse: not where every allocation is to be seen, by a sanitizer or by what makes them
+// fail (tools/faults; MINDTORCH_KEEP_MEMORY=0).
 extern const bool g_keep_memory;
 
 // Up to `most` blocks of one kind, the last given the first taken. Under the GIL.
