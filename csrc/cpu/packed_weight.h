@@ -40,21 +40,10 @@ inline float half_at(const uint8_t* p) {
     return static_cast<float>(h);
 }
 
-struct Scale {
-    float scale = 1, offset = 0;
-};
-
-// int8, a scale for each row (applied to the finished sum).
-struct RowBytes {
-    static constexpr int kPart = 32;
-    static constexpr bool kScaled = false, kOffset = false;
-    const int8_t* data;
-    int64_t row_bytes;
-    Scale part(int64_t row, int64_t p, Vec* q) const {
-        const int8_t* from = data + row * row_bytes + p * kPart;
-        for (int i = 0; i < kPart / kLanes; i++) q[i] = to_float(wide(from + i * kLanes));
-        return {};
-    }
+// The scales and offsets of a block's parts.
+template <int kParts>
+struct Scales {
+    float scale[kParts], offset[kParts];
 };
 
 // Sixteen bytes whose lower halves are the first 16 elements, the upper halves the others.
@@ -66,91 +55,134 @@ inline void nibbles(const uint8_t* from, Vec* q) {
     }
 }
 
-// PyTorch's int4 weights: groups with a scale and a zero, (q - 8) * scale + zero.
+// A format has blocks of kParts parts of kPart elements: at() is where a block begins, scales() reads its scales, and
+// part<k>() decodes a part.
+
+// int8, a scale for each row (applied to the finished sum).
+struct RowBytes {
+    static constexpr int kPart = 32, kParts = 1;
+    static constexpr bool kScaled = false, kOffset = false;
+    const int8_t* data;
+    int64_t row_bytes;
+    const int8_t* at(int64_t row, int64_t block) const { return data + row * row_bytes + block * kPart; }
+    Scales<1> scales(int64_t, int64_t, const int8_t*) const { return {{1}, {0}}; }
+    template <int>
+    void part(const int8_t* from, Vec* q) const {
+        for (int i = 0; i < kPart / kLanes; i++) q[i] = to_float(wide(from + i * kLanes));
+    }
+};
+
+// PyTorch's int4 weights: groups of 32 << shift with a scale and a zero, (q - 8) * scale + zero.
 struct Groups4 {
-    static constexpr int kPart = 32;
+    static constexpr int kPart = 32, kParts = 1;
     static constexpr bool kScaled = true, kOffset = true;
     const uint8_t* data;
-    int64_t row_bytes, rows, parts_of_group;
-    const float* scales;  // [groups, rows, 2]
-    Scale part(int64_t row, int64_t p, Vec* q) const {
-        nibbles(data + row * row_bytes + p * 16, q);
-        const float* s = scales + (p / parts_of_group * rows + row) * 2;
-        return {s[0], s[1] - 8 * s[0]};
+    int64_t row_bytes, groups, shift;
+    const float* pairs;  // [rows, groups, 2]
+    const uint8_t* at(int64_t row, int64_t block) const { return data + row * row_bytes + block * 16; }
+    Scales<1> scales(int64_t row, int64_t block, const uint8_t*) const {
+        const float* s = pairs + (row * groups + (block >> shift)) * 2;
+        return {{s[0]}, {s[1] - 8 * s[0]}};
+    }
+    template <int>
+    void part(const uint8_t* from, Vec* q) const {
+        nibbles(from, q);
     }
 };
 
 // ---- blocks of GGUF files; numbers are little-endian, scales float16 ----
 
-// d, 32 x int8
-struct Q8_0 {
-    static constexpr int kPart = 32, kElements = 32, kBytes = 34;
-    static constexpr bool kScaled = true, kOffset = false;
+template <int kBlockBytes>
+struct Blocks {
+    static constexpr int kBytes = kBlockBytes;
     const uint8_t* data;
     int64_t row_bytes;
-    Scale part(int64_t row, int64_t p, Vec* q) const {
-        const uint8_t* block = data + row * row_bytes + p * kBytes;
+    const uint8_t* at(int64_t row, int64_t block) const { return data + row * row_bytes + block * kBytes; }
+};
+
+// d, 32 x int8
+struct Q8_0 : Blocks<34> {
+    static constexpr int kPart = 32, kParts = 1;
+    static constexpr bool kScaled = true, kOffset = false;
+    Scales<1> scales(int64_t, int64_t, const uint8_t* block) const { return {{half_at(block)}, {0}}; }
+    template <int>
+    void part(const uint8_t* block, Vec* q) const {
         for (int i = 0; i < kPart / kLanes; i++)
             q[i] = to_float(wide(reinterpret_cast<const int8_t*>(block + 2) + i * kLanes));
-        return {half_at(block), 0};
     }
 };
 
 // d, 16 bytes of halves: d (q - 8)
-struct Q4_0 {
-    static constexpr int kPart = 32, kElements = 32, kBytes = 18;
+struct Q4_0 : Blocks<18> {
+    static constexpr int kPart = 32, kParts = 1;
     static constexpr bool kScaled = true, kOffset = true;
-    const uint8_t* data;
-    int64_t row_bytes;
-    Scale part(int64_t row, int64_t p, Vec* q) const {
-        const uint8_t* block = data + row * row_bytes + p * kBytes;
-        nibbles(block + 2, q);
+    Scales<1> scales(int64_t, int64_t, const uint8_t* block) const {
         const float d = half_at(block);
-        return {d, -8 * d};
+        return {{d}, {-8 * d}};
+    }
+    template <int>
+    void part(const uint8_t* block, Vec* q) const {
+        nibbles(block + 2, q);
     }
 };
 
 // d, dmin, 12 bytes with eight 6-bit scales and minima, 128 bytes of halves: d s q - dmin m. Parts 2k and 2k + 1 are
 // the lower and the upper halves of the same 32 bytes.
-struct Q4_K {
-    static constexpr int kPart = 32, kElements = 256, kBytes = 144;
+struct Q4_K : Blocks<144> {
+    static constexpr int kPart = 32, kParts = 8;
     static constexpr bool kScaled = true, kOffset = true;
-    const uint8_t* data;
-    int64_t row_bytes;
-    Scale part(int64_t row, int64_t p, Vec* q) const {
-        const uint8_t* block = data + row * row_bytes + p / 8 * kBytes;
-        const int k = static_cast<int>(p % 8);
-        const uint8_t *s = block + 4, *from = block + 16 + k / 2 * 32;
+    Scales<8> scales(int64_t, int64_t, const uint8_t* block) const {
+        // Parts 0 to 3: the lower six bits of a byte; 4 to 7: four bits, and two that the first ones left over.
+        uint32_t first, second, third;
+        std::memcpy(&first, block + 4, 4);
+        std::memcpy(&second, block + 8, 4);
+        std::memcpy(&third, block + 12, 4);
+        const uint32_t numbers[4] = {first & 0x3f3f3f3f, (third & 0x0f0f0f0f) | ((first >> 6) & 0x03030303) << 4,
+                                     second & 0x3f3f3f3f,
+                                     ((third >> 4) & 0x0f0f0f0f) | ((second >> 6) & 0x03030303) << 4};
+        uint8_t bytes[16];
+        std::memcpy(bytes, numbers, 16);
+        const float d = half_at(block), least = -half_at(block + 2);
+        Scales<8> made;
+        for (int k = 0; k < 8; k++) {
+            made.scale[k] = d * static_cast<float>(bytes[k]);
+            made.offset[k] = least * static_cast<float>(bytes[8 + k]);
+        }
+        return made;
+    }
+    template <int k>
+    void part(const uint8_t* block, Vec* q) const {
         for (int i = 0; i < kPart / kLanes; i++) {
-            const Ints both = wide(from + i * kLanes);
+            const Ints both = wide(block + 16 + k / 2 * 32 + i * kLanes);
             q[i] = to_float(k % 2 ? both >> 4 : both & 15);
         }
-        const int scale = k < 4 ? s[k] & 63 : (s[k + 4] & 15) | (s[k - 4] >> 6) << 4;
-        const int least = k < 4 ? s[k + 4] & 63 : s[k + 4] >> 4 | (s[k] >> 6) << 4;
-        return {half_at(block) * static_cast<float>(scale), -half_at(block + 2) * static_cast<float>(least)};
     }
 };
 
 // 128 bytes of lower halves, 64 bytes of upper quarters, 16 int8 scales, d: d s (q - 32). Halves of 128 elements;
 // within one, elements l, l + 32, l + 64 and l + 96 share bytes.
-struct Q6_K {
-    static constexpr int kPart = 16, kElements = 256, kBytes = 210;
+struct Q6_K : Blocks<210> {
+    static constexpr int kPart = 16, kParts = 16;
     static constexpr bool kScaled = true, kOffset = true;
-    const uint8_t* data;
-    int64_t row_bytes;
-    Scale part(int64_t row, int64_t p, Vec* q) const {
-        const uint8_t* block = data + row * row_bytes + p / 16 * kBytes;
-        const int k = static_cast<int>(p % 16), half = k / 8, quarter = k % 8 / 2, at = k % 2 * 16;
-        const uint8_t* low = block + half * 64 + (quarter & 1) * 32 + at;
-        const uint8_t* high = block + 128 + half * 32 + at;
+    Scales<16> scales(int64_t, int64_t, const uint8_t* block) const {
+        int8_t bytes[16];
+        std::memcpy(bytes, block + 192, 16);
+        const float d = half_at(block + 208);
+        Scales<16> made;
+        for (int k = 0; k < 16; k++) {
+            made.scale[k] = d * static_cast<float>(bytes[k]);
+            made.offset[k] = -32 * made.scale[k];
+        }
+        return made;
+    }
+    template <int k>
+    void part(const uint8_t* block, Vec* q) const {
+        constexpr int half = k / 8, quarter = k % 8 / 2, from = k % 2 * 16;
+        const uint8_t *low = block + half * 64 + (quarter & 1) * 32 + from, *high = block + 128 + half * 32 + from;
         for (int i = 0; i < kPart / kLanes; i++) {
             const Ints l = wide(low + i * kLanes), h = wide(high + i * kLanes);
             q[i] = to_float((quarter < 2 ? l & 15 : l >> 4) | ((h >> (2 * quarter)) & 3) << 4);
         }
-        int8_t scale;
-        std::memcpy(&scale, block + 192 + k, 1);
-        const float s = half_at(block + 208) * static_cast<float>(scale);
-        return {s, -32 * s};
     }
 };
 

@@ -1,0 +1,53 @@
+"""Products with weights of few bits: PyTorch's int8 and int4 weights, and rows of blocks as GGUF files have them."""
+
+from ..table import S, T, op, rule
+
+
+def _whole(*shape, low=-128, high=128, dtype="int8"):
+    return T(*shape, dtype=dtype, low=low, high=high, grad=False)
+
+
+op(
+    "_convert_weight_to_int4pack_for_cpu(Tensor self, int innerKTiles) -> Tensor",
+    "Packs a matrix of whole numbers from 0 to 15 (int32), two to a byte, in an order of this package's own.",
+    bind="function generated_out",
+    meta=rule("int4pack", "self"),
+    grad=None,
+    samples=None,
+    dtypes="int32",
+)
+
+op(
+    "_weight_int4pack_mm_for_cpu(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> Tensor",
+    "Product with the transpose of a packed weight, whose numbers are (q - 8) * scale + zero of their group.",
+    bind="function generated_out",
+    meta=rule("weight_int4pack_mm", "self", "mat2", "qGroupSize", "qScaleAndZeros"),
+    grad=None,
+    samples=None,
+)
+
+op(
+    "_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor",
+    "Product with the transpose of an int8 weight, with a scale for each of its rows.",
+    bind="function generated_out",
+    meta=rule("weight_int8pack_mm", "self", "mat2", "scales"),
+    grad=None,
+    samples=[S(T(3, 64), _whole(5, 64), T(5)), S(T(20, 32), _whole(7, 32), T(7))],
+    dtypes="float32 bfloat16 float16",
+)
+
+op(
+    "mindtorch::packed_linear(Tensor self, Tensor packed, str format) -> Tensor",
+    "Product with the transpose of a weight whose rows (uint8) are GGUF's blocks: Q8_0, Q4_0, Q4_K or Q6_K.",
+    meta=rule("packed_linear", "self", "packed", "format"),
+    grad=None,
+    samples=None,
+)
+
+op(
+    "mindtorch::packed_unpack(Tensor packed, str format) -> Tensor",
+    "The float32 numbers of rows of GGUF's blocks.",
+    meta=rule("packed_unpack", "packed", "format"),
+    grad=None,
+    samples=None,
+)
