@@ -458,8 +458,11 @@ void gemm(const Product& given, const char* op) {
         }
         if (is_small(p)) return small_float(p);
     } else if (is_reduced_float(p.dtype)) {
+        // With very few rows memory decides, and our loops read it faster than the library's.
+        const bool few = p.m <= 2 || p.n == 1;
+        if (few && matrix_vector_product(p)) return;
         if (p.dtype == DType::BFloat16 && onednn_product(p)) return;
-        if (matrix_vector_product(p)) return;
+        if (!few && matrix_vector_product(p)) return;
         return p.dtype == DType::Float16 ? widened_product<Half>(p, op) : widened_product<BFloat16>(p, op);
     } else if (is_integer(p.dtype)) {
         Scratch scratch;
