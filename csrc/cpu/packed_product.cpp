@@ -17,6 +17,7 @@ using simd::kLanes;
 using simd::Vec;
 
 constexpr int64_t kFewRows = 16;     // of x: up to here the weight is decoded once for each four of them
+constexpr int64_t kAhead = 4096;     // bytes: what memory is asked for before it is read
 constexpr int64_t kPieceRows = 128;  // of a weight that is decoded for a product
 
 // Rows of x as float, and the sums of their parts.
@@ -51,6 +52,8 @@ void one_row(const F& weight, const Vectors& in, int64_t first, int64_t row, flo
     auto block = [&](int64_t b, auto which) {
         constexpr int kWhich = decltype(which)::value;
         const auto* from = weight.at(row, b);
+        for (int64_t ahead = 0; ahead < weight.at(0, 1) - weight.at(0, 0); ahead += 64)
+            __builtin_prefetch(from + kAhead + ahead);
         const packed::Scales<kParts> s = weight.scales(row, b, from);
         auto part = [&](auto number) {
             constexpr int k = decltype(number)::value, own = (kWhich + k) % kSums;
@@ -233,19 +236,15 @@ void int4_shape(ShapeCall& c, const Tensor& self, const Tensor& mat2, int64_t gr
     c.output(0, {self.size(0), mat2.size(0)}, self.dtype);
 }
 void int4_cpu(Out out, const Tensor& self, const Tensor& mat2, int64_t group, const Tensor& scales) {
-    check_x("_weight_int4pack_mm_cpu", self, mat2.size(1) * 2, packed::Groups4::kPart);
-    const int64_t rows = mat2.size(0), bytes = mat2.size(1), groups = scales.size(0);
-    TensorRef given = contiguous(scales, DType::Float32), pairs = empty({rows, groups, 2}, DType::Float32);
-    // Row by row, as the weight is read.
-    const float* from = given->data<float>();
-    float* to = pairs->data<float>();
-    parallel_for(rows, grain_for(groups * 2), [=](int64_t begin, int64_t end) {
-        for (int64_t n = begin; n < end; n++)
-            for (int64_t g = 0; g < groups; g++) std::memcpy(to + (n * groups + g) * 2, from + (g * rows + n) * 2, 8);
-    });
+    check_x("_weight_int4pack_mm_cpu", self, mat2.size(1) * 2, 32);
+    const int64_t rows = mat2.size(0), bytes = mat2.size(1);
     int64_t shift = 0;
-    while (packed::Groups4::kPart << shift < group) shift++;
-    multiply(out, self, rows, bytes * 2, packed::Groups4{mat2.data<uint8_t>(), bytes, groups, shift, to}, nullptr);
+    while (32 << shift < group) shift++;
+    TensorRef pairs = contiguous(scales);
+    visit(Types<float, BFloat16, Half>{}, scales.dtype, "_weight_int4pack_mm_cpu", [&]<class T>() {
+        const packed::Groups4<T> weight{mat2.data<uint8_t>(), bytes, rows, shift, pairs->data<T>()};
+        multiply(out, self, rows, bytes * 2, weight, nullptr);
+    });
 }
 
 // ---- blocks of GGUF files ----

@@ -73,16 +73,18 @@ struct RowBytes {
 };
 
 // PyTorch's int4 weights: groups of 32 << shift with a scale and a zero, (q - 8) * scale + zero.
+template <class T>
 struct Groups4 {
     static constexpr int kPart = 32, kParts = 1;
     static constexpr bool kScaled = true, kOffset = true;
     const uint8_t* data;
-    int64_t row_bytes, groups, shift;
-    const float* pairs;  // [rows, groups, 2]
+    int64_t row_bytes, rows, shift;
+    const T* pairs;  // [groups, rows, 2]
     const uint8_t* at(int64_t row, int64_t block) const { return data + row * row_bytes + block * 16; }
     Scales<1> scales(int64_t row, int64_t block, const uint8_t*) const {
-        const float* s = pairs + (row * groups + (block >> shift)) * 2;
-        return {{s[0]}, {s[1] - 8 * s[0]}};
+        const T* s = pairs + ((block >> shift) * rows + row) * 2;
+        const float scale = static_cast<float>(s[0]), zero = static_cast<float>(s[1]);
+        return {{scale}, {zero - 8 * scale}};
     }
     template <int>
     void part(const uint8_t* from, Vec* q) const {
