@@ -1,11 +1,6 @@
 """Products with weights of few bits: PyTorch's int8 and int4 weights, and rows of blocks as GGUF files have them."""
 
-from ..table import S, T, op, rule
-
-
-def _whole(*shape, low=-128, high=128, dtype="int8"):
-    return T(*shape, dtype=dtype, low=low, high=high, grad=False)
-
+from ..table import op, rule
 
 op(
     "_convert_weight_to_int4pack_for_cpu(Tensor self, int innerKTiles) -> Tensor",
@@ -32,8 +27,7 @@ op(
     bind="function generated_out",
     meta=rule("weight_int8pack_mm", "self", "mat2", "scales"),
     grad=None,
-    samples=[S(T(3, 64), _whole(5, 64), T(5)), S(T(20, 32), _whole(7, 32), T(7))],
-    dtypes="float32 bfloat16 float16",
+    samples=None,
 )
 
 op(
