@@ -9,6 +9,7 @@ from behaviours import RECORDED, Cases, namespace
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import Tensor
+from mindtorch_v2._library.opcheck import OpCheckError
 from mindtorch_v2.library import custom_op
 
 CASES = Cases()
@@ -676,3 +677,28 @@ def test_every_case_is_there():
     batched = {name for name in RECORDED if name.startswith("vmap")}
     inferred = {name for name in RECORDED if name.startswith("infer_schema")}
     assert set(RECORDED) - inferred - batched == set(CASES) | set(ELSEWHERE) - batched
+
+
+def test_opcheck_takes_packets_and_formulas_that_ask_for_the_device():
+    lib = torch.library.Library("opcheck_devices", "DEF")
+    lib.define("twice(Tensor x, Tensor y) -> Tensor")
+    lib.impl("twice", lambda x, y: x * 2 + y, "CPU")
+    torch.library.register_fake("opcheck_devices::twice", lambda x, y: torch.empty_like(x), lib=lib)
+    needed = []
+
+    def backward(ctx, grad):
+        needed.append(ctx.needs_input_grad)
+        assert grad.device.type == "cpu"  # of fake gradients too
+        return grad * 2, grad
+
+    torch.library.register_autograd("opcheck_devices::twice", backward, lib=lib)
+    x, y = torch.ones(2, requires_grad=True), torch.ones(2)
+    assert set(torch.library.opcheck(torch.ops.opcheck_devices.twice, (x, y)).values()) == {"SUCCESS"}
+    assert set(needed) == {(True, False)}
+    with pytest.raises(RuntimeError, match="opcheck can only test operators without overloads"):
+        torch.library.opcheck(torch.ops.aten.add, (x, y))
+    lib.define("elsewhere(Tensor x) -> Tensor")
+    lib.impl("elsewhere", lambda x: x.clone(), "CPU")
+    torch.library.register_fake("opcheck_devices::elsewhere", lambda x: torch.empty(2, device="meta"), lib=lib)
+    with pytest.raises(OpCheckError, match="Devices meta and cpu"):
+        torch.library.opcheck(torch.ops.opcheck_devices.elsewhere, (y,))

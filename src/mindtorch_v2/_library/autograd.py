@@ -60,8 +60,8 @@ def autograd_kernel(
             )
         lengths = ctx._plan.lengths
         needed = ctx.needs_input_grad
-        if lengths is not None:
-            ctx.needs_input_grad = tuple(_join(needed[:-1], lengths))
+        given = needed[:-1]  # the last is the plan
+        ctx.needs_input_grad = given if lengths is None else tuple(_join(given, lengths))
         try:
             result = backward(ctx, list(grads)) if gives_list else backward(ctx, *grads)
         finally:

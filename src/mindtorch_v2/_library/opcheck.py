@@ -51,7 +51,7 @@ def opcheck(
       other sizes are made of the given values. Sizes that the operator refuses are left out.
 
     Args:
-        op: an OpOverload, or what `custom_op` returns.
+        op: an OpOverload, an OpOverloadPacket of one overload, or what `custom_op` returns.
         args, kwargs: of one call.
         test_utils: names of the tests; all but the static one unless given.
         raise_exception: raise OpCheckError at the first failure; else failures stand in the result.
@@ -67,10 +67,13 @@ def opcheck(
     if isinstance(op, CustomOpDef):
         op = op._opoverload
     if isinstance(op, OpOverloadPacket):
-        raise ValueError(
-            f"opcheck(op, ...): op must be instance of torch._ops.OpOverload, e.g. torch.ops.aten.sin.default, got {type(op)}: "
-            f"choose one of its overloads, {', '.join(op.overloads())}"
-        )
+        overloads = op.overloads()
+        if len(overloads) != 1:
+            raise RuntimeError(
+                "opcheck can only test operators without overloads. "
+                f"Got the following overloads for {op._qualified_op_name}: {['' if each == 'default' else each for each in overloads]}"
+            )
+        op = getattr(op, overloads[0])
     if not isinstance(op, OpOverload):
         raise ValueError(
             "opcheck(op, ...): op must be instance of torch._ops.OpOverload, e.g. torch.ops.aten.sin.default, got "
@@ -126,10 +129,25 @@ def _copy(tensor):
     return copy.requires_grad_(tensor.requires_grad)
 
 
-def _as_meta(tensor):
-    return _C._find_operator("aten::empty_strided", "")(
-        tuple(tensor.shape), tensor.stride(), dtype=tensor.dtype, device="meta"
-    ).requires_grad_(tensor.requires_grad)
+class _Fakes:
+    """A block in which `convert` gives tensors without data that have the devices of the given ones."""
+
+    def __init__(self) -> None:
+        from mindtorch_v2._subclasses.fake_tensor import FakeTensorMode  # slow to load, and half of the checks need it
+
+        self._mode = FakeTensorMode()
+
+    def __enter__(self) -> _Fakes:
+        self._mode.__enter__()
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self._mode.__exit__(*exception)
+
+    def convert(self, tensor: Any) -> Any:
+        empty = _C._find_operator("aten::empty_strided", "")
+        fake = empty(tuple(tensor.shape), tensor.stride(), dtype=tensor.dtype, device=tensor.device)
+        return fake.requires_grad_(tensor.requires_grad)
 
 
 class _Sample:
@@ -165,7 +183,7 @@ def _call(op, schema, values):
 
 
 def _call_without_data(op, schema, values):
-    """The call on tensors of the meta device. What gives nothing, or what it writes, needs no kernel for it."""
+    """The call on tensors without data. What gives nothing, or what it writes, needs no kernel for it."""
     try:
         return _call(op, schema, values)
     except NotImplementedError:
@@ -299,6 +317,8 @@ def _compare_metadata(op, fake, real) -> None:
             fail(f"Shapes {first.shape} and {second.shape} are not equal!")
         if first.dtype is not second.dtype:
             fail(f"Dtypes {first.dtype} and {second.dtype} are not equal!")
+        if first.device != second.device:
+            fail(f"Devices {first.device} and {second.device} are not equal!")
         sizes, strides = first.shape, zip(first.stride(), second.stride(), strict=True)
         if first.numel() and any(a != b and size > 1 for (a, b), size in zip(strides, sizes, strict=True)):
             fail(f"Strides {first.stride()} and {second.stride()} are not equal!")
@@ -306,9 +326,10 @@ def _compare_metadata(op, fake, real) -> None:
 
 def _test_faketensor(op, sample, tolerances) -> None:
     schema = schema_of(op._handle)
-    metas, values = sample.bound(schema, _as_meta), sample.bound(schema)
+    values = sample.bound(schema)
     with _without_gradient(schema, values):
-        fake = _call_without_data(op, schema, metas)
+        with _Fakes() as fakes:
+            fake = _call_without_data(op, schema, sample.bound(schema, fakes.convert))
         real = _call(op, schema, values)
     _compare_metadata(op, fake, real)
 
@@ -359,7 +380,8 @@ def _test_aot_dispatch(op, sample, tolerances) -> None:
                     f"{op}: the {what} of a call whose mutations are carried out functionally differ from those of the call "
                     f"itself, at tensor {number}"
                 )
-    fake = _run(op, schema, sample.bound(schema, _as_meta), _call_without_data)
+    with _Fakes() as fakes:
+        fake = _run(op, schema, sample.bound(schema, fakes.convert), _call_without_data)
     _compare_metadata(op, fake[0], eager[0])
     for first, second in zip(fake[2], eager[2], strict=True):
         if (first is None) != (second is None):
