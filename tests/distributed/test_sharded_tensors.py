@@ -34,6 +34,12 @@ def test_states_of_sharded_models(tmp_path):
         assert all(found.values()), found
 
 
+def test_optimizers_attention_functions_and_files_of_several_ranks(tmp_path):
+    names = ["zero", "attention", "causal attention", "mapped", "registered", "safetensors"]
+    for found in ranks.results("beyond_layers.py", 2, str(tmp_path / "files")):
+        assert found == dict.fromkeys(names, True)
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 8])
 def test_a_checkpoint_of_four_ranks_loads_on_any_number(tmp_path, size):
     folder = str(tmp_path / "checkpoint")

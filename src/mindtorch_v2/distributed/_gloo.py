@@ -33,6 +33,7 @@ from mindtorch_v2.distributed._work import Work, Worker, run_now
 
 __all__ = ["ProcessGroupGloo"]
 
+_MOST_RANKS = 64
 _SMALL = 1 << 14  # bytes up to which an all_reduce sends everything to everybody, in one round
 _COMBINE: dict[Any, tuple[Callable[..., torch.Tensor], Callable[..., torch.Tensor]]] = {
     RedOpType.SUM: (torch.add, torch.Tensor.add_),
@@ -62,6 +63,11 @@ class ProcessGroupGloo:
     SUM = RedOpType.SUM  # for those below who combine by it
 
     def __init__(self, store: Any, rank: int, size: int, timeout: Any) -> None:
+        if size > _MOST_RANKS:
+            raise RuntimeError(
+                f'"gloo" connects every rank with every other, and takes at most {_MOST_RANKS} ranks, not {size}: start the '
+                'program by mpirun or srun and use init_process_group("mpi") (pip install mindtorch_v2[mpi])'
+            )
         self.rank, self.size, self.timeout = rank, size, timeout
         self._mesh = Mesh(store, rank, size, timeout.total_seconds())
         self._numbers = itertools.count()

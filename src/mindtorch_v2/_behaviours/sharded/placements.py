@@ -46,6 +46,15 @@ class Shard(Placement):
     def __init__(self, dim: int) -> None:
         self.dim = dim
 
+    @staticmethod
+    def local_shard_size_and_offset(curr_local_size: int, num_chunks: int, rank: int) -> tuple[int, int]:
+        """(length, start) of a rank's piece of a dimension."""
+        start, length = chunk_bounds(curr_local_size, num_chunks, rank)
+        return length, start
+
+    def _local_shard_size_and_offset(self, curr_local_size: int, num_chunks: int, rank: int) -> tuple[int, int]:
+        return self.local_shard_size_and_offset(curr_local_size, num_chunks, rank)
+
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self.__dict__ == other.__dict__
 

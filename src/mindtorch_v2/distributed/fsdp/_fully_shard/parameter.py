@@ -51,7 +51,9 @@ class ShardedParameter:
             raise ValueError(
                 "fully_shard doesn't support scalar parameters. Change the parameter to a 1D tensor with numel equal to 1."
             )
-        self.device, self.dtype, self.size = data.device, data.dtype, tuple(data.shape)
+        # A parameter without memory gets it before the first forward pass, where the ranks' tensors are.
+        self.device = torch.device(mesh.device_type) if data.is_meta else data.device
+        self.dtype, self.size = data.dtype, tuple(data.shape)
         if self.dim != 0 and self.size[self.dim] % self.parts:
             raise NotImplementedError(
                 f"FSDP does not support uneven sharding on dim {self.dim}: {self.size} (world size: {self.parts})"
@@ -62,7 +64,7 @@ class ShardedParameter:
         piece = data.narrow(self.dim, *chunk_bounds(self.size[self.dim], self.parts, self.rank)).clone(
             memory_format=torch.contiguous_format
         )
-        if self.offloaded:
+        if self.offloaded and not data.is_meta:
             piece = piece.cpu()
         self._sharded = torch.nn.Parameter(
             DTensor(piece, self.spec, requires_grad=False), requires_grad=parameter.requires_grad

@@ -1,0 +1,5 @@
+"""`torch.distributed.optim`: optimizers of several ranks."""
+
+from mindtorch_v2.distributed.optim.zero_redundancy_optimizer import ZeroRedundancyOptimizer
+
+__all__ = ["ZeroRedundancyOptimizer"]
