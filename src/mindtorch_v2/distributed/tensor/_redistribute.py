@@ -171,8 +171,10 @@ def _as_part(local: torch.Tensor, how: Partial, parts: int, rank: int) -> torch.
 
 def cost(have: Placement, want: Placement, volume: float, parts: int) -> float:
     """About how many bytes a rank sends for a tensor of `volume` bytes to lie otherwise; infinite where it cannot."""
-    if have == want or parts == 1:
+    if have == want:
         return 0.0
+    if parts == 1:  # nothing moves, but it is another way of lying
+        return _LITTLE
     share = volume * (parts - 1) / parts
     if isinstance(want, Partial):
         known = isinstance(have, Replicate) and type(want) is Partial and want.reduce_op in ("sum", "avg")
