@@ -397,6 +397,8 @@ def _cast_Short(input: Tensor, non_blocking: _bool = ...) -> Tensor:
     """The elements as int16."""
 def _chunk_cat(tensors: _Sequence[Tensor], dim: _int, num_chunks: _int, *, out: Tensor | None = ...) -> Tensor:
     """Each tensor padded with zeros along `dim` to a multiple of `num_chunks`, cut into so many flat chunks, and these joined: row i of the result holds chunk i of every tensor."""
+def _convert_weight_to_int4pack_for_cpu(input: Tensor, innerKTiles: _int) -> Tensor:
+    """Packs a matrix of whole numbers from 0 to 15 (int32), two to a byte, in an order of this package's own."""
 def _convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: _Sequence[_int], padding: _Sequence[_int], dilation: _Sequence[_int], transposed: _bool, output_padding: _Sequence[_int], groups: _int, benchmark: _bool, deterministic: _bool, cudnn_enabled: _bool, allow_tf32: _bool) -> Tensor:
     """convolution with the settings of other libraries, which are ignored."""
 @overload
@@ -926,6 +928,10 @@ def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: _Sequence[Tensor 
     """Elements by index where the mask is set, whose other indices may be anything, and `fill` elsewhere."""
 def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: _Sequence[Tensor | None], values: Tensor) -> Tensor:
     """The tensor with values added by index where the mask is set, whose other indices may be anything."""
+def _weight_int4pack_mm_for_cpu(input: Tensor, mat2: Tensor, qGroupSize: _int, qScaleAndZeros: Tensor) -> Tensor:
+    """Product with the transpose of a packed weight, whose numbers are (q - 8) * scale + zero of their group."""
+def _weight_int8pack_mm(input: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:
+    """Product with the transpose of an int8 weight, with a scale for each of its rows."""
 def _weight_norm(v: Tensor, g: Tensor, dim: _int = ...) -> Tensor:
     """`v` scaled so that its norms over all dimensions but `dim` are `g`."""
 def _weight_norm_interface(v: Tensor, g: Tensor, dim: _int = ...) -> tuple[Tensor, Tensor]:
