@@ -13,6 +13,7 @@ from cases import (
     models,
     operators,
     overhead,
+    packed,
     signals,
     training,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "models",
     "operators",
     "overhead",
+    "packed",
     "signals",
     "training",
 ]
