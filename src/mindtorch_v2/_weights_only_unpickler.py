@@ -211,6 +211,9 @@ class _Tuples:
 class Unpickler:
     """Reads one object from `file`; `persistent_load(id)` gives the storages."""
 
+    functions: tuple[Any, ...] = ()
+    """Functions that a subclass has for its files, beside those of the table."""
+
     def __init__(self, file: Any, *, encoding: str = "bytes") -> None:
         self.encoding = encoding
         self._file = file
@@ -331,7 +334,7 @@ def _stack_global(u) -> None:
 def _is_callable_here(u, func) -> bool:
     if any(func is allowed for allowed in _allowed().values() if callable(allowed)):
         return True
-    return any(func is obj for obj, _ in _user_globals.values())
+    return any(func is obj for obj, _ in _user_globals.values()) or any(func is own for own in u.functions)
 
 
 def _reduce(u) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
+from mindtorch_v2.jit._load import RecursiveScriptModule, load
 from mindtorch_v2.jit._trace import (
     ScriptFunction,
     ScriptModule,
@@ -59,12 +60,10 @@ __all__ = [
 _GRAPH_REMEDY = "run the Python function or Module itself"
 _builtin_isinstance = isinstance
 
-RecursiveScriptModule = unavailable_class("torch.jit.RecursiveScriptModule", _GRAPH_REMEDY, (ScriptModule,))
 CompilationUnit = unavailable_class("torch.jit.CompilationUnit", _GRAPH_REMEDY)
 Future = unavailable_class("torch.jit.Future")
 fork = unavailable_function("torch.jit.fork", "call the function directly")
 wait = unavailable_function("torch.jit.wait")
-load = unavailable_function("torch.jit.load", "load the weights with torch.load into the Python Module")
 save = unavailable_function("torch.jit.save", "save the state_dict with torch.save")
 _get_trace_graph = unavailable_function(
     "torch.jit._get_trace_graph", "torch.export.export or torch.fx.symbolic_trace give a graph"

@@ -112,6 +112,9 @@ class ArchiveWriter:
         self._write(_END.pack(b"PK\x05\x06", 0, 0, short, short, min(length, _LIMIT), min(directory, _LIMIT), 0))
 
 
+_LARGEST_TEXT = 2**26
+
+
 class ArchiveReader:
     """Reads records by name from a seekable file object. RuntimeError, in PyTorch's words, for a damaged file."""
 
@@ -200,6 +203,17 @@ class ArchiveReader:
         data = bytearray(size)
         self.read_into(name, data)
         return bytes(data)
+
+    def read_text(self, name: str) -> str:
+        """A record of text, which may be compressed. RuntimeError beyond 64 MiB, or if it is no text."""
+        info = self._info[name]
+        if info.file_size > _LARGEST_TEXT:
+            raise RuntimeError(f"{name}: {info.file_size} bytes of text, at most {_LARGEST_TEXT} are read")
+        try:
+            with self._zip.open(info) as record:
+                return record.read(_LARGEST_TEXT).decode("utf-8")
+        except (zipfile.BadZipFile, zlib.error, UnicodeDecodeError, EOFError, NotImplementedError, OSError) as error:
+            raise RuntimeError(f"PytorchStreamReader failed reading file {name}. {_CORRUPT}") from error
 
     def _length(self) -> int:
         self._file.seek(0, io.SEEK_END)

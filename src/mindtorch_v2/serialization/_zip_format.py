@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +76,8 @@ def write(
     archive.close()
 
 
-def _check_version(archive) -> None:
+def check_version(archive: ArchiveReader) -> None:
+    """Raise RuntimeError for an archive of a version that is not known."""
     if not archive.has("version"):
         raise RuntimeError('Expected hasRecord("version") to be true, but got false.')
     try:
@@ -112,8 +113,9 @@ class _Storages:
         archive: ArchiveReader,
         map_location: Any,
         mapping: memoryview | None,
+        folder: str,
     ) -> None:
-        self.archive = archive
+        self.archive, self.folder = archive, folder
         self.restore = locations.restorer(map_location)
         self.skip = locations.is_meta(map_location)
         self.mapping = mapping
@@ -124,7 +126,7 @@ class _Storages:
         dtype = torch.uint8 if kind is torch.UntypedStorage else kind.dtype
         untyped = kind is torch.UntypedStorage or getattr(kind, "untyped", False)
         if key not in self.loaded:
-            self.loaded[key] = self.restore(self._read(f"data/{key}", dtype, length(count)), location)
+            self.loaded[key] = self.restore(self._read(f"{self.folder}/{key}", dtype, length(count)), location)
         storage = self.loaded[key]
         if untyped:
             return storage
@@ -154,17 +156,11 @@ class _Storages:
         return storage
 
 
-def read(
-    archive: ArchiveReader,
-    map_location: Any,
-    pickle_module: Any,
-    weights_only: bool,
-    mapping: memoryview | None = None,
-    **pickle_load_args: Any,
-) -> Any:
-    """The object of an open `ArchiveReader`; storages lie in `mapping`, the mapped file, if it is given."""
-    _check_version(archive)
-    storages = _Storages(archive, map_location, mapping)
+def storage_loader(
+    archive: ArchiveReader, map_location: Any, mapping: memoryview | None = None, folder: str = "data"
+) -> Callable[[Any], TypedStorage]:
+    """The function that gives the storage of a persistent id, one of the records below `folder`."""
+    storages = _Storages(archive, map_location, mapping, folder)
 
     def persistent_load(pid: Sequence[Any]) -> TypedStorage:
         if not isinstance(pid, tuple):
@@ -177,6 +173,20 @@ def read(
             raise pickle.UnpicklingError(f"expected a storage class, got {kind!r}")
         return storages.load(kind, word(key, "a storage's key"), word(location, "a storage's place"), count)
 
+    return persistent_load
+
+
+def read(
+    archive: ArchiveReader,
+    map_location: Any,
+    pickle_module: Any,
+    weights_only: bool,
+    mapping: memoryview | None = None,
+    **pickle_load_args: Any,
+) -> Any:
+    """The object of an open `ArchiveReader`; storages lie in `mapping`, the mapped file, if it is given."""
+    check_version(archive)
+    persistent_load = storage_loader(archive, map_location, mapping)
     stream = io.BytesIO(archive.read("data.pkl"))
     if weights_only:
         unpickler: Any = _weights_only_unpickler.Unpickler(stream, encoding="utf-8")
