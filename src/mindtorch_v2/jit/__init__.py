@@ -1,4 +1,4 @@
-"""`torch.jit`: tracing records a run, scripting keeps the Python; saving programs is missing.
+"""`torch.jit`: tracing records a run, scripting keeps the Python; archives of TorchScript are read and written.
 
 `trace` gives a record of the calls of torch, see `_trace`. `script` returns what it is given, which then runs in Python with the
 same results: the restricted language of TorchScript is a subset of Python, with Python's meaning.
@@ -10,6 +10,7 @@ from typing import Any
 import mindtorch_v2 as torch
 from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
 from mindtorch_v2.jit._load import RecursiveScriptModule, load
+from mindtorch_v2.jit._save import save
 from mindtorch_v2.jit._trace import (
     ScriptFunction,
     ScriptModule,
@@ -64,7 +65,6 @@ CompilationUnit = unavailable_class("torch.jit.CompilationUnit", _GRAPH_REMEDY)
 Future = unavailable_class("torch.jit.Future")
 fork = unavailable_function("torch.jit.fork", "call the function directly")
 wait = unavailable_function("torch.jit.wait")
-save = unavailable_function("torch.jit.save", "save the state_dict with torch.save")
 _get_trace_graph = unavailable_function(
     "torch.jit._get_trace_graph", "torch.export.export or torch.fx.symbolic_trace give a graph"
 )

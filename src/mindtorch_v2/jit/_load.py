@@ -93,7 +93,7 @@ class RecursiveScriptModule(_Declared, ScriptModule):
         """Run the archive's `forward`."""
         method = self._method("forward")
         if method is None:
-            raise NotImplementedError(f"Module [{self.original_name}] is missing the required \"forward\" function")
+            raise NotImplementedError(f'Module [{self.original_name}] is missing the required "forward" function')
         return method(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
@@ -219,7 +219,9 @@ def _read(file: Any, map_location: Any, extra: dict[str, Any] | None) -> Any:
         )
     check_version(archive)
 
-    texts = {name: archive.read_text(name) for name in archive.names() if name.startswith("code/") and name.endswith(".py")}
+    texts = {
+        name: archive.read_text(name) for name in archive.names() if name.startswith("code/") and name.endswith(".py")
+    }
     sources = Sources(texts, _attribute, _assign)
     sources.make = _class_of
     sources.constants = _unpickled(archive, "constants", sources, map_location)

@@ -48,7 +48,9 @@ def _size(tensor: torch.Tensor, dim: int | None = None) -> int | list[int]:
 
 # What is a method of tensors, and no operator here.
 _METHODS: dict[str, Callable[..., Any]] = {
-    "backward": lambda tensor, gradient=None, retain_graph=None, create_graph=False: tensor.backward(gradient, retain_graph, create_graph),
+    "backward": lambda tensor, gradient=None, retain_graph=None, create_graph=False: tensor.backward(
+        gradient, retain_graph, create_graph
+    ),
     "cpu": lambda tensor: tensor.cpu(),
     "dim": lambda tensor: tensor.dim(),
     "element_size": lambda tensor: tensor.element_size(),
@@ -129,7 +131,11 @@ def _bound(overload: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         return None
     made = {}
     for name, value in given.items():
-        kind = types[name].removeprefix("Optional[").removesuffix("]") if types[name].startswith("Optional[") else types[name]
+        kind = (
+            types[name].removeprefix("Optional[").removesuffix("]")
+            if types[name].startswith("Optional[")
+            else types[name]
+        )
         if value is None and types[name].startswith("Optional["):
             made[name] = None
         elif kind in _NUMBERED and isinstance(value, int) and not isinstance(value, bool):
@@ -165,14 +171,19 @@ def _fits(value: Any, kind: str) -> bool:
         return kind in ("number", "Scalar")
     if isinstance(value, str):
         return kind in ("str", "Device")
-    return kind in (type(value).__name__, "Device", "ScalarType", "Layout", "MemoryFormat", "Generator") and not isinstance(
-        value, (list, dict, tuple)
-    )
+    return kind in (
+        type(value).__name__,
+        "Device",
+        "ScalarType",
+        "Layout",
+        "MemoryFormat",
+        "Generator",
+    ) and not isinstance(value, (list, dict, tuple))
 
 
 def _raise(message: str, kind: str | None = None) -> None:
     """Raise what the source says, as `torch.jit.Error`: a file cannot name classes to make."""
-    from mindtorch_v2.jit import Error  # noqa: PLC0415  (the module that brings this one)
+    from mindtorch_v2.jit import Error
 
     raise Error(f"The following operation failed in the TorchScript interpreter.\n{message}")
 

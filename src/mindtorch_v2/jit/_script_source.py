@@ -39,7 +39,7 @@ class ClassSource:
         self.fields: list[str] = []
         self.constants: dict[str, Any] = {}
         self._nodes: dict[str, ast.FunctionDef] = {}
-        self._sources = sources
+        self.sources = sources
         self._methods: dict[str, Callable[..., Any]] = {}
         for each in node.body:
             self._take(each)
@@ -68,7 +68,7 @@ class ClassSource:
         if name not in self._methods:
             if name not in self._nodes:
                 return None
-            self._methods[name] = self._sources.compiled(self._nodes[name], f"{self.name}.{name}", self.file)
+            self._methods[name] = self.sources.compiled(self._nodes[name], f"{self.name}.{name}", self.file)
         return self._methods[name]
 
     def text(self, name: str) -> str:
@@ -90,7 +90,7 @@ class Sources:
     """The sources of an archive by the names of their files; `attribute` and `assign` read and set attributes for them."""
 
     def __init__(self, texts: dict[str, str], attribute: Callable[..., Any], assign: Callable[..., Any]) -> None:
-        self._texts = texts
+        self.texts = texts
         self.constants: tuple[Any, ...] = ()
         self._referred: list[str] = []
         self._known: dict[str, Any] = {}
@@ -129,7 +129,7 @@ class Sources:
     def _definitions(self, module: str) -> dict[str, ast.AST]:
         if module not in self._files:
             file = self._file_name(module)
-            text = self._texts.get(file)
+            text = self.texts.get(file)
             if text is None:
                 raise RuntimeError(f"torch.jit.load: the archive has no {file}")
             try:

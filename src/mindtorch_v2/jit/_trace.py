@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core.annotations import read_signature
-from mindtorch_v2._core.unavailable import unavailable_function
 from mindtorch_v2.jit._recorder import Recorder, TracerWarning, is_recording
 from mindtorch_v2.utils import _pytree as pytree
 
@@ -32,9 +31,6 @@ __all__ = [
     "trace_module",
 ]
 
-_NO_FORMAT = "save the state_dict with torch.save"
-_save = unavailable_function("torch.jit.save", _NO_FORMAT)
-
 
 class TracingCheckError(Exception):
     """Raised when a trace does not reproduce the function."""
@@ -48,8 +44,9 @@ def is_tracing() -> Any:
 class _Record:
     """A graph that `Recorder` made, and the Python function that runs it: `run(module, *inputs)`."""
 
-    def __init__(self, graph: Graph, name: str, constants: dict[str, torch.Tensor]) -> None:
+    def __init__(self, graph: Graph, name: str, constants: dict[str, torch.Tensor], example: dict[str, Any]) -> None:
         self.graph, self.constants = graph, constants
+        self.example = example  # arguments by name; tensors without memory
         code = graph.python_code(root_module="self")
         self.code = code.src.lstrip("\n")
         file = f"<torch.jit.trace of {name} at {id(self):#x}>"
@@ -71,8 +68,8 @@ class ScriptModule(torch.nn.Module):
         )
 
     def save(self, f: Any, **kwargs: Any) -> None:
-        """Not implemented: there is no file format for records."""
-        _save(self, f)
+        """Write it, see `torch.jit.save`."""
+        torch.jit.save(self, f, **kwargs)
 
 
 class TracedModule(ScriptModule):
@@ -170,8 +167,8 @@ class ScriptFunction:
         return self._record.run(self._self, *args, **kwargs)
 
     def save(self, f: Any, **kwargs: Any) -> None:
-        """Not implemented: there is no file format for records."""
-        _save(self, f)
+        """Write it, see `torch.jit.save`."""
+        torch.jit.save(self, f, **kwargs)
 
 
 # ---- recording ----
@@ -304,6 +301,7 @@ def _record(call, signature_of, root, given, strict):
     bound = read_signature(signature_of).bind(*args, **kwargs)
     recorder = Recorder(root)
     made: Any
+    example = _example(bound)
     for name, value in bound.arguments.items():
         kind = bound.signature.parameters[name].kind
         if kind is inspect.Parameter.VAR_POSITIONAL:
@@ -317,7 +315,21 @@ def _record(call, signature_of, root, given, strict):
         result = call(*bound.args, **bound.kwargs)
     _refuse_result(result, strict)
     recorder.finish(result)
-    return _Record(recorder.graph, _name_of(signature_of), recorder.constants)
+    return _Record(recorder.graph, _name_of(signature_of), recorder.constants, example)
+
+
+def _example(bound):
+    """The arguments of a call by the names that the record has for them, their tensors on meta."""
+    found = {}
+    for name, value in bound.arguments.items():
+        kind = bound.signature.parameters[name].kind
+        if kind is inspect.Parameter.VAR_POSITIONAL:
+            found.update((f"{name}_{place}", item) for place, item in enumerate(value))
+        elif kind is inspect.Parameter.VAR_KEYWORD:
+            found.update(value)
+        else:
+            found[name] = value
+    return pytree.tree_map_only(torch.Tensor, lambda x: torch.empty_like(x, device="meta"), found)
 
 
 def _copy_of(value):

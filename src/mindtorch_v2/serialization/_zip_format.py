@@ -29,11 +29,11 @@ class DamagedFileError(RuntimeError, ValueError):
     """A file that says what cannot be; a ValueError too, as PyTorch raises."""
 
 
-def write(
-    obj: object, archive: ArchiveWriter, pickle_module: ModuleType, protocol: int, byteorder_record: bool = True
-) -> None:
-    """Writes `obj` into an open `ArchiveWriter`."""
-    storages = {}
+def pickled(
+    obj: object, protocol: int, make: Callable[[io.BytesIO, int, Callable[[Any], tuple | None]], Any] = Pickler
+) -> tuple[bytes, dict[str, Any]]:
+    """The pickle of `obj`, by the pickler that `make` gives, and the storages that it names by their keys."""
+    storages: dict[str, Any] = {}
     keys: dict[Any, Any] = {}
     dtypes: dict[Any, Any] = {}
 
@@ -52,26 +52,40 @@ def write(
         return "storage", kind, key, locations.location_tag(untyped), count
 
     stream = io.BytesIO()
-    if pickle_module is pickle:
-        pickler = Pickler(stream, protocol, persistent_id)
-    else:
-        base: Any = pickle_module.Pickler
+    make(stream, protocol, persistent_id).dump(obj)
+    return stream.getvalue(), storages
 
-        class ForeignPickler(base):
-            def persistent_id(self, item: Any) -> Any:
-                return persistent_id(item)
 
-        pickler = ForeignPickler(stream, protocol=protocol)
-    pickler.dump(obj)
-    archive.write("data.pkl", stream.getvalue())
-    archive.write(".format_version", b"1")
-    archive.write(".storage_alignment", b"64")
-    if byteorder_record:
-        archive.write("byteorder", sys.byteorder.encode())
+def write_storages(archive: ArchiveWriter, storages: dict[str, Any]) -> None:
+    """Write each storage into a record of its own."""
     for key, storage in storages.items():
         if storage.device.type != "cpu":
             storage = storage.cpu()
         archive.write(f"data/{key}", memoryview(storage) if storage.nbytes() else b"")
+
+
+def write(
+    obj: object, archive: ArchiveWriter, pickle_module: ModuleType, protocol: int, byteorder_record: bool = True
+) -> None:
+    """Writes `obj` into an open `ArchiveWriter`."""
+    make: Any = Pickler
+    if pickle_module is not pickle:
+        base: Any = pickle_module.Pickler
+
+        def make(stream: io.BytesIO, protocol: int, persistent_id: Callable[[Any], tuple | None]) -> Any:
+            class ForeignPickler(base):
+                def persistent_id(self, item: Any) -> Any:
+                    return persistent_id(item)
+
+            return ForeignPickler(stream, protocol=protocol)
+
+    data, storages = pickled(obj, protocol, make)
+    archive.write("data.pkl", data)
+    archive.write(".format_version", b"1")
+    archive.write(".storage_alignment", b"64")
+    if byteorder_record:
+        archive.write("byteorder", sys.byteorder.encode())
+    write_storages(archive, storages)
     archive.write("version", _VERSION)
     archive.close()
 

@@ -1,0 +1,266 @@
+"""`torch.jit.save`: traced Modules and functions, and loaded ones, as archives that PyTorch's `torch.jit.load` reads too."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import mindtorch_v2 as torch
+from mindtorch_v2.fx import Node
+from mindtorch_v2.jit._load import RecursiveScriptModule
+from mindtorch_v2.jit._script_text import function_text, identifier, type_text
+from mindtorch_v2.jit._trace import ScriptFunction, TopLevelTracedModule, TracedModule
+from mindtorch_v2.serialization import _replacing
+from mindtorch_v2.serialization._archive import ArchiveWriter
+from mindtorch_v2.serialization._pickler import Pickler
+from mindtorch_v2.serialization._zip_format import pickled, write_storages
+from mindtorch_v2.utils import _pytree as pytree
+
+__all__ = ["save"]
+
+_VERSION = b"3\n"
+_NO_CONSTANTS = b"\x80\x02)."  # the pickle of ()
+
+
+def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
+    """Write a traced Module or function, or one that `torch.jit.load` gave, to a path or a binary file.
+
+    The file is an archive of TorchScript, which PyTorch's `torch.jit.load` reads too: the operators that a run with the example calls,
+    as text, with parameters and buffers. Sizes of the example that the program asks for are asked for again. `_extra_files` are further
+    records by name.
+
+    NotImplementedError for a Module that `torch.jit.script` gave: it keeps its Python here, which no file can hold.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> torch.jit.save(torch.jit.trace(torch.nn.Linear(2, 1), torch.ones(3, 2)), file)
+    >>> _ = file.seek(0)
+    >>> torch.jit.load(file)(torch.ones(5, 2)).shape
+    torch.Size([5, 1])
+    """
+    texts, root = _program(m)
+    target: Any = f
+    is_path = isinstance(f, (str, os.PathLike))
+    with _replacing.replacing(target) if is_path else contextlib.nullcontext(target) as file:
+        folder = os.path.basename(os.fspath(f)).partition(".")[0] if is_path else "archive"
+        archive = ArchiveWriter(file, folder or "archive")
+        for name, content in (_extra_files or {}).items():
+            archive.write(f"extra/{name}", content.encode() if isinstance(content, str) else content)
+        data, storages = pickled(root, 2, _ScriptPickler)
+        archive.write("data.pkl", data)
+        archive.write("byteorder", sys.byteorder.encode())
+        write_storages(archive, storages)
+        for name, text in texts.items():
+            archive.write(name, text.encode())
+        archive.write("constants.pkl", _NO_CONSTANTS)
+        archive.write("version", _VERSION)
+        archive.close()
+        if hasattr(file, "flush"):
+            file.flush()
+
+
+def _program(m: Any) -> tuple[dict[str, str], _Held]:
+    """The sources of an archive by the names of their files, and the object that its pickle holds."""
+    if isinstance(m, RecursiveScriptModule):
+        sources = m._source.sources
+        if sources.constants:
+            raise NotImplementedError(
+                "torch.jit.save: a loaded Module whose code has constants of its own cannot be saved again"
+            )
+        return dict(sources.texts), _loaded(m, {})
+    if isinstance(m, TopLevelTracedModule):
+        return _Writer().module(m)
+    if isinstance(m, ScriptFunction):
+        return _Writer().function(m)
+    if isinstance(m, torch.nn.Module) or callable(m):
+        raise NotImplementedError(
+            "torch.jit.save: what torch.jit.script gives keeps its Python here, which no file can hold; trace it "
+            "(torch.jit.trace), export it (torch.export.save), or save its state_dict with torch.save"
+        )
+    raise TypeError(f"torch.jit.save: expected a traced Module or function, got {type(m).__name__}")
+
+
+class _Held:
+    """An object of the archive: the path of its class, and its attributes."""
+
+    def __init__(self, path: str, state: dict[str, Any]) -> None:
+        self.path, self.state = path, state
+
+
+class _ScriptPickler(Pickler):
+    """Writes objects of the archive's classes by the names of these."""
+
+    dispatch = Pickler.dispatch.copy()
+
+    def _save_held(self, held: _Held) -> None:
+        module, _, name = held.path.rpartition(".")
+        self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode() + pickle.EMPTY_TUPLE + pickle.NEWOBJ)
+        self.memoize(held)
+        self.save(held.state)
+        self.write(pickle.BUILD)
+
+    dispatch[_Held] = _save_held  # type: ignore[assignment]  # (called as unbound functions)
+
+
+def _plain(value: Any) -> Any:
+    """A tensor as files hold it, without its class."""
+    return value.detach().requires_grad_(value.requires_grad) if isinstance(value, torch.nn.Parameter) else value
+
+
+def _loaded(module: RecursiveScriptModule, known: dict[int, _Held]) -> _Held:
+    if id(module) not in known:
+        state: dict[str, Any] = {}
+        known[id(module)] = _Held(module._source.name, state)
+        own = {name: value for name, value in module.__dict__.items() if name in module._source.fields}
+        for name, value in {**module._parameters, **module._buffers, **own, "training": module.training}.items():
+            state[name] = _plain(value)
+        state.update((name, _loaded(each, known)) for name, each in module._modules.items())  # type: ignore[arg-type]
+    return known[id(module)]
+
+
+class _Writer:
+    """Makes the classes of a traced Module: each Module in it has one, that of the outermost has the methods."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+        self._held: dict[int, _Held] = {}
+
+    def module(self, module: TopLevelTracedModule) -> tuple[dict[str, str], _Held]:
+        """The sources and the object of a Module."""
+        root = self._held_of(module, module._records)
+        return self.texts, root
+
+    def function(self, function: ScriptFunction) -> tuple[dict[str, str], _Held]:
+        """The sources and the object of a function: a Module around it, as in PyTorch."""
+        holder = torch.nn.Module()
+        root = self._written("PlaceholderModule", holder, {"forward": function._record})
+        return self.texts, root
+
+    def _held_of(self, module: Any, records: dict[str, Any]) -> _Held:
+        if id(module) not in self._held:
+            self._held[id(module)] = self._written(module.original_name, module, records)
+        return self._held[id(module)]
+
+    def _written(self, name: str, module: Any, records: dict[str, Any]) -> _Held:
+        children = {key: self._held_of(each, {}) for key, each in module._modules.items() if each is not None}
+        path = f"__torch__.___torch_mangle_{len(self.texts)}.{identifier(name)}"
+        state: dict[str, Any] = {**module._parameters, **module._buffers}
+        methods = []
+        for method, record in records.items():
+            text, constants = _method(method, path, module, record)
+            methods.append(text)
+            state.update(constants)
+        kinds = {key: type_text(value) for key, value in state.items()}
+        lines = [
+            f"class {identifier(name)}(Module):",
+            f"  __parameters__ = [{''.join(f'{chr(34)}{key}{chr(34)}, ' for key, p in module._parameters.items() if p is not None)}]",
+            f"  __buffers__ = [{''.join(f'{chr(34)}{key}{chr(34)}, ' for key, b in module._buffers.items() if b is not None)}]",
+            *(f"  {key} : {kind}" for key, kind in kinds.items()),
+            "  training : bool",
+            "  _is_full_backward_hook : Optional[bool]",
+            *(f'  __annotations__["{key}"] = {child.path}' for key, child in children.items()),
+        ]
+        file = "code/" + path.rpartition(".")[0].replace(".", "/") + ".py"
+        self.texts[file] = "\n".join(lines) + "\n" + "".join(methods)
+        state = {key: _plain(value) for key, value in state.items()}
+        return _Held(path, {**state, "training": module.training, "_is_full_backward_hook": None, **children})
+
+
+class _Root:
+    """The `self` of a record: what it closes over, and the Module."""
+
+    def __init__(self, module: Any, constants: dict[str, torch.Tensor]) -> None:
+        self._module, self._constants = module, constants
+
+    def __getattr__(self, name: str) -> Any:
+        return self._constants[name] if name in self._constants else getattr(self._module, name)
+
+
+class _Caller(torch.nn.Module):
+    """A Module that runs a record on a flat list of tensors, and gives a flat list of results."""
+
+    def __init__(self, module: Any, record: Any, structure: Any) -> None:
+        super().__init__()
+        self.root = module if isinstance(module, TracedModule) else None
+        for name, constant in record.constants.items():
+            self.register_buffer(f"closed_over_{name}", constant, persistent=False)
+        self._record, self._structure = record, structure
+        self.results: list[Any] = []  # those of each run
+
+    def forward(self, *tensors: torch.Tensor) -> Any:
+        constants = {name: getattr(self, f"closed_over_{name}") for name in self._record.constants}
+        arguments = pytree.tree_unflatten(list(tensors), self._structure)
+        self.results.append(self._record.run(_Root(self.root, constants), **arguments))
+        return tuple(pytree.tree_leaves(self.results[-1]))
+
+
+def _method(name: str, path: str, module: Any, record: Any) -> tuple[str, dict[str, torch.Tensor]]:
+    """The text of a record's method, and the tensors that it closes over, by the names of their attributes."""
+    example = pytree.tree_map_only(torch.Tensor, lambda x: torch.zeros(x.shape, dtype=x.dtype), record.example)
+    leaves, structure = pytree.tree_flatten(example)
+    caller = _Caller(module, record, structure).train(module.training)
+    sizes = tuple(dict.fromkeys(range(leaf.dim()), torch.export.Dim.AUTO) for leaf in leaves)
+    program = torch.export.export(caller, tuple(leaves), dynamic_shapes={"tensors": sizes}, strict=False)
+    specs = {spec.arg.name: spec for spec in program.graph_signature.input_specs}
+    expressions: dict[Node, str] = {}
+    constants: dict[str, torch.Tensor] = {}
+    places = iter(_places(example))
+    for node in program.graph.find_nodes(op="placeholder"):
+        target = specs[node.name].target
+        if target is None:
+            expressions[node] = next(places)
+        elif target.startswith("root."):
+            expressions[node] = _expression(target.removeprefix("root."))
+        else:
+            attribute = f"_{name}_{identifier(target)}"
+            held = program.state_dict.get(target)
+            constants[attribute] = held if held is not None else program.constants[target]
+            expressions[node] = f"self.{attribute}"
+    result = caller.results[-1]
+    form = pytree.tree_structure(result)
+    text = function_text(
+        name,
+        path,
+        program.graph,
+        expressions,
+        [(identifier(key), type_text(value)) for key, value in example.items()],
+        lambda names: _built(pytree.tree_unflatten(list(names), form)),
+        type_text(result),
+    )
+    return text, constants
+
+
+def _expression(where: str) -> str:
+    """How a source reads the parameter or buffer of a path."""
+    text = "self"
+    for part in where.split("."):
+        text = f"{text}.{part}" if part.isidentifier() else f'getattr({text}, "{part}")'
+    return text
+
+
+def _places(example: dict[str, Any]) -> list[str]:
+    """The expression of each tensor among the arguments."""
+
+    def walk(value: Any, text: str) -> Sequence[str]:
+        if isinstance(value, dict):
+            return [each for key, item in value.items() for each in walk(item, f'{text}["{key}"]')]
+        if isinstance(value, (list, tuple)):
+            return [each for place, item in enumerate(value) for each in walk(item, f"{text}[{place}]")]
+        return [text]
+
+    return [each for name, value in example.items() for each in walk(value, identifier(name))]
+
+
+def _built(value: Any) -> str:
+    """The expression of a result of which each tensor is an expression."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f'"{key}": {_built(item)}' for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_built, value))}]"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_built, value))}{',' if len(value) == 1 else ''})"
+    return value
