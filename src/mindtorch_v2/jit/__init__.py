@@ -9,6 +9,7 @@ from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
+from mindtorch_v2.jit._errors import Error
 from mindtorch_v2.jit._load import RecursiveScriptModule, load
 from mindtorch_v2.jit._save import save
 from mindtorch_v2.jit._trace import (
@@ -68,10 +69,6 @@ wait = unavailable_function("torch.jit.wait")
 _get_trace_graph = unavailable_function(
     "torch.jit._get_trace_graph", "torch.export.export or torch.fx.symbolic_trace give a graph"
 )
-
-
-class Error(RuntimeError):
-    """An error raised by a scripted program."""
 
 
 class _FinalType:

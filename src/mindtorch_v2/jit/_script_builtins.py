@@ -10,6 +10,7 @@ from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._ops import OpOverload, OpOverloadPacket
+from mindtorch_v2.jit._errors import Error
 
 __all__ = ["MissingOperatorError", "builtin", "operator_of", "primitive"]
 
@@ -183,8 +184,6 @@ def _fits(value: Any, kind: str) -> bool:
 
 def _raise(message: str, kind: str | None = None) -> None:
     """Raise what the source says, as `torch.jit.Error`: a file cannot name classes to make."""
-    from mindtorch_v2.jit import Error
-
     raise Error(f"The following operation failed in the TorchScript interpreter.\n{message}")
 
 
