@@ -1,0 +1,12 @@
+"""What programs of TorchScript raise."""
+
+from __future__ import annotations
+
+__all__ = ["Error"]
+
+
+class Error(RuntimeError):
+    """An error raised by a scripted program."""
+
+
+Error.__module__ = "mindtorch_v2.jit"
