@@ -36,9 +36,12 @@ static void expanding() {
     EXPECT(at::expand_inplace(at::ones({2, 2}), b)->size(0) == 2);
     EXPECT(at::expand_size(b, {4, 2})->size(0) == 4);
     EXPECT(at::expand_outplace({a, b}).size() == 2);
-    EXPECT(at::is_expandable_to({3, 1}, {2, 3, 4}) && !at::is_expandable_to({3}, {2}));
-    EXPECT(at::sum_to(at::ones({3, 2}), {2}).sum().item<double>() == 6);
-    EXPECT_THROW(at::expand_outplace(at::ones({3}), b), c10::Error, "must match");
+    const std::vector<int64_t> two{2}, three{3}, wide{2, 3, 4}, narrow{3, 1};
+    EXPECT(at::is_expandable_to(at::IntArrayRef(narrow), at::IntArrayRef(wide)));
+    EXPECT(!at::is_expandable_to(at::IntArrayRef(three), at::IntArrayRef(two)));
+    EXPECT(at::sum_to(at::ones({3, 2}), at::IntArrayRef(two)).sum().item<double>() == 6);
+    at::Tensor other = at::ones({3});
+    EXPECT_THROW(at::expand_outplace(other, b), c10::Error, "must match");
 }
 
 static void memory() {

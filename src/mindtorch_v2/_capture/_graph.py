@@ -97,7 +97,7 @@ class TracedGraph:
             self.trace.refuse(f"this tensor cannot be captured: {error}", "tensor_subclass")
         if id(fake) in self._nodes:
             self.trace.refuse("a view of another input cannot be captured", "view_input")
-        indices = frozenset()
+        indices: frozenset[int] = frozenset()
         if wraps:
             self.trace.guards.note("identity", source, real)  # its class, its parts and what it knows of them
         else:

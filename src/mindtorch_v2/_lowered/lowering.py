@@ -117,7 +117,7 @@ class Lowering:
         self._exact: set[Any] = set()  # kinds whose graphs depend on places in memory
         self._sharing: set[Any] = set()  # kinds that write to arguments
         self._of_parts: list[tuple[list[Form | None], Lowering]] = []  # for arguments that wrap tensors
-        self._options = dict(
+        self._options: dict[str, Any] = dict(
             partition_fn=partition_fn,
             decompositions=decompositions,
             inference_compiler=inference_compiler,
