@@ -31,7 +31,11 @@ def overloads_of(op: OpOverloadPacket | OpOverload) -> list:
 
 
 def register_decomposition(
-    aten_op: OpOverload, registry: dict[Any, Any] | None = None, *, type: str = "post_autograd", unsafe: bool = False
+    aten_op: OpOverload | OpOverloadPacket | list[Any],
+    registry: dict[Any, Any] | None = None,
+    *,
+    type: str = "post_autograd",
+    unsafe: bool = False,
 ) -> Callable[..., Any]:
     """A decorator: the function says what an operator, or each of several, does in terms of others.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import mindtorch_v2 as torch
 from mindtorch_v2._decomp._registry import register_decomposition
 from mindtorch_v2.types import Number
@@ -75,10 +77,11 @@ def isin(
     assume_unique: bool = False,
     invert: bool = False,
 ) -> torch.Tensor:
+    found: Any
     if isinstance(elements, torch.Tensor) and isinstance(test_elements, torch.Tensor):
         found = (elements.unsqueeze(-1) == test_elements.reshape(-1)).any(-1)
     else:
-        equal = (
+        equal: Any = (
             torch.eq(test_elements, elements) if isinstance(test_elements, torch.Tensor) else elements == test_elements
         )
         found = equal if isinstance(elements, torch.Tensor) else equal.any()

@@ -125,12 +125,12 @@ def _restore(made: Any, state: Any, update: Callable[[dict[str, Any]], Any]) -> 
 
 def _attribute(value: Any, name: str) -> Any:
     """An attribute, as sources read it: of the archive's objects only."""
-    if isinstance(value, _Declared) or (isinstance(value, tuple) and name in getattr(value, "_fields", ())):
-        if isinstance(value, RecursiveScriptModule) and name == "forward":
-            return value._method("forward")
-        if name in ("training", *value.__dict__) if isinstance(value, _Declared) else True:
-            return getattr(value, name)
-        return value.__getattr__(name)
+    if isinstance(value, tuple) and name in getattr(value, "_fields", ()):
+        return getattr(value, name)
+    if isinstance(value, RecursiveScriptModule) and name == "forward":
+        return value._method("forward")
+    if isinstance(value, (RecursiveScriptModule, ScriptObject)):
+        return getattr(value, name) if name == "training" or name in value.__dict__ else value.__getattr__(name)
     raise RuntimeError(f"torch.jit.load: a source reads the attribute {name!r} of {type(value).__name__}")
 
 
@@ -241,12 +241,12 @@ def _read(file: Any, map_location: Any, extra: dict[str, Any] | None) -> Any:
 def _check_sources(module: RecursiveScriptModule, sources: Sources) -> None:
     """Compile all that the Module can call, so that what is missing is known when the file is loaded."""
     for each in module.modules():
-        for name in each._source.methods:  # type: ignore[union-attr]
-            each._source.method(name)  # type: ignore[union-attr]
+        for name in each._source.methods:
+            each._source.method(name)
     sources.find_all()
 
 
 def _unpickled(archive: ArchiveReader, name: str, sources: Sources, map_location: Any) -> Any:
     unpickler = _Unpickler(io.BytesIO(archive.read(f"{name}.pkl")), sources)
-    unpickler.persistent_load = storage_loader(archive, map_location, None, name)  # type: ignore[method-assign]
+    unpickler.persistent_load = storage_loader(archive, map_location, None, name)  # type: ignore[assignment, method-assign]
     return unpickler.load()

@@ -118,7 +118,7 @@ def _loaded(module: RecursiveScriptModule, known: dict[int, _Held]) -> _Held:
         own = {name: value for name, value in module.__dict__.items() if name in module._source.fields}
         for name, value in {**module._parameters, **module._buffers, **own, "training": module.training}.items():
             state[name] = _plain(value)
-        state.update((name, _loaded(each, known)) for name, each in module._modules.items())  # type: ignore[arg-type]
+        state.update((name, _loaded(each, known)) for name, each in module._modules.items())
     return known[id(module)]
 
 

@@ -76,7 +76,7 @@ def builtin(name: str) -> Callable[..., Any]:
     if name in _METHODS:
         return _METHODS[name]
     plain = _PLAIN.get(name)
-    packet = getattr(torch.ops.aten, name, None)
+    packet: Any = getattr(torch.ops.aten, name, None)
     if plain is None and packet is None:
         raise MissingOperatorError(f"the operator aten::{name} is not there")
     if plain is None:
@@ -130,7 +130,7 @@ def _bound(overload: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     given = {**dict(zip(names, args)), **kwargs}
     if any(a.name not in given and not a.has_default_value() for a in arguments):
         return None
-    made = {}
+    made: dict[str, Any] = {}
     for name, value in given.items():
         kind = (
             types[name].removeprefix("Optional[").removesuffix("]")

@@ -250,7 +250,8 @@ class _Translator:
                 raise _refuse(node, "** is not TorchScript's", self._file)
             keys: Any = [self._expression(key) for key in node.keys if key is not None]
             return ast.Dict(keys, [self._expression(each) for each in node.values])
-        items = [self._expression(each) for each in node.elts]  # type: ignore[attr-defined]  (a list or tuple)
+        listed: Any = node  # a list or a tuple
+        items = [self._expression(each) for each in listed.elts]
         return ast.List(items, ast.Load()) if isinstance(node, ast.List) else ast.Tuple(items, ast.Load())
 
     def _named(self, value: Any) -> ast.expr:

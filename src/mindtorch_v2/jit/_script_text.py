@@ -87,7 +87,7 @@ class _Text:
         """Write a node."""
         target: Any = node.target
         if target is operator.getitem and node.args[0] in self._parts:
-            self._names[node] = self._parts[node.args[0]][node.args[1]]  # type: ignore[index]
+            self._names[node] = self._parts[node.args[0]][node.args[1]]
             return
         if target is torch._C._set_grad_enabled:
             return

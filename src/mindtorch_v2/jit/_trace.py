@@ -320,7 +320,7 @@ def _record(call, signature_of, root, given, strict):
 
 def _example(bound):
     """The arguments of a call by the names that the record has for them, their tensors on meta."""
-    found = {}
+    found: dict[str, Any] = {}
     for name, value in bound.arguments.items():
         kind = bound.signature.parameters[name].kind
         if kind is inspect.Parameter.VAR_POSITIONAL:

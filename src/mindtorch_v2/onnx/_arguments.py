@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
@@ -29,9 +29,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def bound(
-    name: str, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], op: Any
-) -> dict[str, Any]:
+def bound(name: str, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], op: Any) -> dict[str, Any]:
     """The arguments of a call of `function`, by name, for those of the operator `name`.
 
     Numbers that stand for tensors become constants, of the type of the tensors that they are combined with; `op` makes them.
@@ -49,7 +47,7 @@ def bound(
             without.append(f"{key}={value}")
     if without:
         raise OnnxExporterError(f"torch.onnx.export: {name} is written in ONNX without the arguments {without}")
-    types = {}
+    types: dict[str, Any] = {}
     for parameter in parameters:
         if parameter.is_param() and (dtype := _dtype(values.get(parameter.name))) is not None:
             types.setdefault(parameter.type_constraint.name, dtype)

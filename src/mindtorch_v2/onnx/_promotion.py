@@ -28,7 +28,7 @@ def computed_dtype(node: Node) -> torch.dtype | None:
     arguments = [each for place, each in enumerate(node.args) if place not in masks(target)]
     arguments += [each for name, each in node.kwargs.items() if name not in _MASKS]
     if target is torch.ops.aten.cat.default:
-        arguments = list(node.args[0])  # type: ignore[arg-type]
+        arguments = list(node.args[0])
     elif torch.Tag.pointwise not in target.tags:
         return _accumulated(node)
     seen = [each.meta.get("val") if isinstance(each, Node) else each for each in arguments]
@@ -62,7 +62,7 @@ def _accumulated(node: Node) -> torch.dtype | None:
     if not isinstance(result, torch.Tensor) or not isinstance(first, Node):
         return None
     given = first.meta.get("val")
-    takes_dtype = any(each.name == "dtype" for each in node.target._schema.arguments)  # type: ignore[union-attr]
+    takes_dtype = any(each.name == "dtype" for each in node.target._schema.arguments)
     if not takes_dtype or not isinstance(given, torch.Tensor) or given.dtype is result.dtype:
         return None
     return None if given.dtype.is_floating_point or given.dtype.is_complex else result.dtype

@@ -17,7 +17,7 @@ class Recorder:
     """An evaluator of onnxscript over a `GraphBuilder`: see `recording`."""
 
     def __init__(self, graph: Any, parent: Recorder | None = None) -> None:
-        self.builder = script().GraphBuilder(graph, parent=None if parent is None else parent.builder)
+        self.builder: Any = script().GraphBuilder(graph, parent=None if parent is None else parent.builder)
         self.op = self.builder.op
         self._numbers = itertools.count()
 
@@ -86,7 +86,9 @@ class Recorder:
 def _comparable() -> type:
     """The class of values that can be compared, as some of onnxscript's functions do."""
 
-    class Value(graphs().Value):  # type: ignore[misc]  (the base is found at run time)
+    base: Any = graphs().Value
+
+    class Value(base):
         def __lt__(self, other: Any) -> Any:
             return self._magic_handler.Less(self, other)
 

@@ -235,7 +235,7 @@ class _Writer:
                 value.type = graphs().TensorType(wanted)
             return value
 
-        kept = masks(node.target)  # type: ignore[arg-type]  # (an OpOverload)
+        kept = masks(node.target)
         return [each if place in kept else cast(each) for place, each in enumerate(args)]
 
 

@@ -246,7 +246,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         self._rename_written(func, args, kwargs, proxy)
         return track_tensor_tree(result, proxy, constant=constant, tracer=self.tracer)
 
-    def take_whole(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    def take_whole(self, func: Any, args: Any, kwargs: Any) -> Any:
         """Run a call of an operator that writes nothing, and record it as one node, whatever the operator is composed of."""
         before, self.enable_tracing = self.enable_tracing, False
         try:
