@@ -111,8 +111,36 @@ Plan InterleaveRope(T input, T cos, T sin, O out) {
     }};
 }
 
+// Query and key in place; the layouts differ in where the heads stand, for which the angles have a 1.
+Plan ApplyRotaryPosEmbV2(O query, O key, T cos, T sin, i64 layout, str mode) {
+    View q = need(query, "queryRef"), k = need(key, "keyRef"), c = need(cos, "cos"), s = need(sin, "sin");
+    allow_number(layout, "layout", 1, 4);
+    std::string how = text_or(mode, "half");
+    if (how != "half" && how != "interleave") reject("rotaryMode is '", how, "', allowed: half, interleave");
+    int rank = layout == 4 ? 3 : 4;
+    for (auto& [x, what] : {std::pair{q, "queryRef"}, {k, "keyRef"}}) {
+        allow_float(x, what);
+        allow_like(x, what, q, "queryRef");
+        allow_rank(x, what, rank, rank);
+        int64_t width = x.sizes[rank - 1];
+        if (width % 2 || width > 896)
+            reject("the last size of ", what, " is ", width, ", allowed: even sizes up to 896");
+        for (auto& [angles, name] : {std::pair{c, "cos"}, {s, "sin"}}) {
+            allow_like(angles, name, q, "queryRef");
+            check_angles(angles, name, x);
+        }
+    }
+    return {[=] {
+        for (const View* x : {&q, &k}) {
+            Turn t{x->sizes[x->rank - 1], how == "interleave"};
+            store(*x, turned(load<double>(*x), load<double>(c, shape_of(*x)), load<double>(s, shape_of(*x)), t));
+        }
+    }};
+}
+
 }  // namespace
 
+ACLNN(ApplyRotaryPosEmbV2, O, O, T, T, i64, str)
 ACLNN(RotaryPositionEmbedding, T, T, T, i64, O)
 ACLNN(RotaryPositionEmbeddingGrad, T, T, T, T, i64, O, O, O)
 ACLNN(InterleaveRope, T, T, T, O)

@@ -1,6 +1,6 @@
 """The record of `torch.jit.trace`: every call of a function of torch while a program runs once, as a `torch.fx` graph.
 
-A mode sees the calls. What the calls give are tensors of a class of their own, which sees what no mode does: questions for sizes,
+A mode sees the calls, and those of `torch.ops` come by way of the key Tracer. What the calls give are tensors of a class of their own, which sees what no mode does: questions for sizes,
 attributes, and elements that become Python values. Sizes are numbers that remember where they come from, so that what is computed
 from them follows the inputs of a later run. Other Python values (numbers taken out of tensors, the way that an `if` went) are
 constants of the record, and a warning says so.
@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import mindtorch_v2 as torch
+from mindtorch_v2._core import tracer
 from mindtorch_v2.fx._naming import _operator_functions
 from mindtorch_v2.fx.graph import Graph
 from mindtorch_v2.overrides import TorchFunctionMode
@@ -230,11 +231,34 @@ class Recorder(TorchFunctionMode):
     def __enter__(self) -> Self:
         super().__enter__()
         _state.entered = self
+        self._operators = contextlib.ExitStack()
+        if not tracer.active():
+            self._operators.enter_context(tracer.handled_by(self))
+            tracer.watch(True)
+            self._operators.callback(tracer.watch, False)
         return self
 
     def __exit__(self, *exception: Any) -> None:
+        self._operators.close()
         _state.entered = None
         super().__exit__(*exception)
+
+    # Calls of `torch.ops`, which no mode sees. What a kernel in Python does within is not recorded.
+
+    waits = False
+
+    def put_off(self, handle: Any, args: tuple, kwargs: dict) -> Any:
+        """Record a call of an operator by its own name; NotImplemented within another call that is recorded."""
+        if _recorder() is not self:
+            return NotImplemented
+        packet = getattr(getattr(torch.ops, handle.namespace), handle.name)
+        return self.call(getattr(packet, handle.overload or "default"), args, kwargs)
+
+    def settle(self, tensor: Any, shown: bool) -> None:
+        """Nothing waits."""
+
+    def flush(self, reason: str | None) -> None:
+        """Nothing waits."""
 
     @contextlib.contextmanager
     def paused(self) -> Any:

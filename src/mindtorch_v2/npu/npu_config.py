@@ -53,7 +53,7 @@ _VALUES = {
 }
 _OTHERS = {
     "ACL_AICORE_NUM", "ACL_DEBUG_DIR", "ACL_OPTYPELIST_FOR_IMPLMODE", "ACL_OP_COMPILER_CACHE_DIR", "ACL_OP_DEBUG_OPTION",
-    "ALLOW_CONV_HF32", "ALLOW_INTERNAL_FORMAT", "ALLOW_MATMUL_HF32", "CONV_HF32", "MM_BMM_ND_ENABLE", "deviceId", "jitCompile",
+    "ALLOW_CONV_HF32", "ALLOW_INTERNAL_FORMAT", "ALLOW_MATMUL_HF32", "CONV_HF32", "FORCE_ACLNN_OP_LIST", "MM_BMM_ND_ENABLE", "deviceId", "jitCompile",
     "jitCompileInit", "mdldumpconfigpath", "mdldumpswitch", "optypelist_for_implmode", "autotune", "autotunegraphdumppath",
 }  # fmt: skip
 

@@ -1,4 +1,5 @@
-"""The fused optimizers by their names: PyTorch's, which step all parameters of a device and dtype in one operator each."""
+"""The fused optimizers by their names: PyTorch's, which step all parameters of a device and dtype in one operator each, and those
+that PyTorch has none of (`_optimizers`)."""
 
 from __future__ import annotations
 
@@ -6,28 +7,33 @@ from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 
+from ._optimizers import NpuFusedAdamP, NpuFusedBertAdam, NpuFusedLamb, NpuFusedOptimizerBase, NpuFusedRMSpropTF
+
 if TYPE_CHECKING:
     from mindtorch_v2.optim.optimizer import ParamsT
 
 
-__all__ = ["NpuFusedAdam", "NpuFusedAdamW", "NpuFusedOptimizerBase", "NpuFusedSGD"]
+__all__ = [
+    "NpuFusedAdadelta",
+    "NpuFusedAdam",
+    "NpuFusedAdamP",
+    "NpuFusedAdamW",
+    "NpuFusedBertAdam",
+    "NpuFusedLamb",
+    "NpuFusedOptimizerBase",
+    "NpuFusedRMSprop",
+    "NpuFusedRMSpropTF",
+    "NpuFusedSGD",
+]
 
 
-class NpuFusedOptimizerBase:
-    """The methods that the fused optimizers have beside PyTorch's."""
+class NpuFusedAdadelta(NpuFusedOptimizerBase, torch.optim.Adadelta):
+    """`torch.optim.Adadelta`."""
 
-    param_groups: Any
-
-    is_npu_fused_optimizer = True
-
-    def npu_fused_clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0) -> torch.Tensor:
-        """Clip the norm of all gradients together, and return what it was."""
-        parameters = [p for group in self.param_groups for p in group["params"]]
-        return torch.nn.utils.clip_grad_norm_(parameters, max_norm, norm_type)
-
-    def zero_grad(self, set_to_none: bool = False) -> None:
-        """Set gradients to zero; to None only if asked to."""
-        super().zero_grad(set_to_none=set_to_none)  # type: ignore[misc]  # (of the optimizer that it is mixed into)
+    def __init__(
+        self, params: ParamsT, lr: Any = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0
+    ) -> None:
+        super().__init__(params, lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, foreach=True)
 
 
 class NpuFusedAdam(NpuFusedOptimizerBase, torch.optim.Adam):
@@ -79,5 +85,30 @@ class NpuFusedSGD(NpuFusedOptimizerBase, torch.optim.SGD):
             dampening=dampening,
             weight_decay=weight_decay,
             nesterov=nesterov,
+            foreach=True,
+        )
+
+
+class NpuFusedRMSprop(NpuFusedOptimizerBase, torch.optim.RMSprop):
+    """`torch.optim.RMSprop`."""
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: Any = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+    ) -> None:
+        super().__init__(
+            params,
+            lr=lr,
+            alpha=alpha,
+            eps=eps,
+            weight_decay=weight_decay,
+            momentum=momentum,
+            centered=centered,
             foreach=True,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...._operators.table import aten
 from .kernels import OUT, fused
 
 _MODES = {"half": 0, "interleave": 1}
@@ -37,3 +38,19 @@ def rotary_mul_backward(grad: Any, self: Any, r1: Any, r2: Any, rotary_mode: str
 def interleave_rope(x: Any, cos: Any, sin: Any) -> tuple | None:
     # The operator takes 16-bit numbers.
     return (x, cos, sin, OUT[0]) if x.dtype.itemsize == 2 else None
+
+
+_PLACES = {"BSND": 1, "BSH": 1, "SBND": 2, "BNSD": 3, "TND": 4}
+
+
+@fused(
+    "npu::npu_apply_rotary_pos_emb",
+    "aclnnApplyRotaryPosEmbV2",
+    results=lambda query, key, *_: [aten.contiguous(aten.clone(query)), aten.contiguous(aten.clone(key))],
+)
+def apply_rotary_pos_emb(query: Any, key: Any, cos: Any, sin: Any, layout: str, rotary_mode: str) -> tuple | None:
+    # The operator turns in place, and has 16-bit or float32 numbers of one kind.
+    rank = 3 if layout == "TND" else 4
+    fits = layout in _PLACES and rotary_mode in ("half", "interleave") and query.dim() == key.dim() == rank
+    angles = (_angles(query, cos, sin), _angles(key, cos, sin)) if fits and query.dtype == key.dtype else (None, None)
+    return None if None in angles else (*OUT[:2], *angles[0], _PLACES[layout], rotary_mode)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import S, T, aten, composite
+from ...._operators.table import S, T, aten, composite, namespace
 from .checks import require, require_choice, wide
+
+npu = namespace("npu")
+_REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
 @composite(
@@ -15,9 +18,20 @@ from .checks import require, require_choice, wide
     "-> (Tensor, Tensor, Tensor, Tensor)",
     "Cross entropy of (N, C) scores: the loss, the logarithms of the probabilities, and the z-loss with its logarithms "
     "of sums where it is asked for.",
+    explicit=True,
+    grad={
+        "input": lambda grad, result1, target, weight, reduction, ignore_index, label_smoothing: (
+            npu.npu_cross_entropy_loss_backward(
+                grad, result1, target, weight, None, None, reduction, ignore_index, label_smoothing
+            )
+        )
+    },
+    nondiff=(1, 2, 3),
     samples=[
         S(T(4, 6), T(4, dtype="int64", low=0, high=5)),
         S(T(4, 6), T(4, dtype="int64", low=0, high=5), None, "none"),
+        S(T(4, 6), T(4, dtype="int64", low=0, high=5), T(6, low=0.5, high=2.0, grad=False), "mean", 3, 0.25),
+        S(T(4, 6), T(4, dtype="int64", low=0, high=5), None, "sum", -100, 0.125),
     ],
 )
 def npu_cross_entropy_loss(
@@ -30,15 +44,59 @@ def npu_cross_entropy_loss(
         operator,
         f"input must be (N, C) and target (N), but their sizes are {list(input.shape)} and {list(target.shape)}",
     )
-    require_choice(operator, "reduction", reduction, ("none", "mean", "sum"))
+    require_choice(operator, "reduction", reduction, tuple(_REDUCTIONS))
     require(
         not return_zloss and lse_square_scale_for_zloss == 0.0, operator, "the z-loss is not supported; leave it out"
     )
     x = wide(input)
     log_prob = aten.log_softmax(x, -1)
-    number = {"none": 0, "mean": 1, "sum": 2}[reduction]
-    loss = aten.cross_entropy_loss(
-        x, target.to(DTYPES["int64"]), None if weight is None else wide(weight), number, ignore_index, label_smoothing
-    )
+    weights = None if weight is None else wide(weight).to(x.dtype)
+    classes = target.to(DTYPES["int64"])
+    loss = aten.cross_entropy_loss(x, classes, weights, _REDUCTIONS[reduction], ignore_index, label_smoothing)
     empty = aten.empty([0], dtype=x.dtype, device=x.device)
     return (loss if reduction == "none" else loss.reshape(1)).to(input.dtype), log_prob.to(input.dtype), empty, empty
+
+
+@composite(
+    "npu::npu_cross_entropy_loss_backward(Tensor grad_loss, Tensor log_prob, Tensor target, Tensor? weight=None, "
+    "Tensor? grad_zloss=None, Tensor? lse_for_zloss=None, str reduction='mean', int ignore_index=-100, float label_smoothing=0.0, "
+    "float lse_square_scale_for_zloss=0.0) -> Tensor",
+    "Gradient of npu_cross_entropy_loss by its scores, from the logarithms of the probabilities.",
+    samples=[
+        S(T(1), T(4, 6), T(4, dtype="int64", low=0, high=5)),
+        S(
+            T(4),
+            T(4, 6),
+            T(4, dtype="int64", low=0, high=5),
+            T(6, low=0.5, high=2.0, grad=False),
+            None,
+            None,
+            "none",
+            3,
+            0.25,
+        ),
+    ],
+)
+def npu_cross_entropy_loss_backward(
+    grad_loss: Any, log_prob: Any, target: Any, weight: Any = None, grad_zloss: Any = None, lse_for_zloss: Any = None,
+    reduction: str = "mean", ignore_index: int = -100, label_smoothing: float = 0.0,
+    lse_square_scale_for_zloss: float = 0.0,
+) -> Any:  # fmt: skip
+    operator = "npu_cross_entropy_loss_backward"
+    require_choice(operator, "reduction", reduction, tuple(_REDUCTIONS))
+    require(grad_zloss is None and lse_for_zloss is None, operator, "the z-loss is not supported; leave it out")
+    logs = wide(log_prob)
+    classes = logs.shape[1]
+    weights = (
+        aten.ones([classes], dtype=logs.dtype, device=logs.device) if weight is None else wide(weight).to(logs.dtype)
+    )
+    kept = target != ignore_index
+    of = aten.where(kept, target, 0).to(DTYPES["int64"])
+    own = aten.where(kept, weights[of], 0)
+    # The shares of the classes in the loss of a row, which is -sum(share * log p).
+    smooth = (label_smoothing / classes) * weights * kept.to(logs.dtype).unsqueeze(1)
+    shares = aten.scatter_add(smooth, 1, of.unsqueeze(1), ((1 - label_smoothing) * own).unsqueeze(1))
+    grad = wide(grad_loss).to(logs.dtype).reshape(-1, 1)
+    if reduction == "mean":
+        grad = grad / own.sum()
+    return (grad * (aten.exp(logs) * shares.sum([1], True) - shares)).to(log_prob.dtype)
