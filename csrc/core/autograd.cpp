@@ -7,6 +7,7 @@
 
 #include "functional.h"
 #include "gil.h"
+#include "lazy_views.h"
 #include "python/box.h"
 #include "python/types.h"
 #include "sparse.h"
@@ -400,13 +401,15 @@ void run_adinplaceorview(Call& c) {
         if (&view == &base) return;
         if (how == Creation::Inference) {  // of an ordinary tensor it is one, too
             view.flags &= static_cast<uint8_t>(~kInference);
+            const KeySet lazy = view.keys & kLazyKeys;
             refresh_keys(view);
+            view.keys = view.keys | lazy;
         }
         // What detach returns has no part in its source's history: writing to it changes no gradient.
         if (c.op == g_engine_ops.detach) return;
         track_view(view, base, how);
         AutogradMeta& a = *view.autograd;
-        if (view.dtype != base.dtype || (is_view(base) && base.autograd->view->replay)) {
+        if (view.dtype != base.dtype || (view.keys & kLazyKeys) != (base.keys & kLazyKeys) || (is_view(base) && base.autograd->view->replay)) {
             // Strides over the base's elements cannot express this view: keep how it was made.
             PyObject* m = PyImport_ImportModule("mindtorch_v2._core.autograd.view_replay");
             if (!m) throw PythonError();

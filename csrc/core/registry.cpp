@@ -6,6 +6,7 @@
 
 #include "check_mutation.h"
 #include "device_check.h"
+#include "lazy_views.h"
 #include "python/box.h"
 #include "python_keys.h"
 #include "rest.h"
@@ -315,6 +316,10 @@ void Operator::resolve() {
                          : k == Key::Python ? run_python_key
                          : k == Key::Tracer ? run_tracer
                                             : run_functionalize;
+            chosen = &derived;
+        }
+        if (!chosen && kLazyKeys.has(k)) {
+            derived.fn = run_lazy;
             chosen = &derived;
         }
         if (!chosen && k == Key::MixedDevices && !user) {

@@ -8,6 +8,7 @@
 #include "device_memory.h"
 #include "functional.h"
 #include "kernel.h"
+#include "lazy_views.h"
 #include "python/types.h"
 #include "registry.h"
 #include "spares.h"
@@ -353,6 +354,7 @@ TensorRef as_strided(const Tensor& t, IntSpan sizes, IntSpan strides, int64_t of
         r->flags |= kInference;
         r->keys = keys_for(r->device, true);
     }
+    r->keys = r->keys | (t.keys & kLazyKeys);
     r->device = t.device;
     return r;
 }
@@ -396,6 +398,8 @@ void copy_into(Tensor& dst, const Tensor& src) {
     }
     if (!dst.is_cpu() || !src.is_cpu()) return copy_across(dst, src);
     MT_CHECK(g_copy, "the CPU kernels are not loaded");
+    if (__builtin_expect(is_lazy(dst), 0)) return write_through(dst, src);
+    if (__builtin_expect(is_lazy(src), 0)) return g_copy(dst, *materialized(src));
     g_copy(dst, src);
 }
 void fill_unread(Tensor& t) {
@@ -417,6 +421,11 @@ void fill(Tensor& t, const Value& scalar) {
         return;
     }
     MT_CHECK(g_fill, "the CPU kernels are not loaded");
+    if (__builtin_expect(is_lazy(t), 0)) {
+        TensorRef values = empty(t.sizes(), t.dtype);
+        g_fill(*values, scalar);
+        return write_through(t, *values);
+    }
     g_fill(t, scalar);
 }
 TensorRef clone(const Tensor& t) {
@@ -425,7 +434,7 @@ TensorRef clone(const Tensor& t) {
     return r;
 }
 TensorRef contiguous(const Tensor& t, DType dtype) {
-    if (t.is_contiguous() && t.dtype == dtype) return TensorRef::share(&t);
+    if (t.is_contiguous() && t.dtype == dtype && !is_lazy(t)) return TensorRef::share(&t);
     TensorRef r = empty(t.sizes(), dtype, t.device);
     copy_into(*r, t);
     return r;

@@ -3,6 +3,7 @@
 
 #include "core/autograd.h"
 #include "core/functional.h"
+#include "core/lazy_views.h"
 #include "core/python/types.h"
 #include "core/reshape.h"
 #include "core/typed_kernel.h"
@@ -75,7 +76,14 @@ TensorRef view_dtype(const Tensor& self, DType dtype) {
         sizes[n - 1] /= ratio;
         offset /= ratio;
     }
-    return from_storage(self.storage, offset, sizes, strides, dtype);
+    MT_CHECK(dtype == self.dtype || !self.keys.has(Key::Conjugate),
+             "torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype.");
+    MT_CHECK(dtype == self.dtype || !self.keys.has(Key::Negative),
+             "torch.Tensor.view is not supported for tensors with negative bit set when converting to a different "
+             "dtype.");
+    TensorRef r = from_storage(self.storage, offset, sizes, strides, dtype);
+    r->keys = r->keys | (self.keys & kLazyKeys);
+    return r;
 }
 
 TensorRef alias(const Tensor& self) { return shallow_alias(self); }
@@ -350,13 +358,23 @@ TensorRef as_strided_view(const Tensor& self, IntSpan size, IntSpan stride, std:
 
 // ---- complex numbers as pairs ----
 
+// A view of all numbers of a tensor: it shows negatives where that does.
+TensorRef negated_as(const Tensor& self, TensorRef view) {
+    view->keys = view->keys | (self.keys & KeySet(Key::Negative));
+    return view;
+}
+
 TensorRef view_as_real(const Tensor& self) {
     MT_CHECK(is_complex(self.dtype), "view_as_real is only supported for complex tensors");
     Dims sizes(self.sizes()), strides;
     for (int64_t s : self.strides()) strides.push_back(s * 2);
     sizes.push_back(2);
     strides.push_back(1);
-    return from_storage(self.storage, self.offset * 2, sizes, strides, to_real(self.dtype));
+    MT_CHECK(!self.keys.has(Key::Conjugate),
+             "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can "
+             "view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias "
+             "the original.");
+    return negated_as(self, from_storage(self.storage, self.offset * 2, sizes, strides, to_real(self.dtype)));
 }
 
 TensorRef view_as_complex(const Tensor& self) {
@@ -374,14 +392,17 @@ TensorRef view_as_complex(const Tensor& self) {
         strides.push_back(self.stride(d) / 2);
     }
     MT_CHECK(self.offset % 2 == 0, "Tensor must have a storage_offset divisible by 2");
-    return from_storage(self.storage, self.offset / 2, sizes, strides, to_complex(self.dtype));
+    return negated_as(self, from_storage(self.storage, self.offset / 2, sizes, strides, to_complex(self.dtype)));
 }
 
 // The imaginary or real parts: every second number of the pairs.
 TensorRef component(const Tensor& self, int64_t which) {
     Dims strides;
     for (int64_t s : self.strides()) strides.push_back(s * 2);
-    return from_storage(self.storage, self.offset * 2 + which, self.sizes(), strides, to_real(self.dtype));
+    TensorRef r = from_storage(self.storage, self.offset * 2 + which, self.sizes(), strides, to_real(self.dtype));
+    if (which == 1 && self.keys.has(Key::Conjugate)) r->keys = r->keys | Key::Negative;
+    if (self.keys.has(Key::Negative)) r->keys = KeySet(r->keys.bits ^ KeySet(Key::Negative).bits);
+    return r;
 }
 
 TensorRef real(const Tensor& self) { return is_complex(self.dtype) ? component(self, 0) : shallow_alias(self); }
@@ -389,6 +410,13 @@ TensorRef real(const Tensor& self) { return is_complex(self.dtype) ? component(s
 TensorRef imag(const Tensor& self) {
     MT_CHECK(is_complex(self.dtype), "imag is not implemented for tensors with non-complex dtypes.");
     return component(self, 1);
+}
+
+TensorRef lazy_view(const Tensor& self, bool conjugate, bool negate) {
+    KeySet keys;
+    if (conjugate && is_complex(self.dtype)) keys = keys | Key::Conjugate;
+    if (negate) keys = keys | Key::Negative;
+    return toggled(self, keys);
 }
 
 // ---- in place: the tensor itself gets other sizes and strides ----
@@ -558,6 +586,7 @@ KERNELS
     direct<unfold>("unfold");
     direct<diagonal>("diagonal");
     direct<as_strided_view>("as_strided");
+    direct<lazy_view>("_lazy_view");
     direct<view_as_real>("view_as_real");
     direct<view_as_complex>("view_as_complex");
     direct<real>("real");

@@ -238,14 +238,20 @@ def is_complex(input: Tensor) -> bool:
 
 @overridable
 def is_conj(input: Tensor) -> bool:
-    """Whether ``input`` is a lazy conjugate: never here, conjugates are computed at once."""
+    """Whether ``input`` shows the conjugates of what its memory holds."""
     return _checked("is_conj", input).is_conj()
 
 
 @overridable
 def is_neg(input: Tensor) -> bool:
-    """Whether ``input`` is a lazy negative: never here."""
+    """Whether ``input`` shows the negatives of what its memory holds."""
     return _checked("is_neg", input).is_neg()
+
+
+@overridable
+def _is_zerotensor(input: Tensor) -> bool:
+    """Whether ``input`` is one that takes no memory because it is all zeros: there are none."""
+    return _checked("_is_zerotensor", input)._is_zerotensor()
 
 
 @overridable
@@ -347,6 +353,18 @@ def is_autocast_available(device_type: str) -> bool:
     return device_type in ("cpu", "npu")
 
 
+@overridable
+def is_distributed(input: Tensor) -> bool:
+    """Whether ``input`` was marked as held by several processes, as early versions of PyTorch did: never."""
+    _checked("is_distributed", input)
+    return False
+
+
+def _running_with_deploy() -> bool:
+    """Whether this runs in an interpreter that PyTorch embeds: False."""
+    return False
+
+
 def _nnpack_available() -> bool:
     """Whether NNPACK computes: False."""
     return False
@@ -446,7 +464,9 @@ __all__ = [
     "_check_value",
     "_check_with",
     "_has_compatible_shallow_copy_type",
+    "_is_zerotensor",
     "_nnpack_available",
+    "_running_with_deploy",
     "are_deterministic_algorithms_enabled",
     "compiled_with_cxx11_abi",
     "e",
@@ -459,6 +479,7 @@ __all__ = [
     "is_complex",
     "is_conj",
     "is_deterministic_algorithms_warn_only_enabled",
+    "is_distributed",
     "is_floating_point",
     "is_inference",
     "is_neg",

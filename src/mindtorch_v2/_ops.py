@@ -14,15 +14,71 @@ from typing import Any
 from mindtorch_v2 import _C
 from mindtorch_v2._core.above import above
 from mindtorch_v2._core.loading import load_shared_library
-from mindtorch_v2._dispatch.keys import key_name
+from mindtorch_v2._dispatch.keys import DispatchKey, DispatchKeySet, key_name
 from mindtorch_v2._dispatch.schema import schema_of
 from mindtorch_v2._dispatch.tags import tags_of_schema
 from mindtorch_v2._operators.table import row_of
 
-__all__ = ["OpOverload", "OpOverloadPacket", "classes", "ops"]
+__all__ = ["DispatchKey", "HigherOrderOperator", "OpOverload", "OpOverloadPacket", "classes", "ops"]
 
 
 @_C._call_fast
+class HigherOrderOperator:
+    """An operator that takes functions, in Python: a kernel for each dispatch key that concerns it.
+
+    A subclass is instantiated once, with the operator's name. A call goes to the kernel of the highest key among those of its
+    tensors and of the thread; `fallthrough` leaves a key out. Raises NotImplementedError where no key has a kernel.
+    """
+
+    def __init__(self, name: str, *, cacheable: bool = False) -> None:
+        if type(self) is HigherOrderOperator:
+            raise RuntimeError("Direct instantiation of HigherOrderOperator is not allowed. Please subclass it.")
+        self._name = self.__name__ = name
+        self.namespace = "higher_order"
+        self._cacheable = cacheable
+        self.py_kernels: dict[Any, Callable[..., Any]] = {}
+        self._fallthrough: set[str] = set()
+
+    def py_impl(self, key: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """A decorator: the function is the kernel of a dispatch key."""
+
+        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            self.py_kernels[key_name(key)] = function
+            return function
+
+        return register
+
+    def fallthrough(self, key: Any) -> None:
+        """Leave a key out: what stands below it answers."""
+        self._fallthrough.add(key_name(key))
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        bits = DispatchKeySet()
+        for value in (*args, *kwargs.values()):
+            for each in value if isinstance(value, (list, tuple)) else (value,):
+                if isinstance(each, _C.TensorBase):
+                    bits = bits | DispatchKeySet(_C._dispatch_key_bits(each))
+        include, exclude = _C._tls_keys()
+        names = [key.name for key in (bits | DispatchKeySet(include)) - DispatchKeySet(exclude)]
+        for name in reversed(names):
+            kernel = self.py_kernels.get(key_name(name))
+            if kernel is not None and key_name(name) not in self._fallthrough:
+                return kernel(*args, **kwargs)
+        composite = self.py_kernels.get("CompositeExplicitAutograd") or self.py_kernels.get("CompositeImplicitAutograd")
+        if composite is None:
+            raise NotImplementedError(
+                f"{self._name}: no kernel for the keys {names}; there are some for {list(self.py_kernels)}"
+            )
+        return composite(*args, **kwargs)
+
+    def name(self) -> str:
+        """The operator's name."""
+        return self._name
+
+    def __repr__(self) -> str:
+        return self._name
+
+
 class OpOverload(_C.OperatorCallable):
     """One operator with one schema."""
 

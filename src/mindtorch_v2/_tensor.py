@@ -98,6 +98,8 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
                 storage = self.untyped_storage().__deepcopy__(memo)
                 new = _C._find_operator("aten::empty", "memory_format")((0,), dtype=self.dtype, device=self.device)
                 new.set_(storage, self.storage_offset(), self.size(), self.stride())
+                if self.is_conj() or self.is_neg():
+                    new = _C._find_operator("aten::_lazy_view", "")(new, self.is_conj(), self.is_neg()).clone()
             else:
                 new = self.detach().clone()
         finally:

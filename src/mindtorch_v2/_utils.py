@@ -63,7 +63,7 @@ def set_tensor_metadata(tensor: torch.Tensor, metadata: dict[str, bool]) -> torc
     if metadata.get("conj"):
         tensor = torch.conj(tensor)
     if metadata.get("neg"):
-        tensor = torch.neg(tensor)
+        tensor = torch._neg_view(tensor)
     return tensor
 
 

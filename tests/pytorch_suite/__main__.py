@@ -19,7 +19,7 @@ import os
 import pathlib
 import subprocess
 import sys
-from collections.abc import Sequence
+from typing import Any
 
 from tests.pytorch_suite import results
 
@@ -35,14 +35,26 @@ def _is_done(log: pathlib.Path) -> bool:
 
 
 def run(
-    side: str, tests: pathlib.Path, file: str, folder: pathlib.Path, timeout: int, source: Sequence[str] = ()
+    side: str,
+    tests: pathlib.Path,
+    file: str,
+    folder: pathlib.Path,
+    timeout: int,
+    most: int | None = None,
+    source: pathlib.Path | None = None,
 ) -> str:
     """Run a file to its end, in as many processes as that takes; a line that says how it went."""
     log = results.log_of(folder, side, file)
     log.parent.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, str(WORKER), side, str(tests / f"{file}.py"), str(log), str(timeout), *source]
-    if source:
-        command += results.AS_THEY_WERE.get(file, [])
+    command = [sys.executable, str(WORKER), side, str(tests / f"{file}.py"), str(log), str(timeout)]
+    if side == "ours":
+        command += ["--wanted", str(results.log_of(folder, "pytorch", file))]
+    elif most is not None:
+        command += ["--most", str(most)]
+    if source is not None:
+        command += ["--source", str(source)]
+        if file in results.AS_THEY_WERE:
+            command += ["--as-they-were", *results.AS_THEY_WERE[file]]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "MINDTORCH_AS_TORCH": "0"}
     for _ in range(RESTARTS):
         if _is_done(log):
@@ -64,6 +76,11 @@ def run(
     return f"{side:8}{file:36}{outcomes.count('pass'):6} of {len(outcomes)} passed"
 
 
+def _run_both(*arguments: Any) -> str:
+    """Run a file on the real PyTorch, then on this package what passed there; two lines that say how it went."""
+    return "\n".join(run(side, *arguments) for side in ("pytorch", "ours"))
+
+
 def main() -> int:
     """Do what the command line says."""
     parser = argparse.ArgumentParser(prog="python -m tests.pytorch_suite", description=str(__doc__).partition("\n")[0])
@@ -75,6 +92,7 @@ def main() -> int:
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "out" / "pytorch_suite")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--timeout", type=int, default=60, help="seconds for one test")
+    parser.add_argument("--most", type=int, help="tests of one file, of which a sample is taken; all where not given")
     parser.add_argument("--again", action="store_true", help="run on this package again what has run")
     parser.add_argument("--failed", action="store_true", help="run on this package again what did not pass")
     parser.add_argument("--why", action="store_true", help="list the causes")
@@ -97,11 +115,10 @@ def main() -> int:
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             tests = pathlib.Path(options.tests).resolve()
             around = (options.source or tests.parent).resolve()
-            source = [str(around)] if (around / "torch" / "testing" / "_internal").is_dir() else []
+            source = around if (around / "torch" / "testing" / "_internal").is_dir() else None
             work = [
-                pool.submit(run, side, tests, file, options.out, options.timeout, source)
+                pool.submit(_run_both, tests, file, options.out, options.timeout, options.most, source)
                 for file in files
-                for side in ("pytorch", "ours")
             ]
             for each in concurrent.futures.as_completed(work):
                 print(each.result(), flush=True)

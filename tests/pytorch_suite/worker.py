@@ -1,16 +1,18 @@
 """One file of PyTorch's tests, run in this process: on the real PyTorch, or on this package under the name torch.
 
-python worker.py {pytorch,ours} FILE LOG TIMEOUT [SOURCE [MODULE ...]]
+python worker.py {pytorch,ours} FILE LOG TIMEOUT [--most N] [--wanted LOG] [--source FOLDER] [--as-they-were MODULE ...]
 
 What each test came to is appended to LOG as it happens, a line of JSON each: {"begun": id}, then {"id": id, "status": ...,
 "cause": ...}. Tests whose ids are in LOG already are not run again, and one that was begun and has no status is taken to have
-ended the process. The file is run as it is; `torch.testing._internal` is read from the wheel of the real PyTorch. Where that is
-newer than the file and lost names that the file imports, those are read from SOURCE, PyTorch's source of the file's version, on
-both sides alike; and so are the MODULEs of it, which a file needs as they were.
+ended the process. With --most, of many tests a sample runs, which the ids choose; with --wanted, what passed by another
+log. The file is run as it is; `torch.testing._internal` is read from the wheel of the real PyTorch. Where that is
+newer than the file and lost names that the file imports, those are read from --source, PyTorch's source of the file's version, on
+both sides alike; and so are the modules --as-they-were of it, which a file needs so.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import faulthandler
 import importlib.machinery
@@ -25,6 +27,7 @@ import sys
 import types
 import unittest
 import warnings
+import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -209,21 +212,46 @@ def _cases(suite: Any) -> Any:
             yield each
 
 
+def _chosen(cases: list[Any], most: int | None, wanted: pathlib.Path | None) -> list[Any]:
+    """The cases to run: what passed by another log, or a sample of so many, always the same for the same ids."""
+    if wanted is not None:
+        entries = [json.loads(line) for line in wanted.read_text("utf-8").splitlines()]
+        passed = {entry["id"] for entry in entries if entry.get("status") == "pass"}
+        return [case for case in cases if case.id() in passed]
+    if most is not None and len(cases) > most:
+        drawn = {case.id() for case in sorted(cases, key=lambda case: zlib.crc32(case.id().encode()))[:most]}
+        return [case for case in cases if case.id() in drawn]
+    return cases
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("side", choices=["pytorch", "ours"])
+    parser.add_argument("file", type=pathlib.Path)
+    parser.add_argument("log", type=pathlib.Path)
+    parser.add_argument("timeout", type=int)
+    parser.add_argument("--most", type=int)
+    parser.add_argument("--wanted", type=pathlib.Path)
+    parser.add_argument("--source", type=pathlib.Path)
+    parser.add_argument("--as-they-were", nargs="*", default=[])
+    return parser.parse_args()
+
+
 def main() -> None:
     """Run the file that the arguments name."""
-    side, file, log_path, timeout = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]), int(sys.argv[4])
+    options = _arguments()
+    side, file, timeout = options.side, options.file, options.timeout
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     faulthandler.enable()
-    log = Log(log_path)
-    source = pathlib.Path(sys.argv[5]) if len(sys.argv) > 5 else None
+    log = Log(options.log)
     wheel = wheel_of_pytorch()
     if side == "ours":
         if wheel is None:
             raise SystemExit("pytorch_suite: no PyTorch is installed here: `make pytorch-suite` makes an environment")
         stand_in()
     if wheel is not None:
-        sys.meta_path.insert(0, InfrastructureFinder(wheel, source, sys.argv[6:]))
+        sys.meta_path.insert(0, InfrastructureFinder(wheel, options.source, options.as_they_were))
     sys.path[0] = str(file.parent)
     sys.argv = [str(file)]
     warnings.simplefilter("ignore")
@@ -235,7 +263,7 @@ def main() -> None:
         module = importlib.util.module_from_spec(spec)
         sys.modules[file.stem] = module
         spec.loader.exec_module(module)
-        cases = list(_cases(loader.loadTestsFromModule(module)))
+        cases = _chosen(list(_cases(loader.loadTestsFromModule(module))), options.most, options.wanted)
     except unittest.SkipTest as skip:
         log.end("", "skip", str(skip))
         return

@@ -300,6 +300,8 @@ std::pair<int32_t, int32_t> dlpack_number(Device d) {
 
 void check_exportable(const Tensor& t) {
     if (requires_grad(t)) buffer_error("Can't export tensors that require gradient, use tensor.detach()");
+    if (t.keys.has(Key::Conjugate)) buffer_error("Can't export tensors with the conjugate bit set");
+    if (t.keys.has(Key::Negative)) buffer_error("Can't export tensors with the negative bit set");
     if (t.is_cpu()) return;
     dl_device(t.device);
     PyObject* module = PyImport_ImportModule("mindtorch_v2._library.stable");

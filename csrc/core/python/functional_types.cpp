@@ -2,6 +2,7 @@
 // write. Whatever aliases the storage, made here or by an operator, is a functional tensor too.
 #include "../autograd.h"
 #include "../functional.h"
+#include "../lazy_views.h"
 #include "../gil.h"
 #include "types.h"
 
@@ -69,6 +70,13 @@ PyObject* py_refresh_keys(PyObject*, PyObject* o) {
         Py_RETURN_NONE;
     });
 }
+// _may_be_lazy(tensor): whether conjugates and negatives of it can be views.
+PyObject* py_may_be_lazy(PyObject*, PyObject* o) {
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        MT_CHECK_TYPE(tensor_check(o), "_may_be_lazy expects a Tensor");
+        return PyBool_FromLong(may_be_lazy(as_tensor(o)));
+    });
+}
 // _functional_storage(storage): the state that a storage stands for; None for one with memory.
 PyObject* functional_storage(PyObject*, PyObject* o) {
     Storage* s = storage_of(o);
@@ -80,6 +88,7 @@ PyMethodDef functions[] = {{"_make_functional", make_functional, METH_VARARGS, n
                            {"_functional_parts", functional_parts, METH_O, nullptr},
                            {"_set_functional", set_functional, METH_VARARGS, nullptr},
                            {"_refresh_keys", py_refresh_keys, METH_O, nullptr},
+                           {"_may_be_lazy", py_may_be_lazy, METH_O, nullptr},
                            {"_functional_storage", functional_storage, METH_O, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
 

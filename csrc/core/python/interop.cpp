@@ -6,6 +6,7 @@
 #include "../bounds.h"
 #include "../foreign.h"
 #include "../gil.h"
+#include "../lazy_views.h"
 #include "../sparse.h"
 #include "../typed_kernel.h"
 #include "box.h"
@@ -269,6 +270,9 @@ PyObject* tensor_to_numpy(const Tensor& t) {
                   " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
     MT_CHECK(!requires_grad(t),
              "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
+    for (auto [key, bit, resolve] : {std::tuple(Key::Conjugate, "conjugate", "conj"), {Key::Negative, "negative", "neg"}})
+        MT_CHECK(!t.keys.has(key), "Can't call numpy() on Tensor that has ", bit, " bit set. Use tensor.resolve_",
+                 resolve, "().numpy() instead.");
     MT_CHECK_TYPE(buffer_format(t.dtype), "Got unsupported ScalarType ", dtype_class_name(t.dtype));
     check_bounds(t);
     static PyObject* asarray = nullptr;
@@ -363,6 +367,7 @@ PyObject* tolist(PyObject* self, PyObject*) {
         check_data(t);
         MT_CHECK_AS(NotImplemented, !t.is_meta(), "Cannot copy out of meta tensor; no data!");
         check_bounds(t);
+        if (is_lazy(t)) return nested_list(*materialized(t), 0, 0);
         if (t.is_cpu() && !is_float8(t.dtype)) return nested_list(t, 0, 0);
         Value cpu;
         cpu.tag = Tag::Device;
@@ -379,7 +384,7 @@ PyObject* item(PyObject* self, PyObject*) {
         MT_CHECK(!t.is_meta(), "Tensor.item() cannot be called on meta tensors");
         // Other devices and modes that watch dispatch answer themselves.
         bool plain = t.is_cpu() && (g_thread.include - kUnconcernedByItem).empty() &&
-                     (t.keys & (KeySet(Key::Python) | Key::Functionalize | Key::Batched | kSparseKeys)).empty();
+                     (t.keys & (KeySet(Key::Python) | Key::Functionalize | Key::Batched | kSparseKeys | kLazyKeys)).empty();
         if (plain) {
             check_bounds(t);
             return item_of(t, 0);
@@ -410,6 +415,7 @@ PyObject* numpy(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* k
             cpu.tag = Tag::Device;
             plain = op_to_copy({Value::of(plain.get()), Value(), Value(), cpu});
         }
+        if (is_lazy(*plain)) plain = materialized(*plain);
         return tensor_to_numpy(*plain);
     });
 }

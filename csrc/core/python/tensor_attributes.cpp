@@ -1,5 +1,6 @@
 // The attributes of _C.TensorBase: what a tensor is, and its place in the graph.
 #include "../autograd.h"
+#include "../lazy_views.h"
 #include "../sparse.h"
 #include "subclass.h"
 #include "tensor_type.h"
@@ -185,7 +186,7 @@ int set_data(PyObject* o, PyObject* v, void*) {
         t.offset = s.offset;
         t.dtype = s.dtype;
         t.device = s.device;
-        constexpr KeySet kOfStorage = kBackendKeys | Key::Functionalize;
+        constexpr KeySet kOfStorage = kBackendKeys | Key::Functionalize | kLazyKeys;
         t.keys = (t.keys - kOfStorage) | (s.keys & kOfStorage);
         if (!(t.keys & kAutogradKeys).empty()) t.keys = (t.keys - kAutogradKeys) | (s.keys & kAutogradKeys);
         set_sizes_strides(t, s.sizes(), s.strides());

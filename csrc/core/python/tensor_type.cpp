@@ -183,6 +183,10 @@ PyObject* m_is_signed(PyObject* o, PyObject*) {
         !(t == DType::UInt8 || t == DType::Bool || t == DType::UInt16 || t == DType::UInt32 || t == DType::UInt64));
 }
 PyObject* m_false(PyObject*, PyObject*) { Py_RETURN_FALSE; }
+template <Key key>
+PyObject* m_has_key(PyObject* self, PyObject*) {
+    return PyBool_FromLong(as_tensor(self).keys.has(key));
+}
 PyObject* m_is_inference(PyObject* o, PyObject*) {
     return guarded<PyObject*>(nullptr, [&] {
         settle_pending(as_tensor(o));
@@ -291,8 +295,8 @@ PyMethodDef methods[] = {
     {"is_floating_point", m_is_floating_point, METH_NOARGS, nullptr},
     {"is_complex", m_is_complex, METH_NOARGS, nullptr},
     {"is_signed", m_is_signed, METH_NOARGS, nullptr},
-    {"is_conj", m_false, METH_NOARGS, nullptr},
-    {"is_neg", m_false, METH_NOARGS, nullptr},
+    {"is_conj", m_has_key<Key::Conjugate>, METH_NOARGS, "Whether it shows the conjugates of what its memory holds."},
+    {"is_neg", m_has_key<Key::Negative>, METH_NOARGS, "Whether it shows the negatives of what its memory holds."},
     {"_is_zerotensor", m_false, METH_NOARGS, nullptr},
     {"is_pinned", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(+[](PyObject*, PyObject*) -> PyObject* {
          Py_RETURN_FALSE;

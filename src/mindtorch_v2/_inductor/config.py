@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
-from collections.abc import Iterator
-from typing import Any
+from mindtorch_v2._core.settings import Patch
 
 aggressive_fusion = False
 allow_buffer_reuse = True
@@ -53,23 +50,4 @@ class triton:
     unique_kernel_names = True
 
 
-@contextlib.contextmanager
-def patch(changes: str | dict[str, Any] | None = None, value: Any = None, **names: Any) -> Iterator[None]:
-    """Other settings for a while: a dict, a name and its value, or keywords; "triton.cudagraphs" is one of a class.
-
-    Raises AttributeError for a setting that does not exist.
-    """
-    wanted = {changes: value} if isinstance(changes, str) else {**(changes or {}), **names}
-    before: list[tuple[Any, str, Any]] = []
-    try:
-        for name, new in wanted.items():
-            *path, last = name.split(".")
-            place = sys.modules[__name__]
-            for part in path:
-                place = getattr(place, part)
-            before.append((place, last, getattr(place, last)))
-            setattr(place, last, new)
-        yield
-    finally:
-        for place, last, old in reversed(before):
-            setattr(place, last, old)
+patch = Patch(__name__)

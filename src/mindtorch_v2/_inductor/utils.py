@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from mindtorch_v2.utils._ordered_set import OrderedSet
+
+__all__ = ["GPU_TYPES", "OrderedSet", "get_gpu_shared_memory", "get_gpu_type", "is_big_gpu", "is_gpu"]
+
 GPU_TYPES = ["cuda", "mps", "xpu", "mtia"]
 
 

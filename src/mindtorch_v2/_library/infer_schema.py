@@ -1,5 +1,18 @@
 """`infer_schema` under the name of PyTorch's module."""
 
+from __future__ import annotations
+
+import functools
+import operator
+import typing
+from typing import Any
+
 from mindtorch_v2._library.infer import infer_schema
 
-__all__ = ["infer_schema"]
+__all__ = ["infer_schema", "tuple_to_list"]
+
+
+def tuple_to_list(tuple_type: Any) -> Any:
+    """The list type that stands for a tuple type in a schema: ``tuple[int, float]`` gives ``list[int | float]``."""
+    kinds = [kind for kind in typing.get_args(tuple_type) if kind is not ...]
+    return list[functools.reduce(operator.or_, kinds)] if kinds else list

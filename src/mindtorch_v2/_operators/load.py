@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import copyreg
+import functools
 import gc
 import importlib
 import os
 import sys
 import types
+from typing import Any
 
 from .. import _C
+from .._core.absent_operators import METHODS, absent_function
+from .._core.unavailable import unavailable_function
 from .._tensor import Tensor
 from . import composite as _composite
 from . import native as _native
@@ -19,6 +23,8 @@ from .dunders import attach
 from .methods import attach as attach_methods
 from .table import ROWS, aten, bound, facts_of
 from .table.names import BOUND
+
+_PACKAGE = _C.__name__.partition(".")[0]
 
 
 def _run_rows() -> None:
@@ -56,6 +62,10 @@ for _name, _method in bound("method").items():
     if _name != "__matmul__":  # a slot, which leaves operands that it does not know to them
         setattr(Tensor, _name, _method)
 
+for _name in METHODS:
+    if not hasattr(Tensor, _name):
+        setattr(Tensor, _name, unavailable_function(f"torch.Tensor.{_name}"))
+
 for _name, _dotted in {
     "add": "add.Tensor",
     "as_strided": "as_strided",
@@ -91,6 +101,7 @@ def _namespace(name: str, functions: dict):
     for function in functions.values():
         if isinstance(function, _C.Function):
             function.__module__ = name
+    vars(module)["__getattr__"] = functools.partial(absent_function, name.replace(_PACKAGE, "torch", 1))
     return module
 
 
@@ -98,6 +109,11 @@ class _VariableFunctionsClass:
     """Operators that are functions of `torch`: a pickled one is an attribute of this class, here as in PyTorch."""
 
     __module__ = _C.__name__
+
+    def __getattr__(self, name: str) -> Any:
+        """A function of `torch` that is no operator here, or one that is missing."""
+        found = None if name.startswith("__") else getattr(sys.modules[_PACKAGE], name, None)
+        return found if callable(found) and not isinstance(found, type) else absent_function("torch", name)
 
 
 def _reduced_function(function: _C.Function) -> tuple | str:

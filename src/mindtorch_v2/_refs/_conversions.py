@@ -8,6 +8,8 @@ from typing import Any
 
 import mindtorch_v2 as torch
 
+__all__ = ("bfloat16 bool byte cdouble cfloat chalf char double float half int long short complex polar ").split()
+
 
 def _convert(name: str, self: torch.Tensor, memory_format: Any = torch.preserve_format) -> torch.Tensor:
     return getattr(self, name)(memory_format=memory_format)

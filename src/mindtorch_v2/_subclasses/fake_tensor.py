@@ -16,6 +16,7 @@ from mindtorch_v2 import _C
 from mindtorch_v2._behaviours.functional._variants import bound, written_without_kernel
 from mindtorch_v2._core import torch_dispatch as _torch_dispatch
 from mindtorch_v2._core.torch_function import _disabled_torch_function_impl
+from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
 from mindtorch_v2._operators.table import facts_of
 from mindtorch_v2._subclasses.wrappers import rebuilt, taken_apart
 from mindtorch_v2.utils import _pytree as pytree
@@ -41,6 +42,10 @@ __all__ = [
     "maybe_get_fake_mode",
     "unset_fake_temporarily",
 ]
+
+
+_CacheKeyState = unavailable_class("torch._subclasses.fake_tensor._CacheKeyState")  # nothing is cached here
+extract_tensor_metadata = unavailable_function("torch._subclasses.fake_tensor.extract_tensor_metadata")
 
 
 class UnsupportedFakeTensorException(RuntimeError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2.utils.weak import WeakIdKeyDictionary
 
 
 def is_sparse_any(t: torch.Tensor) -> bool:
@@ -40,3 +41,52 @@ def assert_metadata_eq(
         assert m1._base is not None
         assert m2._base is not None
         assert_metadata_eq(assert_eq, m1._base, m2._base, skip_symbolic=skip_symbolic, skip_leaf=skip_leaf)
+
+
+class MetaConverter:
+    """Makes tensors on the meta device: of the same sizes, strides and dtype, views of the same bases, leaves where they were.
+
+    A tensor that was converted gives the same one again, as long as it lives; `hit` counts that, `miss` what cannot be
+    converted (NotImplemented is returned for it).
+
+    >>> converter = torch._subclasses.meta_utils.MetaConverter()
+    >>> converter(torch.ones(2, 3).t()).stride()
+    (1, 3)
+    """
+
+    def __init__(self) -> None:
+        self.tensor_memo: Any = WeakIdKeyDictionary()
+        self.hit = 0
+        self.miss = 0
+
+    def successful(self) -> bool:
+        """Whether tensors were converted, and all that came."""
+        return self.hit > 0 and self.miss == 0
+
+    def __call__(self, t: Any) -> Any:
+        if not isinstance(t, torch.Tensor):
+            return t
+        if t.layout != torch.strided:
+            self.miss += 1
+            return NotImplemented
+        self.hit += 1
+        return self._converted(t)
+
+    def _converted(self, t: torch.Tensor) -> torch.Tensor:
+        known = self.tensor_memo.get(t)
+        if known is not None:
+            return known  # type: ignore[no-any-return]
+        if t._is_view() and t._base is not None and t._base.dtype == t.dtype:
+            with torch.set_grad_enabled(t.grad_fn is not None):
+                made = self._converted(t._base).as_strided(t.shape, t.stride(), t.storage_offset())
+        else:
+            made = torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta")
+            if t.requires_grad:
+                made.requires_grad_()
+                if not t.is_leaf:
+                    with torch.enable_grad():
+                        made = made.clone()
+        if type(t) is torch.nn.Parameter:
+            made = torch.nn.Parameter(made.detach(), requires_grad=t.requires_grad)
+        self.tensor_memo[t] = made
+        return made

@@ -1,6 +1,7 @@
 """`torch.func`: functions transformed: mapped over slices (`vmap`), differentiated (`grad`, `vjp`, `jvp`, ...), nested."""
 
 from mindtorch_v2.func import _function_rules as _function_rules
+from mindtorch_v2.func._batch_norm import replace_all_batch_norm_modules_
 from mindtorch_v2.func._functional_call import functional_call, stack_module_state
 from mindtorch_v2.func._functionalize import functionalize
 from mindtorch_v2.func._transforms import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
@@ -16,6 +17,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",
     "vmap",

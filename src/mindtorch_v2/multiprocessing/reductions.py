@@ -16,7 +16,29 @@ if TYPE_CHECKING:
     from mindtorch_v2._core.storage import UntypedStorage
 
 
-__all__ = ["init_reductions", "rebuild_storage_fd", "rebuild_tensor", "reduce_storage", "reduce_tensor"]
+__all__ = [
+    "StorageWeakRef",
+    "init_reductions",
+    "rebuild_storage_fd",
+    "rebuild_tensor",
+    "reduce_storage",
+    "reduce_tensor",
+]
+
+
+class StorageWeakRef:
+    """A storage by its address, without keeping it alive: equal where it is the same storage."""
+
+    __slots__ = ["cdata"]
+
+    def __init__(self, storage: Any) -> None:
+        self.cdata = storage._cdata
+
+    def __hash__(self) -> int:
+        return self.cdata  # type: ignore[no-any-return]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StorageWeakRef) and self.cdata == other.cdata
 
 
 def rebuild_storage_fd(descriptor: Any, size: int) -> UntypedStorage:

@@ -47,6 +47,29 @@ class WeakIdRef(ref):
         return not self == other
 
 
+class _WeakHashRef(ref):
+    """A weak reference that hashes and compares by its object's hash, which has to tell objects apart."""
+
+    __slots__ = ["_hash"]
+    _hash: int
+
+    def __init__(self, key: Any, callback: Callable[..., Any] | None = None) -> None:
+        super().__init__(key, callback)  # type: ignore[call-arg]  # (a reference is made with both)
+        self._hash = hash(key)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: Any) -> bool:
+        mine, theirs = self(), other()
+        if mine is not None and theirs is not None:
+            return hash(mine) == hash(theirs)
+        return self is other
+
+    def __ne__(self, other: Any) -> bool:
+        return not self == other
+
+
 class WeakIdKeyDictionary(MutableMapping):
     """A dictionary whose keys are compared by identity and whose entries go when their keys do."""
 

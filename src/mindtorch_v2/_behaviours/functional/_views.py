@@ -85,7 +85,7 @@ def _inverse(*names: str) -> Callable[[Callable], Callable]:
     return register
 
 
-@_inverse("alias", "detach", "lift_fresh", "_neg_view")
+@_inverse("alias", "detach", "lift_fresh")
 def _same(before: Any, after: Any, **_: Any) -> Any:
     return after
 

@@ -3,11 +3,17 @@
 `functorch.compile` has the pieces of ahead-of-time autograd.
 """
 
+from mindtorch_v2._functorch.make_functional import (
+    combine_state_for_ensemble,
+    make_functional,
+    make_functional_with_buffers,
+)
 from mindtorch_v2._functorch.names import compile  # PyTorch's name
 from mindtorch_v2.func import functionalize, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap
 from mindtorch_v2.fx.experimental.proxy_tensor import make_fx
 
 __all__ = [
+    "combine_state_for_ensemble",
     "compile",
     "functionalize",
     "grad",
@@ -16,6 +22,8 @@ __all__ = [
     "jacfwd",
     "jacrev",
     "jvp",
+    "make_functional",
+    "make_functional_with_buffers",
     "make_fx",
     "vjp",
     "vmap",

@@ -174,3 +174,21 @@ _windows(
     lambda beta=12.0: _kaiser(beta),
     (*_PLAIN, (".beta", ", bool periodic, float beta")),
 )
+
+
+@composite(
+    "_new_zeros_with_same_feature_meta(Tensor self, Tensor other, *, int self_num_batch_dims=0) -> Tensor",
+    "Zeros of `self`'s dtype, laid out as `other`, behind the first `self_num_batch_dims` dimensions of `self`.",
+    bind="function method",
+)
+def _new_zeros_with_same_feature_meta(self, other, *, self_num_batch_dims=0):
+    batch = list(self.shape[:self_num_batch_dims])
+    reach = sum((size - 1) * step for size, step in zip(other.shape, other.stride(), strict=True)) + 1
+    reach = reach if other.numel() else 0
+    strides = []
+    step = reach
+    for size in reversed(batch):
+        strides.insert(0, step)
+        step *= size
+    zeros = self.new_zeros([step])
+    return zeros.as_strided([*batch, *other.shape], [*strides, *other.stride()], 0)

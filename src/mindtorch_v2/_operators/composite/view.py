@@ -13,10 +13,28 @@ if TYPE_CHECKING:
 
 
 @composite(
-    "_conj(Tensor(a) self) -> Tensor(a)", "The conjugate. It is computed at once: no tensor here has a conjugate bit."
+    "_conj(Tensor(a) self) -> Tensor(a)",
+    "The conjugate: a view of memory on the CPU, else computed at once.",
+    bind="function method",
 )
 def _conj(self):
-    return aten.conj_physical(self) if self.is_complex() else self
+    if not self.is_complex():
+        return self
+    return aten._lazy_view(self, True, False) if _C._may_be_lazy(self) else aten.conj_physical(self)
+
+
+@composite("_conj_physical(Tensor self) -> Tensor", "The conjugate, in memory of its own.", bind="function method")
+def _conj_physical(self: Tensor) -> Tensor:
+    return aten.conj_physical(self)
+
+
+@composite(
+    "_neg_view(Tensor(a) self) -> Tensor(a)",
+    "The negative: a view of memory on the CPU, else computed at once.",
+    bind="function method",
+)
+def _neg_view(self: Tensor) -> Tensor:
+    return aten._lazy_view(self, False, True) if _C._may_be_lazy(self) else aten.neg(self)
 
 
 @composite(
@@ -276,22 +294,22 @@ def ravel(self: Tensor) -> Tensor:
 
 @composite(
     "resolve_conj(Tensor(a) self) -> Tensor(a)",
-    "The tensor itself: conjugation is never delayed here.",
+    "The tensor itself; of a view that shows conjugates, these in memory of their own.",
     bind="function method",
     samples=[S(3, 4)],
 )
 def resolve_conj(self: Tensor) -> Tensor:
-    return self
+    return aten.clone(self) if self.is_conj() else self
 
 
 @composite(
     "resolve_neg(Tensor(a) self) -> Tensor(a)",
-    "The tensor itself: negation is never delayed here.",
+    "The tensor itself; of a view that shows negatives, these in memory of their own.",
     bind="function method",
     samples=[S(3, 4)],
 )
 def resolve_neg(self: Tensor) -> Tensor:
-    return self
+    return aten.clone(self) if self.is_neg() else self
 
 
 @composite(

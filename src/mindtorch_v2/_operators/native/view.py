@@ -115,6 +115,11 @@ def _as_strided_scatter_src(grad, self_geometry, size, stride, storage_offset):
     return aten.as_strided(laid_out, size, stride, storage_offset or 0)
 
 
+def _lazy_view_backward(grad, conjugate, negate):
+    grad = grad.neg() if negate else grad
+    return grad.conj() if conjugate else grad
+
+
 def _narrow_backward(grad, self_sizes, dim, start, length):
     start = start + self_sizes[dim] if start < 0 else start
     return aten.slice_backward(grad, self_sizes, dim, start, start + length, 1)
@@ -136,13 +141,6 @@ op(
             _row_major(grad), size, stride, storage_offset
         )
     },
-)
-op(
-    "_neg_view(Tensor(a) self) -> Tensor(a)",
-    "The tensor itself: negation is never delayed here.",
-    batching="whole",
-    kernel="alias",
-    grad={"self": lambda grad: grad},
 )
 op(
     "_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
@@ -272,6 +270,15 @@ op(
     samples=[S(T(3, 4, dtype="complex64"))],
     dtypes="complex",
     node="SelectBackward0",
+)
+op(
+    "_lazy_view(Tensor(a) self, bool conjugate, bool negate) -> Tensor(a)",
+    "The conjugates, or the negatives, as a view: worked out where they are read.",
+    batching="whole",
+    grad={"self": _lazy_view_backward},
+    samples=[S(T(3, 4, dtype="complex64"), True, False), S(T(3, 4), False, True)],
+    dtypes="floating+complex",
+    node="ConjBackward0",
 )
 op(
     "lift_fresh(Tensor(a) self) -> Tensor(a)",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core import torch_dispatch as _torch_dispatch
+from mindtorch_v2._core.unavailable import unavailable_class
 from mindtorch_v2._operators.table import facts_of
 from mindtorch_v2._sizes import opening as _opening
 from mindtorch_v2._sizes import universes as _universes
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "DecompositionInterpreter",
     "ProxyTorchDispatchMode",
     "PythonKeyTracer",
     "decompose",
@@ -51,6 +53,8 @@ __all__ = [
     "track_tensor_tree",
 ]
 
+# Traces are decomposed while they are made: `make_fx(f, decomposition_table)`.
+DecompositionInterpreter = unavailable_class("torch.fx.experimental.proxy_tensor.DecompositionInterpreter")
 _CONSTANT_LIMIT = 1  # elements of a constant whose value stays known
 _missing = object()
 

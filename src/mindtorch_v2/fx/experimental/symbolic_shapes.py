@@ -1,5 +1,10 @@
 """`torch.fx.experimental.symbolic_shapes`: names for sizes that may differ, and questions about them."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mindtorch_v2._core.unavailable import unavailable_class
 from mindtorch_v2._sizes import universes as _universes  # noqa: F401  (with it fake tensors have such sizes)
 from mindtorch_v2._sizes.decisions import (
     free_symbols,
@@ -34,6 +39,11 @@ from mindtorch_v2._sizes.environment import (
     SymbolicContext,
 )
 from mindtorch_v2._sizes.numbers import SymBool, SymFloat, SymInt, SymNode
+from mindtorch_v2.fx.experimental import _config as _config
+
+if TYPE_CHECKING:
+    from mindtorch_v2._tensor import Tensor
+    from mindtorch_v2.fx import GraphModule
 
 __all__ = [
     "ConstraintViolationError",
@@ -47,7 +57,11 @@ __all__ = [
     "SymInt",
     "SymNode",
     "SymbolicContext",
+    "bind_symbols",
+    "eval_guards",
     "free_symbols",
+    "fx_placeholder_targets",
+    "fx_placeholder_vals",
     "guard_bool",
     "guard_float",
     "guard_int",
@@ -61,6 +75,7 @@ __all__ = [
     "is_concrete_bool",
     "is_concrete_float",
     "is_concrete_int",
+    "is_nested_int",
     "is_symbolic",
     "optimization_hint",
     "statically_known_false",
@@ -69,3 +84,30 @@ __all__ = [
     "sym_eq",
     "sym_or",
 ]
+
+ShapeEnvSettings = unavailable_class("torch.fx.experimental.symbolic_shapes.ShapeEnvSettings")
+
+
+def is_nested_int(s: Any) -> bool:
+    """Whether a number stands for the differing sizes of a nested tensor: never, there are none."""
+    return False
+
+
+def fx_placeholder_vals(gm: GraphModule) -> list[Any]:
+    """What the inputs of a graph were when it was traced: fake tensors and symbolic numbers."""
+    return [node.meta["val"] for node in gm.graph.nodes if node.op == "placeholder"]
+
+
+def fx_placeholder_targets(gm: GraphModule) -> list[str]:
+    """The names of the inputs of a graph."""
+    return [node.target for node in gm.graph.nodes if node.op == "placeholder"]
+
+
+def eval_guards(gm: GraphModule, *args: Tensor, ignore_static: bool = True) -> bool:
+    """Whether a graph that was traced with symbolic sizes holds for these arguments."""
+    return gm.shape_env.evaluate_guards_for_args(fx_placeholder_vals(gm), args)  # type: ignore[no-any-return]
+
+
+def bind_symbols(gm: GraphModule, *args: Tensor) -> dict[str, int]:
+    """The values that the symbols of a traced graph have for these arguments."""
+    return gm.shape_env.bind_symbols(fx_placeholder_vals(gm), args)  # type: ignore[no-any-return]

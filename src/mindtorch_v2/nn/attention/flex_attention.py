@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core.annotations import read_signature
+from mindtorch_v2._core.unavailable import unavailable_function
 
 if TYPE_CHECKING:
     from mindtorch_v2.types import Device
@@ -36,6 +37,10 @@ __all__ = [
 ]
 
 _DEFAULT_SPARSE_BLOCK_SIZE = 128
+
+
+create_nested_block_mask = unavailable_function("torch.nn.attention.flex_attention.create_nested_block_mask")
+_create_empty_block_mask = unavailable_function("torch.nn.attention.flex_attention._create_empty_block_mask")
 
 
 class FlexKernelOptions(TypedDict, total=False):

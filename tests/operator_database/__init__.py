@@ -1,0 +1,1 @@
+"""PyTorch's own operator database, run whole on this package beside the real PyTorch: `make test-opdb`."""

@@ -1,0 +1,101 @@
+"""Whether two results are the same, up to the last digits of their dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from tests.operator_database.portable import Bare, Raised, Sparse, Strided, flat
+
+# Relative to the largest number of a result.
+_TOLERANCES = {
+    "float64": 1e-7,
+    "complex128": 1e-7,
+    "float32": 2e-4,
+    "complex64": 2e-4,
+    "float16": 4e-3,
+    "complex32": 4e-3,
+    "bfloat16": 3e-2,
+}
+
+
+def unlike(ours: Any, theirs: Any, strides: bool = False, values: bool = True) -> str:
+    """Where the results of a call differ, in words; "" where they do not."""
+    ours, theirs = flat(ours), flat(theirs)
+    if len(ours) != len(theirs):
+        return f"{len(ours)} results for {len(theirs)}"
+    for place, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+        if problem := _unlike_one(one, other, strides, values):
+            return f"result {place}: {problem}"
+    return ""
+
+
+def _shown(value: Any) -> str:
+    return f"{value.dtype} {list(value.shape)}" if isinstance(value, Strided | Bare) else repr(value)[:80]
+
+
+def _unlike_one(ours: Any, theirs: Any, strides: bool, values: bool) -> str:
+    if ours is None or theirs is None:  # no gradient is a gradient of zeros
+        given = theirs if ours is None else ours
+        zero = given is None or (isinstance(given, Strided) and not given.array().astype(bool).any())
+        return "" if zero else f"{_shown(ours)} for {_shown(theirs)}"
+    if type(ours) is not type(theirs):
+        return f"{_shown(ours)} for {_shown(theirs)}"
+    if isinstance(theirs, Strided | Bare):
+        if (ours.dtype, ours.shape) != (theirs.dtype, theirs.shape):
+            return f"{_shown(ours)} for {_shown(theirs)}"
+        if strides and _steps(ours) != _steps(theirs):
+            return f"strides {ours.stride} for {theirs.stride}"
+        if isinstance(theirs, Bare):
+            return "" if ours.device == theirs.device else f"on {ours.device} for {theirs.device}"
+        return _unlike_numbers(theirs.dtype, _resolved(ours), _resolved(theirs)) if values else ""
+    if isinstance(theirs, Sparse):
+        if (ours.layout, ours.shape, len(ours.parts)) != (theirs.layout, theirs.shape, len(theirs.parts)):
+            return f"{ours.layout} {ours.shape} for {theirs.layout} {theirs.shape}"
+        return next(
+            filter(None, (_unlike_one(*pair, strides, values) for pair in zip(ours.parts, theirs.parts, strict=True))),
+            "",
+        )
+    if isinstance(theirs, float | complex):
+        return _unlike_numbers("float64", numpy.array(ours), numpy.array(theirs))
+    return "" if ours == theirs else f"{_shown(ours)} for {_shown(theirs)}"
+
+
+def _steps(value: Any) -> list[int]:
+    """The strides that matter: of dimensions of more than one element."""
+    return [] if 0 in value.shape else [step for size, step in zip(value.shape, value.stride, strict=True) if size > 1]
+
+
+def _resolved(value: Strided) -> numpy.ndarray:
+    found = value.array()
+    found = found.conj() if value.flags[0] else found
+    return -found if value.flags[1] else found
+
+
+def _unlike_numbers(dtype: str, ours: numpy.ndarray, theirs: numpy.ndarray) -> str:
+    if dtype not in _TOLERANCES:
+        return "" if numpy.array_equal(ours, theirs) else "other numbers"
+    ours, theirs = (_reals(each) for each in (ours, theirs))
+    finite = numpy.isfinite(theirs)
+    if not numpy.array_equal(finite, numpy.isfinite(ours)) or not numpy.array_equal(
+        ours[~finite], theirs[~finite], equal_nan=True
+    ):
+        return "inf or nan elsewhere"
+    room = _TOLERANCES[dtype] * max(1.0, float(numpy.abs(theirs[finite]).max(initial=0.0)))
+    worst = float(numpy.abs(ours[finite] - theirs[finite]).max(initial=0.0))
+    return "" if worst <= room else f"off by {worst:.3g}, {room:.2g} allowed"
+
+
+def _reals(array: numpy.ndarray) -> numpy.ndarray:
+    if array.dtype.kind == "c":
+        array = numpy.ascontiguousarray(array).reshape(-1)
+        array = array.view(array.real.dtype)
+    return array.astype(numpy.float64).ravel()
+
+
+def judge(ours: Any, theirs: Any, strides: bool = False, values: bool = True) -> str:
+    """What differs between the outcomes of a call: results, or that which it raised here."""
+    if isinstance(ours, Raised):
+        return f"{ours.kinds[0]}: {ours.text}"
+    return unlike(ours, theirs, strides, values)

@@ -1,0 +1,207 @@
+"""Arguments and results as plain Python, so that what one library made the other can take up, in another process."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy
+
+
+class Strided(NamedTuple):
+    """A tensor with the memory that it reaches."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    memory: bytes
+    requires_grad: bool
+    flags: tuple[bool, bool]  # conjugated, negated
+
+    def array(self) -> numpy.ndarray:
+        """The numbers, flags aside; bfloat16, float8 and complex32 as wider ones."""
+        kind, wide, parts = _KINDS.get(self.dtype, (self.dtype, None, 1))
+        memory = numpy.frombuffer(self.memory, dtype=kind)
+        size = memory.itemsize * parts
+        if parts == 2:
+            memory = memory.reshape(-1, 2)
+        steps = [stride * size for stride in self.stride]
+        tail = ([], []) if parts == 1 else ([2], [memory.itemsize])
+        found = numpy.lib.stride_tricks.as_strided(memory, (*self.shape, *tail[0]), (*steps, *tail[1]), writeable=False)
+        if self.dtype == "bfloat16":
+            return (found.astype(numpy.uint32) << 16).view(numpy.float32)
+        if self.dtype == "complex32":
+            return numpy.ascontiguousarray(found.astype(numpy.float32)).view(numpy.complex64)[..., 0]
+        return found if wide is None else found.astype(wide)
+
+
+_KINDS: dict[str, tuple[str, Any, int]] = {
+    "bfloat16": ("uint16", None, 1),
+    "complex32": ("float16", None, 2),
+    **{
+        name: ("uint8", None, 1)
+        for name in ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu")
+    },
+}
+
+
+class Sparse(NamedTuple):
+    """A sparse tensor by its parts."""
+
+    layout: str
+    shape: tuple[int, ...]
+    parts: list[Any]
+    coalesced: bool
+    requires_grad: bool
+
+
+class Bare(NamedTuple):
+    """A tensor without memory that counts: its dtype, shape and strides."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    device: str
+
+
+class Named(NamedTuple):
+    """Something that stands in both libraries by a name: a dtype, a layout, a memory format."""
+
+    name: str
+
+
+class Device(NamedTuple):
+    """A device."""
+
+    name: str
+
+
+class Size(NamedTuple):
+    """A torch.Size."""
+
+    sizes: tuple[int, ...]
+
+
+class Raised(NamedTuple):
+    """What a call raised: the names of the classes, nearest first, and the text."""
+
+    kinds: list[str]
+    text: str
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether a value is a tensor of either library."""
+    return hasattr(value, "layout") and hasattr(value, "dim")
+
+
+def encode(torch: ModuleType, value: Any, bare: bool = False) -> Any:
+    """A value as plain Python; LookupError for what has no such form."""
+    if is_tensor(value):
+        return _bare(value) if bare else _tensor(torch, value)
+    if isinstance(value, torch.Size):
+        return Size(tuple(int(each) for each in value))
+    if isinstance(value, tuple):
+        return tuple(encode(torch, each, bare) for each in value)
+    if isinstance(value, list):
+        return [encode(torch, each, bare) for each in value]
+    if isinstance(value, dict):
+        return {name: encode(torch, each, bare) for name, each in value.items()}
+    if isinstance(value, torch.dtype | torch.layout | torch.memory_format):
+        return Named(str(value).rpartition(".")[2])
+    if isinstance(value, torch.device):
+        return Device(str(value))
+    if isinstance(value, slice):
+        return slice(*(encode(torch, each) for each in (value.start, value.stop, value.step)))
+    if value is None or value is ... or isinstance(value, bool | int | float | complex | str | bytes | numpy.generic):
+        return value
+    if isinstance(value, numpy.ndarray) and value.dtype.kind in "biufc":
+        return value
+    raise LookupError(f"{type(value).__name__} has no plain form")
+
+
+def _name(dtype: Any) -> str:
+    return str(dtype).rpartition(".")[2]
+
+
+def _bare(tensor: Any) -> Bare:
+    stride = tuple(tensor.stride()) if _name(tensor.layout) == "strided" else ()
+    return Bare(_name(tensor.dtype), tuple(tensor.shape), stride, tensor.device.type)
+
+
+def _tensor(torch: ModuleType, tensor: Any) -> Any:
+    grad = tensor.requires_grad
+    tensor = tensor.detach()
+    layout = _name(tensor.layout)
+    if tensor.is_quantized or tensor.is_nested or tensor.device.type != "cpu":
+        raise LookupError("a tensor of another kind has no plain form")
+    if layout == "sparse_coo":
+        parts = [tensor._indices(), tensor._values()]
+        coalesced = tensor.is_coalesced()
+    elif layout in ("sparse_csr", "sparse_bsr"):
+        parts, coalesced = [tensor.crow_indices(), tensor.col_indices(), tensor.values()], False
+    elif layout in ("sparse_csc", "sparse_bsc"):
+        parts, coalesced = [tensor.ccol_indices(), tensor.row_indices(), tensor.values()], False
+    elif layout == "strided":
+        flags = (tensor.is_conj(), tensor.is_neg())
+        memory = torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage()).numpy()
+        begin = tensor.storage_offset() * tensor.itemsize
+        reach = sum((size - 1) * step for size, step in zip(tensor.shape, tensor.stride(), strict=True)) + 1
+        if 0 in tensor.shape:
+            reach = 0
+        held = memory[begin : begin + reach * tensor.itemsize].tobytes()
+        return Strided(_name(tensor.dtype), tuple(tensor.shape), tuple(tensor.stride()), held, grad, flags)
+    else:
+        raise LookupError(f"a tensor of layout {layout} has no plain form")
+    return Sparse(layout, tuple(tensor.shape), [_tensor(torch, part) for part in parts], coalesced, grad)
+
+
+def decode(torch: ModuleType, value: Any) -> Any:
+    """What `encode` was given, as `torch` has it."""
+    if isinstance(value, Strided):
+        return _strided(torch, value).requires_grad_(value.requires_grad)
+    if isinstance(value, Sparse):
+        return _sparse(torch, value).requires_grad_(value.requires_grad)
+    if isinstance(value, Named):
+        return getattr(torch, value.name)
+    if isinstance(value, Device):
+        return torch.device(value.name)
+    if isinstance(value, Size):
+        return torch.Size(value.sizes)
+    if isinstance(value, tuple):
+        return tuple(decode(torch, each) for each in value)
+    if isinstance(value, list):
+        return [decode(torch, each) for each in value]
+    if isinstance(value, dict):
+        return {name: decode(torch, each) for name, each in value.items()}
+    return value
+
+
+def _strided(torch: ModuleType, value: Strided) -> Any:
+    dtype = getattr(torch, value.dtype)
+    found = torch.empty(0, dtype=dtype)
+    if value.memory:
+        found = torch.frombuffer(bytearray(value.memory), dtype=torch.uint8).view(dtype)
+    found = torch.as_strided(found, value.shape, value.stride)
+    if value.flags[0]:
+        found = torch.conj(found)
+    return torch._neg_view(found) if value.flags[1] else found
+
+
+def _sparse(torch: ModuleType, value: Sparse) -> Any:
+    parts = [_strided(torch, part) for part in value.parts]
+    if value.layout == "sparse_coo":
+        return torch.sparse_coo_tensor(*parts, value.shape, is_coalesced=value.coalesced or None)
+    return torch.sparse_compressed_tensor(*parts, value.shape, layout=getattr(torch, value.layout))
+
+
+def flat(value: Any) -> list[Any]:
+    """The leaves of lists, tuples and dictionaries."""
+    if isinstance(value, dict):
+        return [item for part in value.values() for item in flat(part)]
+    if isinstance(value, list) or (isinstance(value, tuple) and not _is_leaf(value)):
+        return [item for part in value for item in flat(part)]
+    return [value]
+
+
+def _is_leaf(value: Any) -> bool:
+    return isinstance(value, Strided | Sparse | Bare | Named | Device | Size | Raised) or type(value).__name__ == "Size"
