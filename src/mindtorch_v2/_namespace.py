@@ -360,6 +360,23 @@ def is_distributed(input: Tensor) -> bool:
     return False
 
 
+def _debug_has_internal_overlap(input: Tensor) -> int:
+    """Whether two positions of a tensor show one element: 0 no, 1 yes, 2 its strides do not tell at once.
+
+    >>> torch._debug_has_internal_overlap(torch.ones(1, 3).expand(2, 3))
+    1
+    """
+    sizes_and_strides = [(size, stride) for size, stride in zip(input.shape, input.stride(), strict=True) if size > 1]
+    if any(stride == 0 for _, stride in sizes_and_strides):
+        return 1
+    expected = 1
+    for size, stride in sorted(sizes_and_strides, key=lambda pair: pair[1]):
+        if stride != expected and input.numel():
+            return 2
+        expected *= size
+    return 0
+
+
 def _running_with_deploy() -> bool:
     """Whether this runs in an interpreter that PyTorch embeds: False."""
     return False
@@ -463,6 +480,7 @@ __all__ = [
     "_check_type",
     "_check_value",
     "_check_with",
+    "_debug_has_internal_overlap",
     "_has_compatible_shallow_copy_type",
     "_is_zerotensor",
     "_nnpack_available",

@@ -22,7 +22,6 @@ from mindtorch_v2._operators.table import row_of
 __all__ = ["DispatchKey", "HigherOrderOperator", "OpOverload", "OpOverloadPacket", "classes", "ops"]
 
 
-@_C._call_fast
 class HigherOrderOperator:
     """An operator that takes functions, in Python: a kernel for each dispatch key that concerns it.
 
@@ -79,6 +78,7 @@ class HigherOrderOperator:
         return self._name
 
 
+@_C._call_fast
 class OpOverload(_C.OperatorCallable):
     """One operator with one schema."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import copyreg
+import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -232,8 +233,25 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             and self.stride() == tensor.stride()
         )
 
-    def dim_order(self) -> tuple[int, ...]:
-        """Dimensions from the slowest to the fastest in memory."""
+    def dim_order(self, *, ambiguity_check: bool | list[Any] = False) -> tuple[int, ...]:
+        """Dimensions from the slowest to the fastest in memory.
+
+        With `ambiguity_check` RuntimeError is raised where several orders would do, unless exactly one of the memory formats
+        of a list is the tensor's.
+        """
+        formats = [] if isinstance(ambiguity_check, bool) else ambiguity_check
+        if not isinstance(formats, list) or not all(isinstance(each, _C.memory_format) for each in formats):
+            raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+        strides = self.stride()
+        several = 1 in self.shape or any(one == other for one, other in itertools.pairwise(strides))
+        if ambiguity_check is not False and several:
+            if sum(self.is_contiguous(memory_format=each) for each in formats) != 1:
+                raise RuntimeError(
+                    "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
+                )
+            if not self.is_contiguous():  # where sizes of one hide the order, the format tells it
+                return (0, *range(2, self.dim()), 1)
+            return tuple(range(self.dim()))
         return tuple(sorted(range(self.dim()), key=lambda i: -self.stride(i)))
 
     def storage(self) -> Any:

@@ -17,7 +17,13 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     ``torch.empty`` and its kin then give NaN or the largest number, unless
     ``torch.utils.deterministic.fill_uninitialized_memory`` is False.
     """
-    _state["on"], _state["warn"] = bool(mode), bool(warn_only)
+    for name, place, value in (("mode", 1, mode), ("warn_only", 2, warn_only)):
+        if not isinstance(value, bool):
+            raise TypeError(
+                f"_set_deterministic_algorithms(): argument '{name}' (position {place}) must be bool, "
+                f"not {type(value).__name__}"
+            )
+    _state["on"], _state["warn"] = mode, warn_only
     _C._set_deterministic(0 if not mode else 1 if warn_only else 2)
     _C._fill_uninitialised(_state["on"] and _state["fill"])
     for listener in listeners:

@@ -1,16 +1,12 @@
-"""What exported programs are asked about; most of PyTorch's names are here to be imported only."""
+"""What operators of exported programs are asked about."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from mindtorch_v2 import _C
-from mindtorch_v2._core.unavailable import unavailable_names
 
-_NAMES = unavailable_names(
-    "torch._export.utils", "get_buffer get_param is_buffer is_param register_dataclass_as_pytree_node"
-)
-globals().update(_NAMES)
+__all__: list[str] = []
 
 
 def _is_cia_op(op: Any) -> bool:

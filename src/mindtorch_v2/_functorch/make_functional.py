@@ -7,13 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
-from mindtorch_v2._core.unavailable import unavailable_function
 from mindtorch_v2.func import functional_call
 
 __all__ = ["combine_state_for_ensemble", "make_functional", "make_functional_with_buffers"]
-
-functional_init = unavailable_function("torch._functorch.make_functional.functional_init")
-functional_init_with_buffers = unavailable_function("torch._functorch.make_functional.functional_init_with_buffers")
 
 
 def _without_values(model: torch.nn.Module) -> torch.nn.Module:

@@ -50,8 +50,10 @@ def _set_imag(self: Any, value: Any) -> None:
     _fill(aten.imag(self), value)
 
 
-def _new(self: Any, *args: Any, device: Any = None) -> Any:
+def _new(self: Any, *args: Any, size: Any = None, device: Any = None) -> Any:
     """A tensor of this one's dtype, on its device, from sizes or from a sequence, as ``torch.Tensor(...)`` takes them."""
+    if size is not None and not args:
+        args = tuple(size)
     place = self.device if device is None else _C.device(device)
     if place.type != self.device.type:
         raise RuntimeError(

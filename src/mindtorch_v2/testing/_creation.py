@@ -77,6 +77,8 @@ def _draw(shape, dtype, device, low, high) -> torch.Tensor:
     if dtype.is_complex:
         real = torch.view_as_real(torch.empty(shape, dtype=dtype, device=device))
         return torch.view_as_complex(real.uniform_(low, high))
+    if name.startswith("float8"):  # no numbers are drawn in them
+        return torch.empty(shape, dtype=torch.float32, device=device).uniform_(low, high).to(dtype)
     return torch.empty(shape, dtype=dtype, device=device).uniform_(low, high)
 
 
