@@ -5,6 +5,7 @@
 #   make test-live  the tests beside the real PyTorch, which is then asked directly
 #   make test-mindspore  the tests that concern MindSpore, on MindSpore itself (800 MB) instead of a stand-in
 #   make pytorch-suite  PyTorch's own test files on this package (PYTORCH_TESTS=folder, SUITE_ARGS="test_torch --why")
+#   make test-opdb  PyTorch's operator database on this package, beside the real PyTorch (OPDB_ARGS="--column vmap --why")
 #   make bench      speed against the real PyTorch
 #   make check      formatting, lint, types
 #   make sanitize   the operator tests on a build with the address and undefined-behaviour sanitizers
@@ -26,6 +27,7 @@ PYTEST_ARGS ?=
 DEMO_ARGS ?=
 BENCH_ARGS ?=
 SUITE_ARGS ?=
+OPDB_ARGS ?=
 FUZZ_ARGS ?=
 MUTANTS_ARGS ?=
 FAULT_ARGS ?=
@@ -40,7 +42,7 @@ SOURCES := $(shell find src csrc emulator -type f \( -name '*.py' -o -name '*.cp
 PIP = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
 RUN = env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE
 
-.PHONY: help demo test test-live test-mindspore pytorch-suite bench check sanitize tsan fuzz fuzz-library faults kills soak mutants stubs map snapshots clean environment
+.PHONY: help demo test test-live test-mindspore pytorch-suite test-opdb bench check sanitize tsan fuzz fuzz-library faults kills soak mutants stubs map snapshots clean environment
 
 help:
 	@sed -n "s/^#   //p" $(firstword $(MAKEFILE_LIST))
@@ -62,6 +64,9 @@ test-mindspore: .venv-mindspore/test
 pytorch-suite: .venv-live/test
 	.venv-live/bin/python -m pip install --quiet --disable-pip-version-check expecttest
 	$(RUN) .venv-live/bin/python -m tests.pytorch_suite $(SUITE_ARGS)
+
+test-opdb: .venv-live/test
+	$(RUN) .venv-live/bin/python -m tests.operator_database $(OPDB_ARGS)
 
 bench: .venv-live/test
 	$(RUN) .venv-live/bin/python benchmarks/run.py $(BENCH_ARGS)

@@ -183,6 +183,12 @@ def _to_mindspore(tensor: Tensor) -> Any:
     return to_mindspore(tensor)
 
 
+def _to_onednn(tensor: Tensor, dtype: Any = None) -> Any:
+    from ._behaviours.onednn import to_onednn
+
+    return to_onednn(tensor, dtype)
+
+
 def _typed_storage(tensor: Tensor) -> Any:
     from .storage import TypedStorage
 
@@ -201,6 +207,7 @@ provide(
     save=_save,
     text=_text,
     to_mindspore=_to_mindspore,
+    to_onednn=_to_onednn,
     typed_storage=_typed_storage,
 )
 

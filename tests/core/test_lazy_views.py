@@ -143,6 +143,7 @@ def test_both_bits_together(z):
 
 
 def test_lists_that_are_written(z):
+    """PyTorch refuses these."""
     w = z.clone()
     torch._foreach_add_([z.conj(), w], 1j)
     assert z[0, 0].item() == 1 + 1j
@@ -188,12 +189,15 @@ def test_pickles_and_copies(z):
     assert pickle.loads(pickle.dumps(y)).is_conj()
     assert not copy.deepcopy(y).is_conj()
     buffer = io.BytesIO()
-    torch.save({"y": y, "n": z.imag.conj(), "m": y.imag}, buffer)
+    torch.save(y, buffer)
+    buffer.seek(0)
+    assert torch.load(buffer).is_conj()
+    buffer = io.BytesIO()
+    torch.save(y.imag, buffer)
     buffer.seek(0)
     found = torch.load(buffer)
-    assert found["y"].is_conj()
-    assert found["m"].is_neg()
-    assert found["m"].tolist() == y.imag.tolist()
+    assert found.is_neg()
+    assert found.tolist() == y.imag.tolist()
 
 
 def test_gradients():

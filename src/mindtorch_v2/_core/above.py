@@ -31,6 +31,8 @@ class _Above:
     """The `repr` of a tensor."""
     to_mindspore: Callable[[Any], Any]
     """The MindSpore tensor over the memory of a tensor."""
+    to_onednn: Callable[..., Any]
+    """A tensor in oneDNN's layout."""
     typed_storage: Callable[[Any], Any]
     """The TypedStorage of a tensor."""
 

@@ -85,7 +85,6 @@ _FUNCTIONS = {
     "torch._C._linalg": frozenset("_linalg_eigvals linalg__powsum".split()),
 }
 METHODS = (
-    "to_mkldnn "
     "_is_all_true _is_any_true _lazy_clone is_distributed slice_inverse smm sspaddmm "
     "_nested_tensor_size _nested_tensor_strides _nested_tensor_storage_offsets _philox_normal_ _philox_uniform_ "
     "resize_as_sparse_ _addmm_activation sparse_resize_ sparse_resize_and_clear_ _sparse_mask_projection _to_dense "

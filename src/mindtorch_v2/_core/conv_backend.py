@@ -64,6 +64,9 @@ def select_conv_backend(
     The kernels of this package are its own and do not follow the name. Arguments that no convolution takes raise what
     `torch.convolution` raises; NotImplementedError for tensors of other devices and layouts.
     """
+    onednn = input.layout is _C._mkldnn
+    if onednn:
+        input = input.to_dense()
     if not input.is_cpu or input.layout is not _C.strided:
         raise NotImplementedError(
             f"_select_conv_backend(): expected a strided CPU tensor, got one on {input.device} of layout {input.layout}"
@@ -72,7 +75,9 @@ def select_conv_backend(
         input.to("meta"), weight.to("meta"), None, stride, padding, dilation, transposed, output_padding, groups
     )
     if 0 in input.shape[:2]:
-        return ConvBackend.Empty
+        return ConvBackend.MkldnnEmpty if onednn else ConvBackend.Empty
+    if onednn:
+        return ConvBackend.MkldnnTranspose if transposed else ConvBackend.Mkldnn
     picture, kernel = list(input.shape), list(weight.shape)
     if len(picture) == 3:  # one dimension is computed as two, of which the first has size 1
         picture, kernel = [*picture[:2], 1, picture[2]], [*kernel[:2], 1, kernel[2]]

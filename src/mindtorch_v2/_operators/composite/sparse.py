@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ... import _C
+from ..._core.above import above
 from ..._core.dtype import DTYPES
-from ..table import S, T, aten, composite, conj, declare
+from ..table import ROWS, S, T, aten, composite, conj, declare
 
 if TYPE_CHECKING:
     from ..._tensor import Tensor
@@ -163,6 +164,8 @@ def coalesce(self: Tensor) -> Tensor:
 def _to_dense_grad(grad, self, masked_grad):
     if self.layout == _C.strided:
         return grad
+    if self.layout == _C._mkldnn:
+        return grad.to_mkldnn(self.dtype)
     if masked_grad is None or masked_grad:
         return aten.sparse_mask(grad, self.coalesce() if self.layout == _C.sparse_coo else self)
     return grad.to_sparse(self.sparse_dim()) if self.layout == _C.sparse_coo else grad.to_sparse(layout=self.layout)
@@ -186,6 +189,15 @@ def to_dense(self: Tensor, dtype: _C.dtype | None = None, *, masked_grad: bool |
     if self.layout == _C.strided:
         return self if dtype is None or dtype == self.dtype else aten._to_copy(self, dtype=dtype)
     return aten._to_dense(self, dtype, masked_grad)
+
+
+declare(
+    "to_mkldnn(Tensor self, ScalarType? dtype=None) -> Tensor",
+    "The tensor in oneDNN's layout.",
+    bind="method",
+    grad={"self": lambda grad, self: grad.to_dense(self.dtype) if grad.layout == _C._mkldnn else grad},
+)
+ROWS["to_mkldnn"].handle.impl("CPU", lambda self, dtype=None: above.to_onednn(self, dtype))
 
 
 def _back_to(grad, layout):
