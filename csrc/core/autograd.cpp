@@ -409,7 +409,8 @@ void run_adinplaceorview(Call& c) {
         if (c.op == g_engine_ops.detach) return;
         track_view(view, base, how);
         AutogradMeta& a = *view.autograd;
-        if (view.dtype != base.dtype || (view.keys & kLazyKeys) != (base.keys & kLazyKeys) || (is_view(base) && base.autograd->view->replay)) {
+        if (view.dtype != base.dtype || (view.keys & kLazyKeys) != (base.keys & kLazyKeys) ||
+            (is_view(base) && base.autograd->view->replay)) {
             // Strides over the base's elements cannot express this view: keep how it was made.
             PyObject* m = PyImport_ImportModule("mindtorch_v2._core.autograd.view_replay");
             if (!m) throw PythonError();

@@ -75,7 +75,8 @@ std::string available(const Operator& op) {
     for (int i = 1; i < kKeyCount; i++)
         // Every operator can be mapped over, made functional and handed to Python: that is nothing registered.
         if (op.table[i].fn && op.table[i].fn != run_python_key && op.table[i].fn != run_batched &&
-            op.table[i].fn != run_functionalize && op.table[i].fn != run_tracer && op.table[i].fn != run_mixed_devices && op.table[i].fn != run_lazy)
+            op.table[i].fn != run_functionalize && op.table[i].fn != run_tracer &&
+            op.table[i].fn != run_mixed_devices && op.table[i].fn != run_lazy)
             have += (have.empty() ? "" : ", ") + std::string(key_name(static_cast<Key>(i)));
     return have;
 }

@@ -269,10 +269,13 @@ PyMemberDef function_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(FunctionObject, weakrefs), READONLY, nullptr},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(FunctionObject, vectorcall), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
-PyType_Slot function_slots[] = {SLOT(Py_tp_new, function_new),         SLOT(Py_tp_dealloc, function_dealloc),
-                                SLOT(Py_tp_repr, function_repr),       SLOT(Py_tp_call, PyVectorcall_Call),
-                                SLOT(Py_tp_getset, function_getset),   SLOT(Py_tp_members, function_members),
-                                SLOT(Py_tp_methods, function_methods), {0, nullptr}};
+// The function itself, as a function of Python's core gives: it binds to no object, and inspect takes it for a routine.
+PyObject* function_get(PyObject* self, PyObject*, PyObject*) { return Py_NewRef(self); }
+
+PyType_Slot function_slots[] = {
+    SLOT(Py_tp_new, function_new),         SLOT(Py_tp_dealloc, function_dealloc), SLOT(Py_tp_repr, function_repr),
+    SLOT(Py_tp_call, PyVectorcall_Call),   SLOT(Py_tp_getset, function_getset),   SLOT(Py_tp_members, function_members),
+    SLOT(Py_tp_methods, function_methods), SLOT(Py_tp_descr_get, function_get),   {0, nullptr}};
 PyType_Slot method_slots[] = {
     SLOT(Py_tp_new, function_new),         SLOT(Py_tp_dealloc, function_dealloc), SLOT(Py_tp_repr, function_repr),
     SLOT(Py_tp_call, PyVectorcall_Call),   SLOT(Py_tp_getset, function_getset),   SLOT(Py_tp_members, function_members),

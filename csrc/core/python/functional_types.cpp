@@ -2,8 +2,8 @@
 // write. Whatever aliases the storage, made here or by an operator, is a functional tensor too.
 #include "../autograd.h"
 #include "../functional.h"
-#include "../lazy_views.h"
 #include "../gil.h"
+#include "../lazy_views.h"
 #include "types.h"
 
 namespace mt {

@@ -270,7 +270,8 @@ PyObject* tensor_to_numpy(const Tensor& t) {
                   " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
     MT_CHECK(!requires_grad(t),
              "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
-    for (auto [key, bit, resolve] : {std::tuple(Key::Conjugate, "conjugate", "conj"), {Key::Negative, "negative", "neg"}})
+    for (auto [key, bit, resolve] :
+         {std::tuple(Key::Conjugate, "conjugate", "conj"), {Key::Negative, "negative", "neg"}})
         MT_CHECK(!t.keys.has(key), "Can't call numpy() on Tensor that has ", bit, " bit set. Use tensor.resolve_",
                  resolve, "().numpy() instead.");
     MT_CHECK_TYPE(buffer_format(t.dtype), "Got unsupported ScalarType ", dtype_class_name(t.dtype));
@@ -383,8 +384,9 @@ PyObject* item(PyObject* self, PyObject*) {
         MT_CHECK(t.numel() == 1, "a Tensor with ", t.numel(), " elements cannot be converted to Scalar");
         MT_CHECK(!t.is_meta(), "Tensor.item() cannot be called on meta tensors");
         // Other devices and modes that watch dispatch answer themselves.
-        bool plain = t.is_cpu() && (g_thread.include - kUnconcernedByItem).empty() &&
-                     (t.keys & (KeySet(Key::Python) | Key::Functionalize | Key::Batched | kSparseKeys | kLazyKeys)).empty();
+        bool plain =
+            t.is_cpu() && (g_thread.include - kUnconcernedByItem).empty() &&
+            (t.keys & (KeySet(Key::Python) | Key::Functionalize | Key::Batched | kSparseKeys | kLazyKeys)).empty();
         if (plain) {
             check_bounds(t);
             return item_of(t, 0);

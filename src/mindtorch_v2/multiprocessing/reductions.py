@@ -79,7 +79,7 @@ def reduce_tensor(tensor: torch.Tensor) -> tuple:
             "(e.g., putting it on the queue)."
         )
     torch.utils.hooks.warn_if_has_hooks(tensor)
-    if tensor.device.type != "cpu" or tensor.layout != torch.strided:
+    if tensor.device.type != "cpu" or tensor.layout != torch.strided or tensor.is_conj() or tensor.is_neg():
         return tensor.__reduce_ex__(2)
     size, stride = tuple(tensor.size()), tensor.stride()
     storage = tensor.untyped_storage()
