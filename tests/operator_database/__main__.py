@@ -23,7 +23,7 @@ from tests.operator_database import report
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORKER = pathlib.Path(__file__).with_name("worker.py")
-SHARE = 12  # entries a process takes
+SHARE = 40  # entries a process takes
 RESTARTS = 40  # of a process whose entries may end it
 
 
@@ -72,7 +72,7 @@ def main() -> int:
     parser.add_argument("--most", type=int, default=0, help="samples of a dtype and column; all where not given")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "out" / "operator_database")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--seconds", type=int, default=3000, help="for one process of twelve entries")
+    parser.add_argument("--seconds", type=int, default=3000, help="for one process of so many entries")
     parser.add_argument("--again", action="store_true", help="run on this package again what has run")
     parser.add_argument("--failed", action="store_true", help="run on this package again what differed")
     parser.add_argument("--why", action="store_true", help="list what differs")

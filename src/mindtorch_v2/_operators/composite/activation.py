@@ -92,6 +92,11 @@ def relu6(self: Tensor) -> Tensor:
     return aten.hardtanh(self, 0, 6)
 
 
+def _check_slopes(lower, upper) -> None:
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+
+
 @composite(
     "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor",
     "Leaky ReLU whose slope is drawn from [lower, upper] in training and is their mean otherwise.",
@@ -107,6 +112,7 @@ def rrelu(
     training: bool = False,
     generator: Generator | None = None,
 ) -> Tensor:
+    _check_slopes(lower, upper)
     if not training:
         return aten.leaky_relu(self, (lower + upper) / 2)
     return self * _random_slope(self, lower, upper, generator)
@@ -160,6 +166,7 @@ def rrelu_(
     training: bool = False,
     generator: Generator | None = None,
 ) -> Tensor:
+    _check_slopes(lower, upper)
     if not training:
         return aten.leaky_relu_(self, (lower + upper) / 2)
     return aten.mul_(self, _random_slope(self, lower, upper, generator))

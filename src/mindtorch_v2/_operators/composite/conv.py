@@ -50,6 +50,11 @@ def _convolve_named(input, weight, bias, stride, padding, dilation, groups, spat
     if any(s != 1 for s in stride):
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     input, unbatched = _batched(input, spatial, name)
+    if weight.dim() != input.dim():
+        raise RuntimeError(
+            f"Expected {weight.dim()}-dimensional input for {weight.dim()}-dimensional weight{list(weight.shape)}, but got "
+            f"{input.dim()}-dimensional input of size {list(input.shape)} instead"
+        )
     spread = list(dilation) * (spatial if len(dilation) == 1 else 1)
     total = [d * (k - 1) for d, k in zip(spread, weight.shape[2:], strict=True)]
     before = [t // 2 for t in total]

@@ -18,7 +18,14 @@ def _check(name, self, kernel_size, output_size, random_samples, dims) -> None:
     if len(output_size) not in (1, dims):
         what = "two ints" if dims == 2 else "three ints"
         raise RuntimeError(f"{name}: output_size must either be a single Int or tuple of {what}")
-    if self.dim() not in (dims + 1, dims + 2) or any(n == 0 for n in self.shape[1 if self.dim() == dims + 2 else 0 :]):
+    for place in range(1 if self.dim() == dims + 2 else 0, self.dim()):
+        if self.size(place) == 0:
+            where = name if dims == 2 else f"{name}_out"
+            raise RuntimeError(
+                f"{where}(): Expected input to have non-zero size for non-batch dimensions, but got{list(self.shape)} "
+                f"with dimension {place} being empty."
+            )
+    if self.dim() not in (dims + 1, dims + 2):
         raise RuntimeError(
             f"{name}: Expected {dims + 1}D or {dims + 2}D tensor, but got a tensor of sizes {list(self.shape)}"
         )
@@ -28,6 +35,10 @@ def _check(name, self, kernel_size, output_size, random_samples, dims) -> None:
         raise RuntimeError(f"Expect _random_samples to have 3 dimensions, got {random_samples.dim()}")
     if random_samples.size(2) != dims:
         raise RuntimeError(f"Expect _random_samples.size(2) equals to {dims}; got {random_samples.size(2)}.")
+    if random_samples.size(0) < (self.size(0) if self.dim() == dims + 2 else 1):
+        raise RuntimeError("Expect _random_samples.size(0) no less then input batch size.")
+    if random_samples.size(1) != self.size(-dims - 1):
+        raise RuntimeError("Expect _random_samples.size(1) equals to input channel size.")
     for i, letter in enumerate("hw" if dims == 2 else "thw"):
         size, kernel, wanted = self.size(i - dims), kernel_size[i % len(kernel_size)], output_size[i % len(output_size)]
         if wanted + kernel - 1 > size:
@@ -37,8 +48,8 @@ def _check(name, self, kernel_size, output_size, random_samples, dims) -> None:
 
 def _starts(samples, size, out, kernel):
     """Where the windows along one dimension begin: (planes, out)."""
-    if out == 1:
-        return aten.full([samples.size(0), 1], size - kernel, dtype=aten.empty([0]).long().dtype, device=samples.device)
+    if out < 2:
+        return aten.full([samples.size(0), out], size - kernel, dtype=aten.empty([0]).long().dtype, device=samples.device)
     step = aten.full([], (size - kernel) / (out - 1), dtype=samples.dtype, device=samples.device)
     place = aten.arange(out - 1, device=samples.device).to(samples.dtype)
     u = samples.unsqueeze(-1)
@@ -65,6 +76,9 @@ def _pool(self, kernel_size, output_size, random_samples, dims):
     place = place.expand([planes, *out, *kernel]).reshape(planes, _product(out), _product(kernel))
     flat = self.reshape(planes, _product(spatial))
     values = flat.gather(1, place.reshape(planes, _product(out) * _product(kernel))).reshape(place.shape)
+    if 0 in kernel:  # nothing is the largest of nothing
+        best = values.new_full(place.shape[:-1], -float("inf"))
+        return best.reshape([*self.shape[:-dims], *out]), place.new_zeros([*self.shape[:-dims], *out])
     best, chosen = values.max(-1)
     indices = place.gather(-1, chosen.unsqueeze(-1)).squeeze(-1)
     sizes = [*self.shape[:-dims], *out]

@@ -217,7 +217,13 @@ def _chunk_cat(tensors, dim, num_chunks):
         raise RuntimeError("_chunk_cat expects a non-empty input tensor list")
     if num_chunks < 1:
         raise RuntimeError(f"_chunk_cat expects positive num_chunks, got {num_chunks}")
+    if any(each.numel() == 0 for each in tensors):
+        raise RuntimeError("_chunk_cat expects non-empty tensor")
+    if dim < 0 and any(each.dim() != tensors[0].dim() for each in tensors):
+        raise RuntimeError("_chunk_cat expects non-negative dim when input tensors have different ndims")
     dim = dim + tensors[0].dim() if dim < 0 else dim
+    if any(dim >= each.dim() for each in tensors):
+        raise RuntimeError("_chunk_cat expects dim < ndim for all input tensors")
     rows = []
     for each in tensors:
         missing = -each.size(dim) % num_chunks

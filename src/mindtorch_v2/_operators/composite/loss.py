@@ -319,6 +319,12 @@ def multi_margin_loss(
     samples=[S(T(3, 4), T(3, 4, dtype="int64", low=0, high=4))],
 )
 def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
+    if self.dim() > 2 or 0 in self.shape[1 if self.dim() == 2 else 0 :]:
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}"
+        )
+    if target.shape != self.shape and (self.dim() == 2 or target.numel() != self.numel()):
+        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")
     scores, labels = (self, target) if self.dim() == 2 else (self.reshape([1, -1]), target.reshape([1, -1]))
     listed = (labels < 0).cumsum(1) == 0
     index = labels.clamp_min(0)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ... import _C
-from ..table import S, T, aten, composite
+from ..._core.dtype import DTYPES
+from ..table import S, T, aten, class_name, composite
 
 if TYPE_CHECKING:
     from ..._tensor import Tensor
@@ -193,7 +194,30 @@ def max_pool3d(
     return aten.max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
+def _check_unpool(self, indices, output_size, spatial) -> None:
+    count, names = ("two", "height, width") if spatial == 2 else ("three", "depth, height, width")
+    if indices.dtype != DTYPES["int64"]:
+        came = f" but got: {class_name(indices.dtype)}" if spatial == 2 else ""
+        raise RuntimeError(f"elements in indices should be type int64{came}")
+    if self.dim() not in (spatial + 1, spatial + 2):
+        raise RuntimeError(
+            f"Input to max_unpooling{spatial}d should be a {spatial + 1}d or {spatial + 2}d Tensor, "
+            f"but got a tensor with {self.dim()} dimensions."
+        )
+    if len(output_size) != spatial:
+        raise RuntimeError(
+            f"There should be exactly {count} elements ({names}) in output_size, but got {len(output_size)} elements."
+        )
+    for place in range(1 if self.dim() == spatial + 2 else 0, self.dim()):
+        if self.size(place) == 0:
+            raise RuntimeError(
+                f"max_unpooling{spatial}d_forward_out_cpu(): Expected input to have non-zero size for non-batch dimensions, "
+                f"but got {list(self.shape)} with dimension {place} being empty."
+            )
+
+
 def _unpool(self, indices, output_size, spatial):
+    _check_unpool(self, indices, output_size, spatial)
     _C._alert_not_deterministic(f"max_unpooling{spatial}d_forward_out")  # where positions are named twice
     if self.shape != indices.shape:
         raise RuntimeError(
@@ -204,6 +228,11 @@ def _unpool(self, indices, output_size, spatial):
     area = 1
     for size in output_size:
         area *= size
+    if _C._may_be_lazy(indices) and indices.numel():  # numbers of its own, which nobody else watches
+        for index in (indices.min().item(), indices.max().item()):
+            if not 0 <= index < area:
+                volumes = "x".join(map(str, output_size))
+                raise RuntimeError(f"Found an invalid max index: {index} (output volumes are of size {volumes})")
     flat = self.new_zeros(lead + [area])
     return flat.scatter(-1, indices.flatten(-spatial), self.flatten(-spatial)).reshape(lead + list(output_size))
 
@@ -227,4 +256,17 @@ def max_unpool2d(self: Tensor, indices: Tensor, output_size: Sequence[int]) -> T
 def max_unpool3d(
     self: Tensor, indices: Tensor, output_size: Sequence[int], stride: Sequence[int], padding: Sequence[int]
 ) -> Tensor:
+    _check_unpool(self, indices, output_size, 3)
+    if len(stride) != 3:
+        raise RuntimeError(
+            "There should be exactly three elements (depth, height, width) in stride, "
+            f"but got: {len(stride)} elements."
+        )
+    if len(padding) != 3:
+        raise RuntimeError(
+            "There should be exactly three elements (depth, height, width) in padding, "
+            f"but got: {len(padding)} elements."
+        )
+    if min(stride) <= 0:
+        raise RuntimeError(f"strides should be greater than zero, but got stride: {list(stride)}")
     return _unpool(self, indices, output_size, 3)

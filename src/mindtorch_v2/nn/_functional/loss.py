@@ -237,6 +237,8 @@ def linear_cross_entropy(
         raise NotImplementedError("linear_cross_entropy: options (computation in chunks) are not implemented")
     if ignore_index is not None and target.is_floating_point():
         raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
+    if input.dim() not in (1, 2):
+        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.dim()}")
     in_features = linear_weight.shape[-1]
     spatial = linear_weight.shape[1:-1]
     if len(spatial) and input.dim() != 2:
@@ -349,6 +351,8 @@ def huber_loss(
     The weighted mean divides by the number of elements.
     """
     input, target = _same_size(input, target)
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
     if weight is None:
         return torch._C._nn.huber_loss(input, target, _Reduction.get_enum(reduction), delta)
     _check_weight(input, weight)
