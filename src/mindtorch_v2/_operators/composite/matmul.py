@@ -195,7 +195,7 @@ def matrix_power(self: Tensor, n: int) -> Tensor:
 @composite(
     "linalg_multi_dot(Tensor[] tensors) -> Tensor",
     "Product of several matrices in the cheapest order; the first and last may be vectors.",
-    bind="linalg",
+    bind="linalg out",
     samples=[S([T(2, 3), T(3, 4), T(4, 2)])],
 )
 def linalg_multi_dot(tensors: Sequence[Tensor]) -> Tensor:

@@ -240,7 +240,7 @@ def min_other(self: Tensor, other: Tensor) -> Tensor:
 @composite(
     "nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     "The mean of what is not NaN.",
-    bind="function method",
+    bind="function method out",
     samples=[S(3, 4), S(T(3, 4), 1)],
 )
 def nanmean(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from ... import _C
 from ..table import aten, class_name, composite, conj
 from .linalg import _adjoint
 from .matmul import _check_square
@@ -26,6 +27,11 @@ def linalg_eigh(self: Tensor, UPLO: str = "L") -> tuple[Tensor, Tensor]:
     return aten._linalg_eigh(self, UPLO, True)
 
 
+def _wants_vectors(matrix) -> bool:
+    """Whether the derivatives of values are asked for: their formulas read the vectors."""
+    return matrix.requires_grad or _C._has_tangent(matrix)
+
+
 @composite(
     'linalg_eigvalsh(Tensor self, str UPLO="L") -> Tensor',
     "Eigenvalues of symmetric or Hermitian matrices.",
@@ -34,7 +40,7 @@ def linalg_eigh(self: Tensor, UPLO: str = "L") -> tuple[Tensor, Tensor]:
     autocast="float32",
 )
 def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
-    return aten._linalg_eigh(self, UPLO, self.requires_grad)[0]
+    return aten._linalg_eigh(self, UPLO, _wants_vectors(self))[0]
 
 
 @composite(
@@ -67,7 +73,7 @@ def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = No
     autocast="float32",
 )
 def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
-    return aten._linalg_svd(A, False, A.requires_grad, driver=driver)[1]
+    return aten._linalg_svd(A, False, _wants_vectors(A), driver=driver)[1]
 
 
 @composite(
@@ -154,7 +160,7 @@ def linalg_pinv(self: Tensor, rcond: float, hermitian: bool = False) -> Tensor:
 @composite(
     "linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
     "Pseudo-inverse with tolerances.",
-    bind="linalg",
+    bind="linalg out",
     batching="body",
     explicit=True,
     grad={"self": _pseudo_inverse_grad},
@@ -169,7 +175,7 @@ def linalg_pinv_float(
 @composite(
     "linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
     "Pseudo-inverse with a tolerance for each matrix.",
-    bind="linalg",
+    bind="linalg out",
     batching="body",
     explicit=True,
     grad={"self": _pseudo_inverse_grad},
@@ -209,7 +215,7 @@ def linalg_matrix_rank(self: Tensor, tol: float, hermitian: bool = False) -> Ten
     "linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False)"
     " -> Tensor",
     "Number of singular values above the tolerances.",
-    bind="linalg",
+    bind="linalg out",
     autocast="float32",
 )
 def linalg_matrix_rank_float(
@@ -222,7 +228,7 @@ def linalg_matrix_rank_float(
     "linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False)"
     " -> Tensor",
     "Number of singular values above a tolerance for each matrix.",
-    bind="linalg",
+    bind="linalg out",
     autocast="float32",
 )
 def linalg_matrix_rank_tensor(
