@@ -2207,7 +2207,7 @@ def nan_to_num(input: Tensor, nan: _float | None = ..., posinf: _float | None = 
     """NaN and infinities replaced: by 0 and the largest and smallest finite number, or as given."""
 def nan_to_num_(input: Tensor, nan: _float | None = ..., posinf: _float | None = ..., neginf: _float | None = ...) -> Tensor:
     """NaN and infinities replaced: by 0 and the largest and smallest finite number, or as given."""
-def nanmean(input: Tensor, dim: _Sequence[_int] | _int | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ...) -> Tensor:
+def nanmean(input: Tensor, dim: _Sequence[_int] | _int | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """The mean of what is not NaN."""
 @overload
 def nanmedian(input: Tensor) -> Tensor:

@@ -76,12 +76,12 @@ def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = ...) -> Tensor:
 def matrix_rank(input: Tensor, tol: _float, hermitian: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Number of singular values above a tolerance."""
 @overload
-def matrix_rank(input: Tensor, *, atol: _float | None = ..., rtol: _float | None = ..., hermitian: _bool = ...) -> Tensor:
+def matrix_rank(input: Tensor, *, atol: _float | None = ..., rtol: _float | None = ..., hermitian: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Number of singular values above the tolerances."""
 @overload
-def matrix_rank(input: Tensor, *, atol: Tensor | None = ..., rtol: Tensor | None = ..., hermitian: _bool = ...) -> Tensor:
+def matrix_rank(input: Tensor, *, atol: Tensor | None = ..., rtol: Tensor | None = ..., hermitian: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Number of singular values above a tolerance for each matrix."""
-def multi_dot(tensors: _Sequence[Tensor]) -> Tensor:
+def multi_dot(tensors: _Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Product of several matrices in the cheapest order; the first and last may be vectors."""
 @overload
 def norm(input: Tensor, ord: _Number | None = ..., dim: _Sequence[_int] | _int | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
@@ -93,10 +93,10 @@ def norm(input: Tensor, ord: str, dim: _Sequence[_int] | _int | None = ..., keep
 def pinv(input: Tensor, rcond: _float, hermitian: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Pseudo-inverse."""
 @overload
-def pinv(input: Tensor, *, atol: _float | None = ..., rtol: _float | None = ..., hermitian: _bool = ...) -> Tensor:
+def pinv(input: Tensor, *, atol: _float | None = ..., rtol: _float | None = ..., hermitian: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Pseudo-inverse with tolerances."""
 @overload
-def pinv(input: Tensor, *, atol: Tensor | None = ..., rtol: Tensor | None = ..., hermitian: _bool = ...) -> Tensor:
+def pinv(input: Tensor, *, atol: Tensor | None = ..., rtol: Tensor | None = ..., hermitian: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Pseudo-inverse with a tolerance for each matrix."""
 def qr(A: Tensor, mode: str = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> return_types.linalg_qr:
     """Orthonormal columns times an upper triangle."""

@@ -141,7 +141,7 @@ def _outs(torch: ModuleType, results: Any, make: Callable[[Any], Any]) -> Any:
 
 
 def out(torch: ModuleType, info: Any, sample: Sample) -> Any:
-    """What `out=` gets: fresh, without elements, with other strides, of another shape; each with whether it is returned."""
+    """Return the tensors given as `out=`: fresh, without elements, with other strides, of another shape; each with whether it is returned."""
     plain = _changed(sample, _plain)
     results = info.op(*plain.args, **plain.kwargs)
 

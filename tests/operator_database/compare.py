@@ -95,7 +95,7 @@ def _reals(array: numpy.ndarray) -> numpy.ndarray:
 
 
 def judge(ours: Any, theirs: Any, strides: bool = False, values: bool = True) -> str:
-    """What differs between the outcomes of a call: results, or that which it raised here."""
+    """Say what differs between the outcomes of a call: results, or that which it raised here."""
     if isinstance(ours, Raised):
         return f"{ours.kinds[0]}: {ours.text}"
     return unlike(ours, theirs, strides, values)

@@ -83,7 +83,7 @@ class Size(NamedTuple):
 
 
 class Raised(NamedTuple):
-    """What a call raised: the names of the classes, nearest first, and the text."""
+    """An error of a call: the names of the classes, nearest first, and the text."""
 
     kinds: list[str]
     text: str
@@ -156,7 +156,7 @@ def _tensor(torch: ModuleType, tensor: Any) -> Any:
 
 
 def decode(torch: ModuleType, value: Any) -> Any:
-    """What `encode` was given, as `torch` has it."""
+    """Make of plain Python what `encode` was given, as `torch` has it."""
     if isinstance(value, Strided):
         return _strided(torch, value).requires_grad_(value.requires_grad)
     if isinstance(value, Sparse):

@@ -1,4 +1,4 @@
-"""What came of the operator database: read, counted, and written down."""
+"""Outcomes of the operator database: read, counted, and written down."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def shares(found: Mapping[str, Mapping[str, Outcome]]) -> dict[str, list[int]]:
 
 
 def rest(found: Mapping[str, Mapping[str, Outcome]]) -> dict[str, dict[str, list[int]]]:
-    """What does not agree: entry -> column -> [samples, those that agree]."""
+    """Shares of what does not agree: entry -> column -> [samples, those that agree]."""
     result: dict[str, dict[str, list[int]]] = {}
     for name, columns in sorted(found.items()):
         for column, outcome in columns.items():

@@ -81,7 +81,7 @@ def _raised(error: BaseException) -> Raised:
 
 
 def _run(torch: Any, info: Any, column: Column, sample: Sample) -> Any:
-    """What a call gives, as plain Python."""
+    """Run a call; its results, or its error, as plain Python."""
     torch.manual_seed(0)
     signal.alarm(SECONDS)
     try:
@@ -149,7 +149,7 @@ def on_pytorch(torch: Any, info: Any, most: int | None) -> dict[str, Any]:
 
 
 class Processes:
-    """What results go through before they are differentiated, by the sample: from this library's own samples."""
+    """Functions that results go through before they are differentiated, by the sample: from this library's own samples."""
 
     def __init__(self, torch: Any, info: Any):
         self.torch, self.info = torch, info

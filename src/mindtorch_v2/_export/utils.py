@@ -1,4 +1,4 @@
-"""What operators of exported programs are asked about."""
+"""Questions about operators of exported programs."""
 
 from __future__ import annotations
 

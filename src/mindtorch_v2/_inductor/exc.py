@@ -1,4 +1,4 @@
-"""What PyTorch's compiler raises about the compilers that it calls."""
+"""Errors of PyTorch's compiler about the compilers that it calls."""
 
 from __future__ import annotations
 

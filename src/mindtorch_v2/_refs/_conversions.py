@@ -8,7 +8,9 @@ from typing import Any
 
 import mindtorch_v2 as torch
 
-__all__ = ("bfloat16 bool byte cdouble cfloat chalf char double float half int long short complex polar ").split()
+__all__ = sorted(
+    name for name in vars(torch) if isinstance(vars(torch)[name], torch.dtype) and hasattr(torch.Tensor, name)
+)
 
 
 def _convert(name: str, self: torch.Tensor, memory_format: Any = torch.preserve_format) -> torch.Tensor:

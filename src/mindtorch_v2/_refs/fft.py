@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._operators.load import FFT
 
-__all__ = (
-    "fft fft2 fftn hfft hfft2 hfftn rfft rfft2 rfftn ifft ifft2 ifftn ihfft ihfft2 ihfftn irfft irfft2 irfftn "
-    "fftshift ifftshift "
-).split()
+__all__ = sorted(FFT)
 
 
 def __getattr__(name: str) -> Any:

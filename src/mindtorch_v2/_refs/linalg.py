@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._operators.load import LINALG
 
-__all__ = ("diagonal matrix_norm norm svd svdvals vector_norm vecdot cross ").split()
+__all__ = sorted(LINALG)
 
 
 def __getattr__(name: str) -> Any:

@@ -49,7 +49,9 @@ def _check(name, self, kernel_size, output_size, random_samples, dims) -> None:
 def _starts(samples, size, out, kernel):
     """Where the windows along one dimension begin: (planes, out)."""
     if out < 2:
-        return aten.full([samples.size(0), out], size - kernel, dtype=aten.empty([0]).long().dtype, device=samples.device)
+        return aten.full(
+            [samples.size(0), out], size - kernel, dtype=aten.empty([0]).long().dtype, device=samples.device
+        )
     step = aten.full([], (size - kernel) / (out - 1), dtype=samples.dtype, device=samples.device)
     place = aten.arange(out - 1, device=samples.device).to(samples.dtype)
     u = samples.unsqueeze(-1)

@@ -1,4 +1,4 @@
-"""What scales gradients of mixed precision: scaled back, tested for numbers that are not finite, and the next scale."""
+"""Scaling of gradients of mixed precision: scaled back, tested for numbers that are not finite, and the next scale."""
 
 from ..table import aten, composite
 

@@ -259,8 +259,7 @@ def max_unpool3d(
     _check_unpool(self, indices, output_size, 3)
     if len(stride) != 3:
         raise RuntimeError(
-            "There should be exactly three elements (depth, height, width) in stride, "
-            f"but got: {len(stride)} elements."
+            f"There should be exactly three elements (depth, height, width) in stride, but got: {len(stride)} elements."
         )
     if len(padding) != 3:
         raise RuntimeError(

@@ -7,12 +7,9 @@ from typing import Any
 
 import mindtorch_v2 as torch
 
-__all__ = (
-    "alpha_dropout celu celu_ channel_shuffle dropout elu elu_ gelu glu group_norm hardshrink hardtanh "
-    "hinge_embedding_loss huber_loss l1_loss layer_norm leaky_relu log_softmax margin_ranking_loss mish mish_ "
-    "mse_loss nll_loss pairwise_distance pdist poisson_nll_loss prelu relu relu6 selu selu_ smooth_l1_loss softmax "
-    "softmin softplus softshrink tanhshrink threshold threshold_ triplet_margin_loss "
-).split()
+__all__ = sorted(
+    name for name in vars(torch.nn.functional) if callable(vars(torch.nn.functional)[name]) and name[0] != "_"
+)
 
 
 def __getattr__(name: str) -> Any:

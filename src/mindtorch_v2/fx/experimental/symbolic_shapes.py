@@ -94,7 +94,7 @@ def is_nested_int(s: Any) -> bool:
 
 
 def fx_placeholder_vals(gm: GraphModule) -> list[Any]:
-    """What the inputs of a graph were when it was traced: fake tensors and symbolic numbers."""
+    """Fake tensors and symbolic numbers for which a graph was traced, one an input."""
     return [node.meta["val"] for node in gm.graph.nodes if node.op == "placeholder"]
 
 
@@ -105,9 +105,9 @@ def fx_placeholder_targets(gm: GraphModule) -> list[str]:
 
 def eval_guards(gm: GraphModule, *args: Tensor, ignore_static: bool = True) -> bool:
     """Whether a graph that was traced with symbolic sizes holds for these arguments."""
-    return gm.shape_env.evaluate_guards_for_args(fx_placeholder_vals(gm), args)  # type: ignore[no-any-return]
+    return gm.shape_env.evaluate_guards_for_args(fx_placeholder_vals(gm), args)  # type: ignore[no-any-return]  # (modules have any attribute)
 
 
 def bind_symbols(gm: GraphModule, *args: Tensor) -> dict[str, int]:
     """The values that the symbols of a traced graph have for these arguments."""
-    return gm.shape_env.bind_symbols(fx_placeholder_vals(gm), args)  # type: ignore[no-any-return]
+    return gm.shape_env.bind_symbols(fx_placeholder_vals(gm), args)  # type: ignore[no-any-return]  # (modules have any attribute)
