@@ -245,3 +245,11 @@ def test_data_takes_the_bits(z):
     x.data = z.conj()
     assert x.is_conj()
     assert x.tolist() == z.conj_physical().tolist()
+
+
+def test_fused_programs_see_the_numbers():
+    x = torch.arange(4.0)
+    compiled = torch.compile(lambda t: (t * 2 + 1).exp().relu())
+    expected = (-x * 2 + 1).exp()
+    assert torch.allclose(compiled(torch._neg_view(x)), expected)
+    assert torch.allclose(compiled(x), (x * 2 + 1).exp())

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "../autograd.h"
+#include "../lazy_views.h"
 #include "box.h"
 #include "types.h"
 
@@ -113,6 +114,7 @@ PyObject* program_call(PyObject* self, PyObject* const* args, size_t nargs, PyOb
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         MT_CHECK_TYPE(n == p.inputs && !keywords, "this fused program takes ", p.inputs, " tensors, got ", n);
         SmallVector<Tensor*, 16> inputs, outputs;
+        std::vector<TensorRef> worked_out;  // the numbers of lazy views: the machine reads memory
         for (Py_ssize_t i = 0; i < n; i++) {
             MT_CHECK_TYPE(tensor_check(args[i]), "argument ", i, " of a fused program must be a Tensor, not ",
                           Py_TYPE(args[i])->tp_name);
@@ -127,7 +129,8 @@ PyObject* program_call(PyObject* self, PyObject* const* args, size_t nargs, PyOb
                 MT_CHECK(t.size(d) == size || t.size(d) == 1, "argument ", i, " of a fused program has the sizes ",
                          t.sizes(), ", which do not fit ", IntSpan(p.sizes));
             }
-            inputs.push_back(&t);
+            if (is_lazy(t)) worked_out.push_back(materialized(t));
+            inputs.push_back(is_lazy(t) ? worked_out.back().get() : &t);
         }
         std::vector<TensorRef> made;
         made.reserve(p.outputs.size());

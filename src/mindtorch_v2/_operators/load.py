@@ -113,7 +113,10 @@ class _VariableFunctionsClass:
     def __getattr__(self, name: str) -> Any:
         """A function of `torch` that is no operator here, or one that is missing."""
         found = None if name.startswith("__") else getattr(sys.modules[_PACKAGE], name, None)
-        return found if callable(found) and not isinstance(found, type) else absent_function("torch", name)
+        if callable(found) and not isinstance(found, type):
+            return found
+        operator = getattr(aten, name, None)  # one that has no place in `torch`
+        return absent_function("torch", name) if operator is None else operator
 
 
 def _reduced_function(function: _C.Function) -> tuple | str:

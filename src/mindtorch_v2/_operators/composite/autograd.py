@@ -32,7 +32,7 @@ def sum_to_size(self: Tensor, size: Sequence[int]) -> Tensor:
 @composite(
     "_is_all_true(Tensor self) -> Tensor",
     "Whether every element of a boolean tensor is true, as a 0-dim tensor.",
-    bind="function",
+    bind="function method",
     samples=[S(T(3, dtype="bool"))],
     dtypes="bool",
 )
@@ -43,7 +43,7 @@ def _is_all_true(self):
 @composite(
     "_is_any_true(Tensor self) -> Tensor",
     "Whether any element of a boolean tensor is true, as a 0-dim tensor.",
-    bind="function",
+    bind="function method",
     samples=[S(T(3, dtype="bool"))],
     dtypes="bool",
 )

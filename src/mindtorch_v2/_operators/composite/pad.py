@@ -20,6 +20,7 @@ _SUPPORTED = """Supported combinations for non-constant padding:
 @composite(
     "_pad_circular(Tensor self, SymInt[] pad) -> Tensor",
     "Continues with the other end.",
+    bind="nn",
     samples=[S(T(2, 3, 5), [2, 1]), S(T(2, 3, 4, 5), [1, 2, 3, 0])],
 )
 def _pad_circular(self, pad):

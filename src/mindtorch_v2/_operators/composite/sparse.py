@@ -174,7 +174,7 @@ def _to_dense_grad(grad, self, masked_grad):
 declare(
     "_to_dense(Tensor self, ScalarType? dtype=None, bool? masked_grad=None) -> Tensor",
     "A sparse tensor written out.",
-    bind="generated_out",
+    bind="method generated_out",
     grad={"self": _to_dense_grad},
 )
 
@@ -207,13 +207,13 @@ def _back_to(grad, layout):
 declare(
     "_to_sparse.sparse_dim(Tensor self, int sparse_dim) -> Tensor",
     "The elements that are not zero as a coordinate tensor with this many sparse dimensions.",
-    bind="generated_out",
+    bind="method generated_out",
     grad={"self": lambda grad, self: _back_to(grad, self.layout)},
 )
 declare(
     "_to_sparse(Tensor self, *, Layout? layout=None, int[2]? blocksize=None, int? dense_dim=None) -> Tensor",
     "The elements that are not zero, in a sparse layout.",
-    bind="generated_out",
+    bind="method generated_out",
     grad={"self": lambda grad, self: _back_to(grad, self.layout)},
 )
 
@@ -255,7 +255,7 @@ for _short in ("csr", "csc"):
     declare(
         f"_to_sparse_{_short}(Tensor self, int? dense_dim=None) -> Tensor",
         f"The tensor in the layout sparse_{_short}.",
-        bind="generated_out",
+        bind="method generated_out",
         grad={"self": lambda grad, self: _back_to(grad, self.layout)},
     )
 

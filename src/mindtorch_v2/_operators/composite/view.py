@@ -23,7 +23,12 @@ def _conj(self):
     return aten._lazy_view(self, True, False) if _C._may_be_lazy(self) else aten.conj_physical(self)
 
 
-@composite("_conj_physical(Tensor self) -> Tensor", "The conjugate, in memory of its own.", bind="function method")
+@composite(
+    "_conj_physical(Tensor self) -> Tensor",
+    "The conjugate, in memory of its own.",
+    bind="function method",
+    tags="pointwise",
+)
 def _conj_physical(self: Tensor) -> Tensor:
     return aten.conj_physical(self)
 
