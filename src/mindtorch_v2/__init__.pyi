@@ -110,6 +110,7 @@ from ._namespace import _check_tensor_all_with as _check_tensor_all_with
 from ._namespace import _check_type as _check_type
 from ._namespace import _check_value as _check_value
 from ._namespace import _check_with as _check_with
+from ._namespace import _debug_has_internal_overlap as _debug_has_internal_overlap
 from ._compile import _disable_dynamo as _disable_dynamo
 from ._behaviours.functional._functions import _disable_functionalization as _disable_functionalization
 from ._behaviours.functional._functions import _enable_functionalization as _enable_functionalization
@@ -121,9 +122,11 @@ from ._behaviours.functional._functions import _functionalize_replace as _functi
 from ._behaviours.functional._functions import _functionalize_sync as _functionalize_sync
 from ._namespace import _has_compatible_shallow_copy_type as _has_compatible_shallow_copy_type
 from ._behaviours.functional._functions import _is_functional_tensor as _is_functional_tensor
+from ._namespace import _is_zerotensor as _is_zerotensor
 from ._C import _mkldnn as _mkldnn
 from ._core.dtype import _name as _name
 from ._namespace import _nnpack_available as _nnpack_available
+from ._namespace import _running_with_deploy as _running_with_deploy
 from .storage import _storage_classes as _storage_classes
 from ._behaviours.functional._functions import _sync as _sync
 from ._operators.tensor_types import _tensor_classes as _tensor_classes
@@ -189,6 +192,7 @@ from .amp._state import is_autocast_enabled as is_autocast_enabled
 from ._namespace import is_complex as is_complex
 from ._namespace import is_conj as is_conj
 from ._namespace import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
+from ._namespace import is_distributed as is_distributed
 from ._namespace import is_floating_point as is_floating_point
 from ._C import is_grad_enabled as is_grad_enabled
 from ._namespace import is_inference as is_inference
@@ -371,6 +375,10 @@ def __rshift__(input: Tensor, other: Tensor) -> Tensor:
 @overload
 def __rshift__(input: Tensor, other: _Number) -> Tensor:
     """Python's >>."""
+def _amp_foreach_non_finite_check_and_unscale_(input: _Sequence[Tensor], found_inf: Tensor, inv_scale: Tensor) -> None:
+    """Multiplies tensors by `inv_scale`, in place; `found_inf` becomes 1 where one of them had a number that is not finite."""
+def _amp_update_scale_(input: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: _float, scale_backoff_factor: _float, growth_interval: _int) -> Tensor:
+    """The next scale, in place: smaller after a step with numbers that were not finite, larger after so many without."""
 @overload
 def _assert_async(input: Tensor) -> None:
     """Raise RuntimeError unless the one element is nonzero."""
@@ -397,6 +405,10 @@ def _cast_Short(input: Tensor, non_blocking: _bool = ...) -> Tensor:
     """The elements as int16."""
 def _chunk_cat(tensors: _Sequence[Tensor], dim: _int, num_chunks: _int, *, out: Tensor | None = ...) -> Tensor:
     """Each tensor padded with zeros along `dim` to a multiple of `num_chunks`, cut into so many flat chunks, and these joined: row i of the result holds chunk i of every tensor."""
+def _conj(input: Tensor) -> Tensor:
+    """The conjugate: a view of memory on the CPU, else computed at once."""
+def _conj_physical(input: Tensor) -> Tensor:
+    """The conjugate, in memory of its own."""
 def _convert_weight_to_int4pack_for_cpu(input: Tensor, innerKTiles: _int) -> Tensor:
     """Packs a matrix of whole numbers from 0 to 15 (int32), two to a byte, in an order of this package's own."""
 def _convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: _Sequence[_int], padding: _Sequence[_int], dilation: _Sequence[_int], transposed: _bool, output_padding: _Sequence[_int], groups: _int, benchmark: _bool, deterministic: _bool, cudnn_enabled: _bool, allow_tf32: _bool) -> Tensor:
@@ -856,6 +868,10 @@ def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor 
     """Batch norm without running statistics."""
 def _native_batch_norm_legit_no_training(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float) -> tuple[Tensor, Tensor, Tensor]:
     """Batch norm with its running statistics."""
+def _neg_view(input: Tensor) -> Tensor:
+    """The negative: a view of memory on the CPU, else computed at once."""
+def _new_zeros_with_same_feature_meta(input: Tensor, other: Tensor, *, self_num_batch_dims: _int = ...) -> Tensor:
+    """Zeros of `self`'s dtype, laid out as `other`, behind the first `self_num_batch_dims` dimensions of `self`."""
 def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: _bool) -> tuple[Tensor, Tensor]:
     """Padded sequences (T, N, *) to all first steps, all second ones, and so on; and how many there are of each."""
 def _pad_packed_sequence(data: Tensor, batch_sizes: Tensor, batch_first: _bool, padding_value: _Number, total_length: _int) -> tuple[Tensor, Tensor]:
@@ -2562,9 +2578,9 @@ def reshape(input: Tensor, shape: _Sequence[_int]) -> Tensor:
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: _memory_format | None = ...) -> Tensor:
     """The sizes of another tensor."""
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: conjugation is never delayed here."""
+    """The tensor itself; of a view that shows conjugates, these in memory of their own."""
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself: negation is never delayed here."""
+    """The tensor itself; of a view that shows negatives, these in memory of their own."""
 def rms_norm(input: Tensor, normalized_shape: _Sequence[_int], weight: Tensor | None = ..., eps: _float | None = ...) -> Tensor:
     """Divides by the root mean square over the trailing dimensions."""
 @overload
