@@ -114,7 +114,7 @@ def _by_training_state(module: torch.nn.Module, graphed: Callable[..., Any]) -> 
     def forward(*args: Any) -> Any:
         return graphed(*args) if module.training == captured else plain(*args)
 
-    module.forward = forward  # type: ignore[method-assign]  # (of this module only)
+    module.forward = forward
     return module
 
 

@@ -47,7 +47,7 @@ def _check_betas(name: str, betas: tuple[float, float]) -> None:
 class _ByFormula(NpuFusedOptimizerBase, torch.optim.Optimizer):
     """An optimizer that steps each parameter on its own."""
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override]  # (as PyTorch's own)
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One step; RuntimeError for sparse gradients. Returns what `closure` does, which is called first."""
         loss = None
         if closure is not None:

@@ -52,5 +52,7 @@ def apply_rotary_pos_emb(query: Any, key: Any, cos: Any, sin: Any, layout: str, 
     # The operator turns in place, and has 16-bit or float32 numbers of one kind.
     rank = 3 if layout == "TND" else 4
     fits = layout in _PLACES and rotary_mode in ("half", "interleave") and query.dim() == key.dim() == rank
-    angles = (_angles(query, cos, sin), _angles(key, cos, sin)) if fits and query.dtype == key.dtype else (None, None)
-    return None if None in angles else (*OUT[:2], *angles[0], _PLACES[layout], rotary_mode)
+    if not fits or query.dtype != key.dtype or _angles(key, cos, sin) is None:
+        return None
+    angles = _angles(query, cos, sin)
+    return None if angles is None else (*OUT[:2], *angles, _PLACES[layout], rotary_mode)

@@ -67,11 +67,11 @@ def _replace_cuda_to_npu(value: Any) -> Any:
 
 def _replace_cuda_to_npu_in_dict(device_dict: dict) -> dict:
     """A map with "npu" for each "cuda" in its keys and values."""
-    moved = (
-        tuple(each.replace("cuda", "npu") if isinstance(each, str) else _replace_cuda_to_npu(each) for each in pair)
-        for pair in device_dict.items()
-    )
-    return dict(moved)
+
+    def moved(value: Any) -> Any:
+        return value.replace("cuda", "npu") if isinstance(value, str) else _replace_cuda_to_npu(value)
+
+    return {moved(key): moved(value) for key, value in device_dict.items()}
 
 
 def _wrapper_cuda(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -251,11 +251,16 @@ def _patch_cuda() -> None:
 
 def _patch_profiler() -> None:
     """`torch.profiler` as torch_npu's; its activity CUDA is the NPU's."""
-    for name in ("ProfilerAction", "schedule", "tensorboard_trace_handler"):
-        setattr(torch.profiler, name, getattr(profiler, name))
-    torch.profiler.profile = _wrapper_profiler(profiler.profile)
-    torch.profiler.ProfilerActivity = profiler.ProfilerActivity
-    profiler.ProfilerActivity.CUDA = profiler.ProfilerActivity.NPU
+    activities: Any = profiler.ProfilerActivity
+    activities.CUDA = activities.NPU
+    for name, value in {
+        "ProfilerAction": profiler.ProfilerAction,
+        "ProfilerActivity": activities,
+        "profile": _wrapper_profiler(profiler.profile),
+        "schedule": profiler.schedule,
+        "tensorboard_trace_handler": profiler.tensorboard_trace_handler,
+    }.items():
+        setattr(torch.profiler, name, value)
 
 
 def _init() -> None:
