@@ -34,7 +34,7 @@ FULL = StateDictOptions(full_state_dict=True)
 
 def net(seed=0):
     torch.manual_seed(seed)
-    return torch.nn.Sequential(torch.nn.Linear(5, 7), torch.nn.Tanh(), torch.nn.Sequential(torch.nn.Linear(7, 3)))
+    return torch.nn.Sequential(torch.nn.Linear(5, 7), torch.nn.Tanh(), torch.nn.Sequential(torch.nn.Linear(7, 1)))
 
 
 def sharded(seed=0):

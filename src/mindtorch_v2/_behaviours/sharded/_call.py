@@ -184,15 +184,7 @@ def strategies(call: Call) -> list[Strategy]:
     """All that a call may do along one dimension of a mesh; the first is that everything is whole."""
     made = RULES.get(call.op)
     whole = call.strategy(Replicate(), {})
-    return [whole, *(each for each in (made(call) if made else ()) if _fits(call, each))]
-
-
-def _fits(call: Call, made: Strategy) -> bool:
-    """Whether every rank gets a part of what is cut, as far as operands go."""
-    return all(
-        not isinstance(placement, Shard) or operand.shape[placement.dim] >= min(2, call.size)
-        for operand, placement in zip(call.operands, made.inputs, strict=True)
-    )
+    return [whole, *(made(call) if made else ())]
 
 
 def linear_in(call: Call, groups: Iterable[Sequence[Operand]]) -> Iterable[Strategy]:

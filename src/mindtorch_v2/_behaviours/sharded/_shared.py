@@ -39,7 +39,7 @@ def pointwise(call: Call) -> Iterable[Strategy]:
         inputs: dict[int, Placement] = {}
         for each in call.operands:
             own = dim - len(shape) + each.dim()
-            if own >= 0 and each.shape[own] == shape[dim] and shape[dim] != 1:
+            if own >= 0 and each.shape[own] == shape[dim]:
                 inputs[each.index] = Shard(own)
         if inputs:
             yield call.strategy(Shard(dim), inputs)

@@ -296,7 +296,8 @@ def _cheapest(call: _Bound, dim: int, ways: list[Strategy], given: Sequence[DTen
         total = 0.0
         for index, (spec, want) in enumerate(zip(given, way.inputs, strict=True)):
             have = spec.placements[dim]
-            if index in call.written and have != want:
+            small = isinstance(want, Shard) and spec.shape[want.dim] < parts  # some ranks would get nothing
+            if have != want and (index in call.written or small):
                 total = float("inf")
                 break
             total += cost(have, want, spec.shape.numel() * spec.tensor_meta.dtype.itemsize, parts)
