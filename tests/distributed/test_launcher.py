@@ -63,3 +63,17 @@ def test_what_it_refuses(arguments, kind, text):
 def test_how_a_process_ended():
     ends = {7: "exit code 7", -9: "signal SIGKILL", -40: "signal 40"}
     assert {code: ProcessFailure(0, 1, code, "").how() for code in ends} == ends
+
+
+def test_the_console_script_leaves_an_installed_pytorch_alone(monkeypatch):
+    asked = []
+    monkeypatch.setattr(sys, "argv", ["torchrun", "--nproc_per_node=2", "train.py"])
+    monkeypatch.setattr(run.subprocess, "call", lambda command: asked.append(command[1:]) or 3)
+    monkeypatch.setattr(run.importlib.util, "find_spec", lambda name: object())
+    with pytest.raises(SystemExit, match="3"):
+        run.torchrun()
+    assert asked == [["-m", "torch.distributed.run", "--nproc_per_node=2", "train.py"]]
+    monkeypatch.setattr(run.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(run, "main", lambda: asked.append("ours"))
+    run.torchrun()
+    assert asked[1:] == ["ours"]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.util
 import multiprocessing.connection
 import os
 import secrets
@@ -231,6 +232,13 @@ def main(args: Any = None) -> None:
     except ChildFailedError as error:
         print(error, file=sys.stderr)
         sys.exit(1)
+
+
+def torchrun() -> None:
+    """The console script `torchrun`: PyTorch's where that is installed as well, which is not shadowed; this one elsewhere."""
+    if importlib.util.find_spec("torch") is not None:
+        sys.exit(subprocess.call([sys.executable, "-m", "torch.distributed.run", *sys.argv[1:]]))
+    main()
 
 
 if __name__ == "__main__":

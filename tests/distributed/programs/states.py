@@ -70,6 +70,22 @@ def wrapped(seed=0, **options):
     )
 
 
+def memory(size):
+    """A rank has its share of parameters, gradients and states, and between steps nothing whole."""
+    model = torch.nn.Sequential(*(torch.nn.Linear(16, 16) for _ in range(4)))
+    whole = sum(each.numel() for each in model.parameters())
+    for layer in model:
+        fully_shard(layer)
+    fully_shard(model)
+    optimizer = torch.optim.AdamW(model.parameters())
+    model(torch.randn(4, 16)).sum().backward()
+    optimizer.step()
+    held = [each.to_local() for parameter in model.parameters() for each in (parameter, parameter.grad)]
+    held += [each.to_local() for state in optimizer.state.values() for each in state.values() if each.dim()]
+    kept = {each.untyped_storage().data_ptr(): each.untyped_storage().nbytes() for each in held}
+    return sum(kept.values()) == 4 * 4 * whole // size
+
+
 def main(store, rank, size, device, folder):
     dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=size)
     found = {}
@@ -156,6 +172,7 @@ def main(store, rank, size, device, folder):
     step(model, adam(model))
     step(alone, adam(alone))
     found["hybrid"] = same(model.state_dict(), alone.state_dict())
+    found["memory"] = memory(size)
     print(json.dumps(found))
     dist.destroy_process_group()
 

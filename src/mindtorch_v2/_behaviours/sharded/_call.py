@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..._operators.table import ROWS
-from .placements import Partial, Placement, Replicate, Shard
+from .placements import Partial, Placement, Replicate
 
 __all__ = [
     "RULES",

@@ -9,6 +9,8 @@ import pathlib
 from collections.abc import Iterator
 from typing import Any
 
+import safetensors
+
 import mindtorch_v2 as torch
 from mindtorch_v2.distributed.checkpoint.filesystem import FileSystemReader, FileSystemWriter
 from mindtorch_v2.distributed.checkpoint.metadata import (
@@ -49,22 +51,15 @@ def _raw(tensor: torch.Tensor) -> bytes:
 
 def write_file(path: pathlib.Path, tensors: dict[str, torch.Tensor], notes: dict[str, str]) -> None:
     """Write a safetensors file, which is there whole or not at all. TypeError for a dtype that the format lacks."""
-    header: dict[str, Any] = {"__metadata__": notes}
-    offset = 0
+    described = {}
     for name, tensor in tensors.items():
         if tensor.dtype not in _CODES:
             raise TypeError(f"{name}: safetensors has no {tensor.dtype}")
-        end = offset + tensor.numel() * tensor.element_size()
-        header[name] = {"dtype": _CODES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [offset, end]}
-        offset = end
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        described[name] = {"dtype": dtype, "shape": list(tensor.shape), "data": _raw(tensor)}
     part = path.with_name(f"{path.name}.tmp")
-    with open(part, "wb") as stream:
-        stream.write(len(text).to_bytes(8, "little") + text)
-        for tensor in tensors.values():
-            stream.write(_raw(tensor))
-        stream.flush()
+    safetensors.serialize_file(described, str(part), notes)
+    with open(part, "rb") as stream:
         os.fsync(stream.fileno())
     os.replace(part, path)
 
