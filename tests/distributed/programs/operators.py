@@ -58,18 +58,18 @@ def compare(row, index, dtype, mesh, dim):
         made = flat(row.handle(*pieces.args, **pieces.kwargs))
     except Exception as error:  # noqa: BLE001  (which is what is looked for)
         return f"{type(error).__name__}: {str(error)[:150]}"
-    if len(made) != len(expected) or not all(map(same, made, expected)):
-        return "results differ"
+    # Nothing is left out when something differs: all ranks have to do the same.
+    problem = None if len(made) == len(expected) and all([*map(same, made, expected)]) else "results differ"
     roots = [(a, b) for a, b in zip(made, expected) if isinstance(b, torch.Tensor) and b.requires_grad]
     if not roots or row.body is not None:
-        return None
+        return problem
     for results in zip(*roots):
         total = sum((each.abs() if each.is_complex() else each * each).sum() for each in results)
         total.backward()
     for mine, yours in zip(pieces.leaves, plain.leaves):
         if (mine.grad is None) != (yours.grad is None) or (yours.grad is not None and not same(mine.grad, yours.grad)):
-            return "gradients differ"
-    return None
+            problem = problem or "gradients differ"
+    return problem
 
 
 def main(store, rank, size, device, *names):

@@ -28,6 +28,17 @@ def _local_size(run: Callable, values: list[Any], place: Any) -> Any:
     return run(values)
 
 
+def _local_empty(run: Callable, values: list[Any], place: Any) -> Any:
+    return values[0].new_empty(place.result_shape(0), dtype=values[place.argument("dtype")])
+
+
+@rule("new_empty_strided")
+def _new_strided(call: Call) -> Iterable[Strategy]:
+    """As new_empty; the pieces are dense."""
+    for each in _new(call):
+        yield each._replace(local=_local_empty if each.local else None)
+
+
 @rule("new_empty", "new_full", "new_ones", "new_zeros")
 def _new(call: Call) -> Iterable[Strategy]:
     """A tensor of the size of the first lies like it; another one is whole."""

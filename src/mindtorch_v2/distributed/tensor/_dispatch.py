@@ -296,11 +296,13 @@ def _cheapest(call: _Bound, dim: int, ways: list[Strategy], given: Sequence[DTen
         total = 0.0
         for index, (spec, want) in enumerate(zip(given, way.inputs, strict=True)):
             have = spec.placements[dim]
-            small = isinstance(want, Shard) and spec.shape[want.dim] < parts  # some ranks would get nothing
-            if have != want and (index in call.written or small):
+            if have != want and index in call.written:
                 total = float("inf")
                 break
-            total += cost(have, want, spec.shape.numel() * spec.tensor_meta.dtype.itemsize, parts)
+            volume = spec.shape.numel() * spec.tensor_meta.dtype.itemsize
+            total += cost(have, want, volume, parts)
+            if have != want and isinstance(want, Shard) and spec.shape[want.dim] < parts:
+                total += volume / parts  # some ranks would have nothing to do
         if total < least:
             best, least = way, total
     if best is None:
@@ -317,6 +319,10 @@ def _run(call: _Bound, decision: _Decision) -> Any:
         for index, (spec, wanted) in enumerate(zip(call.specs, decision.inputs, strict=True))
     ]
     handle = call.handle
+    if any(not each.numel() for each in moved) and not decision.locals and not call.written:
+        nothing = _nothing(call, decision)
+        if nothing is not None:
+            return nothing
 
     def run(values: list[Any]) -> Any:
         return called(handle, values)
@@ -326,6 +332,21 @@ def _run(call: _Bound, decision: _Decision) -> Any:
         for dim, local in decision.locals:
             run = _through(local, run, _Place(handle, call.mesh, specs, decision.results, dim))
     return _wrapped(call, run(call.with_tensors(moved)), decision.results)
+
+
+def _nothing(call: _Bound, decision: _Decision) -> Any:
+    """The results of a rank that has no part of them, for which operators that refuse empty tensors need not be run."""
+    sizes = [spec.piece()[0] for spec in decision.results]
+    if not sizes or any(0 not in size or 0 in spec.shape for size, spec in zip(sizes, decision.results, strict=True)):
+        return None
+    device = call.local(0).device
+    made = [
+        call.kind(torch.empty(size, dtype=spec.tensor_meta.dtype, device=device), spec, requires_grad=False)
+        for size, spec in zip(sizes, decision.results, strict=True)
+    ]
+    if call.handle.returns[0]["type"] == "Tensor":
+        return made[0] if len(call.handle.returns) == 1 else tuple(made)
+    return made
 
 
 def _through(local: Callable, run: Callable, place: _Place) -> Callable:
