@@ -93,6 +93,8 @@ def reduction(call: Call, made: Partial | None = None) -> Iterable[Strategy]:
     (first, *more) = call.operands
     gone = dims_named(call, first.dim())
     keep = bool(call.value("keepdim", False))
+    if call.results[0].dim() != first.dim() - (0 if keep else len(gone)):  # it reduces other dimensions than it names
+        return
     for dim in range(first.dim()):
         if dim not in gone and not more:
             place = dim if keep else dim - sum(each < dim for each in gone)

@@ -14,7 +14,8 @@ def _convolution(call: Call) -> Iterable[Strategy]:
     x, weight, bias = call.values[:3]
     if x.dim() != weight.dim():
         return
-    yield call.strategy(Shard(0), {x.index: Shard(0)})
+    if call.divides(x, 0):
+        yield call.strategy(Shard(0), {x.index: Shard(0)})
     if call.value("groups") == 1 and not call.value("transposed"):
         inputs: dict[int, Placement] = {weight.index: Shard(0)}
         if bias is not None:
@@ -30,7 +31,8 @@ def _convolution_backward(call: Call) -> Iterable[Strategy]:
     def wanted(*placements: Placement) -> list[Placement]:
         return [each for each, asked in zip(placements, mask, strict=True) if asked]
 
-    yield call.strategy(wanted(Shard(0), Partial(), Partial()), {gradient.index: Shard(0), x.index: Shard(0)})
+    if call.divides(x, 0):
+        yield call.strategy(wanted(Shard(0), Partial(), Partial()), {gradient.index: Shard(0), x.index: Shard(0)})
     if call.value("groups") == 1 and not call.value("transposed") and isinstance(weight, Operand):
         yield call.strategy(
             wanted(Partial(), Shard(0), Shard(0)), {gradient.index: Shard(1), weight.index: Shard(0)}, _own_bias

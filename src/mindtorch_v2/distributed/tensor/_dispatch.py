@@ -360,7 +360,13 @@ def _wrapped(call: _Bound, result: Any, specs: Sequence[DTensorSpec]) -> Any:
 
     def wrap(value: Any) -> Any:
         if isinstance(value, torch.Tensor):
-            return call.kind(value, next(given), requires_grad=False)
+            spec = next(given)
+            if tuple(value.shape) != spec.piece()[0]:
+                raise RuntimeError(
+                    f"{call.handle.namespace}.{call.handle.name}: a piece of size {tuple(value.shape)} was made where one of size "
+                    f"{spec.piece()[0]} belongs: its sharding rule is wrong"
+                )
+            return call.kind(value, spec, requires_grad=False)
         return type(value)(map(wrap, value)) if type(value) in (list, tuple) else value
 
     if isinstance(result, tuple) and type(result) is not tuple:  # a named tuple
