@@ -182,7 +182,7 @@ def _fill_buffers(model: nn.Module, config: Any) -> None:
     """Buffers that no file has (frequencies of rotary embeddings): made anew by the modules' own classes."""
     for module in model.modules():
         if any(buffer is not None and buffer.is_meta for buffer in module._buffers.values()):
-            fresh = type(module)(config)  # type: ignore[call-arg]  # (such modules take the configuration)
+            fresh = type(module)(config)  # such modules take the configuration
             for name, buffer in fresh._buffers.items():
                 module._buffers[name] = buffer
             for name, value in vars(fresh).items():

@@ -294,15 +294,15 @@ class _Fuser:
         calls = sorted(group.calls, key=lambda call: self.place[call.node])
         for call in calls:
             builder.add(call)
+        results = {call.node: call.results for call in calls}
         outputs: dict[tuple[Node, int], list[Node]] = {}
         lists: list[Node] = []  # calls whose results somebody takes all at once
         for node in sorted(group.members, key=self.place.__getitem__):
             if all(user in group.members for user in node.users):
                 continue
-            call = next((each for each in calls if each.node is node), None)
-            if call is not None and isinstance(node.meta.get("val"), (tuple, list)):
+            if node in results and isinstance(node.meta.get("val"), (tuple, list)):
                 lists.append(node)
-                for index, each in enumerate(call.results):
+                for index, each in enumerate(results[node]):
                     if each is not None:
                         outputs.setdefault((node, index), [])
                 continue
