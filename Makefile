@@ -6,6 +6,7 @@
 #   make test-mindspore  the tests that concern MindSpore, on MindSpore itself (800 MB) instead of a stand-in
 #   make pytorch-suite  PyTorch's own test files on this package (PYTORCH_TESTS=folder, SUITE_ARGS="test_torch --why")
 #   make test-opdb  PyTorch's operator database on this package, beside the real PyTorch (OPDB_ARGS="--column vmap --why")
+#   make ecosystem  programs of some eighty libraries on this package and on the real PyTorch (ECOSYSTEM_ARGS="vision.timm")
 #   make bench      speed against the real PyTorch
 #   make check      formatting, lint, types
 #   make sanitize   the operator tests on a build with the address and undefined-behaviour sanitizers
@@ -28,6 +29,7 @@ DEMO_ARGS ?=
 BENCH_ARGS ?=
 SUITE_ARGS ?=
 OPDB_ARGS ?=
+ECOSYSTEM_ARGS ?= --record
 FUZZ_ARGS ?=
 MUTANTS_ARGS ?=
 FAULT_ARGS ?=
@@ -42,7 +44,7 @@ SOURCES := $(shell find src csrc emulator -type f \( -name '*.py' -o -name '*.cp
 PIP = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
 RUN = env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE
 
-.PHONY: help demo test test-live test-mindspore pytorch-suite test-opdb bench check sanitize tsan fuzz fuzz-library faults kills soak mutants stubs map snapshots clean environment
+.PHONY: help demo test test-live test-mindspore pytorch-suite ecosystem test-opdb bench check sanitize tsan fuzz fuzz-library faults kills soak mutants stubs map snapshots clean environment
 
 help:
 	@sed -n "s/^#   //p" $(firstword $(MAKEFILE_LIST))
@@ -67,6 +69,8 @@ pytorch-suite: .venv-live/test
 
 test-opdb: .venv-live/test
 	$(RUN) .venv-live/bin/python -m tests.operator_database $(OPDB_ARGS)
+ecosystem: .venv-ecosystem/libraries
+	$(RUN) .venv-ecosystem/bin/python -m tests.ecosystem $(ECOSYSTEM_ARGS)
 
 bench: .venv-live/test
 	$(RUN) .venv-live/bin/python benchmarks/run.py $(BENCH_ARGS)
@@ -114,7 +118,7 @@ stubs: .venv/test
 	.venv/bin/python tools/make_stubs.py
 
 clean:
-	rm -rf .venv .venv-live .venv-mindspore .venv-check build build-*-sanitizer build-fuzz build-faults dist out
+	rm -rf .venv .venv-live .venv-mindspore .venv-ecosystem .venv-check build build-*-sanitizer build-fuzz build-faults dist out
 
 %/bin/python:
 	$(PYTHON) -m venv $*
@@ -122,7 +126,7 @@ clean:
 # An environment's python is a link to the system's: its age says nothing.
 .SECONDARY:
 
-.venv/package .venv-live/package .venv-mindspore/package: %/package: $(SOURCES) | %/bin/python
+.venv/package .venv-live/package .venv-mindspore/package .venv-ecosystem/package: %/package: $(SOURCES) | %/bin/python
 	$(PIP) .
 	touch $@
 
@@ -139,6 +143,13 @@ clean:
 	$(PIP) -r requirements/test.txt
 	$(PIP) $(PYTORCH)
 	$(PIP) --no-deps accelerate
+	touch $@
+
+# Libraries that name torch as a requirement come without their requirements, which stand in the other list.
+.venv-ecosystem/libraries: .venv-ecosystem/package requirements/ecosystem.txt requirements/ecosystem-needs.txt
+	$(PIP) $(PYTORCH)
+	$(PIP) -r requirements/ecosystem-needs.txt
+	$(PIP) --no-deps -r requirements/ecosystem.txt
 	touch $@
 
 .venv-mindspore/test: .venv-mindspore/package requirements/test.txt

@@ -1,7 +1,7 @@
 """PyTorch's names as data, and those of them that are not here: what `tests/meta/test_pytorch_names.py` holds.
 
     path/to/python-with-torch tools/make_name_lists.py pytorch   # writes tests/snapshots/names/pytorch.json
-    python tools/make_name_lists.py absent                       # writes src/mindtorch_v2/_core/absent_names.jsonl
+    python tools/make_name_lists.py absent                       # writes src/mindtorch_v2/_core/absent_names.jsonl, and docs/compatibility.md
 
 The first is the table: module -> name -> kind. A public module has no part that begins with an underscore. Its public names
 are those of `dir()` without an underscore that `__all__` has or that PyTorch defines: what a module merely imports from elsewhere
@@ -21,6 +21,7 @@ import io
 import json
 import pathlib
 import pkgutil
+import runpy
 import sys
 import types
 import typing
@@ -180,6 +181,7 @@ def main(which):
         everything = {name: {"*": "module", **names} for name, names in table.items()}
         write(ABSENT, everything)  # what is here goes before it, and our modules may count on those that are absent
         write(ABSENT, absent_names(table, "mindtorch_v2"))
+        runpy.run_path(str(ROOT / "tools" / "make_compatibility.py"), run_name="__main__")  # the page that counts them
 
 
 if __name__ == "__main__":

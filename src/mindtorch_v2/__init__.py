@@ -101,14 +101,14 @@ _LAZY = _namespace.LAZY_MODULES
 
 def __getattr__(name: str) -> Any:
     if name == "torch":  # PyTorch's package is an attribute of itself, and programs write `torch.torch`
-        return _importlib.import_module(__name__)
+        return _importlib.import_module(__package__)
     if name in _LAZY:
-        module = _importlib.import_module(f"{__name__}.{name}")
+        module = _importlib.import_module(f"{__package__}.{name}")
         _alias_loaded()
         return module
     source = _namespace.LAZY_NAMES.get(name)
     if source is not None:
-        value = getattr(_importlib.import_module(f"{__name__}.{source}"), name)
+        value = getattr(_importlib.import_module(f"{__package__}.{source}"), name)
         globals()[name] = value
         return value
     raise AttributeError(f"module 'torch' has no attribute '{name}'")
@@ -122,7 +122,7 @@ __all__ = sorted(
     n for n in {*globals(), *_namespace.LAZY_NAMES} if not n.startswith("_") and n not in _builtins.__dict__
 )
 
-_complete(_importlib.import_module(__name__))
+_complete(_importlib.import_module(__package__))
 _load_companion()
 if _os.environ.get("MINDTORCH_NPU_PRECISION"):
-    _importlib.import_module(f"{__name__}.npu.precision").read_environment()
+    _importlib.import_module(f"{__package__}.npu.precision").read_environment()

@@ -214,6 +214,16 @@ provide(
 # ---- functions of the namespace ----
 
 
+def vitals_enabled() -> bool:
+    """Whether facts about the program are collected to be told at its end: False."""
+    return False
+
+
+def set_vital(vital: str, attr: str, value: str) -> bool:
+    """Keep a fact about the program if they are collected; whether it was kept: False."""
+    return vitals_enabled()
+
+
 def is_tensor(obj: Any, /) -> bool:
     """Whether ``obj`` is a tensor."""
     return isinstance(obj, Tensor)
@@ -519,6 +529,7 @@ __all__ = [
     "set_deterministic_debug_mode",
     "set_float32_matmul_precision",
     "set_num_interop_threads",
+    "set_vital",
     "set_warn_always",
     "sym_float",
     "sym_int",
@@ -529,4 +540,5 @@ __all__ = [
     "sym_sum",
     "typename",
     "use_deterministic_algorithms",
+    "vitals_enabled",
 ]

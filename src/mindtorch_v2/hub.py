@@ -24,6 +24,30 @@ from mindtorch_v2.serialization import load as _load_file
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
+try:
+    from tqdm import tqdm
+except ImportError:
+
+    class tqdm:  # type: ignore[no-redef]  # (the library is optional)
+        """A bar that is not drawn: what of the library's class downloads call."""
+
+        def __init__(self, total: int | None = None, **options: Any) -> None:
+            self.total, self.n = total, 0
+
+        def update(self, n: int) -> None:
+            """Count `n` further."""
+            self.n += n
+
+        def close(self) -> None:
+            """End the bar."""
+
+        def __enter__(self) -> tqdm:
+            return self
+
+        def __exit__(self, *exception: Any) -> None:
+            self.close()
+
+
 _directory: str | None = None
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # resnet18-bf5a0269.pth
 _CHUNK = 1 << 17

@@ -175,9 +175,9 @@ def test_launcher_runs_a_module(tmp_path):
 
 
 def test_launcher_runs_a_command():
-    assert output("-m", "mindtorch_v2", "-c", "import sys, torch; print(sys.argv, torch.__name__)", "x") == (
-        "['-c', 'x'] mindtorch_v2"
-    )
+    assert output(
+        "-m", "mindtorch_v2", "-c", "import sys, torch; print(sys.argv, torch.__name__, torch.__package__)", "x"
+    ) == ("['-c', 'x'] torch mindtorch_v2")
 
 
 def test_launcher_passes_the_exit_status_on(tmp_path):
@@ -207,7 +207,7 @@ exec(line)
 print("_mindtorch_v2_startup" in sys.modules, "mindtorch_v2" in sys.modules)
 if "_mindtorch_v2_startup" in sys.modules:
     import torch
-    print(torch.__name__)
+    print(torch.__package__)
 """
 
 

@@ -108,3 +108,65 @@ def test_torchvision_finds_nms():
     assert torch.ops.torchvision.nms(boxes, scores, 1.0).tolist() == [1, 2, 3, 0, 4]
     assert torch.ops.torchvision.nms(boxes[:0], scores[:0], 0.5).tolist() == []
     assert torch.ops.torchvision.nms(boxes.to("meta"), scores.to("meta"), 0.5).device.type == "meta"
+
+
+def test_none_is_no_dtype():
+    """`x.to(None)` once was uint8, which schedulers of diffusers came upon."""
+    x = torch.ones(2)
+    assert x.to(None) is x
+    assert x.to(None, None) is x
+    assert x.to(dtype=None) is x
+    assert x.to(None, torch.float64).dtype is torch.float64
+    with pytest.raises(TypeError, match=r"view\(\) received an invalid combination of arguments - got \(NoneType\)"):
+        x.view(None)
+
+
+def test_names_that_libraries_build_on():
+    class Base:
+        pass
+
+    class Own(Base):
+        pass
+
+    @torch.distributions.register_kl(Own, Base)
+    def distance(p, q):
+        return 3
+
+    assert torch.distributions.kl_divergence(Own(), Base()) == 3
+    assert torch.finfo(float).eps == torch.finfo(torch.float64).eps
+    assert torch.jit.wait(torch.jit.fork(torch.neg, torch.ones(2))).tolist() == [-1, -1]
+    assert torch.utils.data.DataLoader[int].__origin__ is torch.utils.data.DataLoader
+    assert torch.distributions.transforms._InverseTransform is type(torch.distributions.ExpTransform().inv)
+    with pytest.raises(RuntimeError, match="NVTX functions not installed"), torch.cuda.nvtx.range("here"):
+        pass
+    called = torch.distributed.rpc.api._require_initialized(len)
+    with pytest.raises(RuntimeError, match="RPC has not been initialized"):
+        called([])
+
+
+def test_einsum_of_a_list_is_seen_with_its_operands_apart():
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            return torch.einsum("ij,jk->ik", [x, x])
+
+    (node,) = [node for node in torch.fx.symbolic_trace(Model()).graph.nodes if node.op == "call_function"]
+    assert node.target is torch.functional.einsum
+    assert len(node.args) == 3
+
+
+def test_modules_as_functions_of_their_parameters():
+    from mindtorch_v2._functorch.names import combine_state_for_ensemble, make_functional, make_functional_with_buffers
+
+    models = [torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2)).eval() for _ in range(2)]
+    function, params, buffers = combine_state_for_ensemble(models)
+    x = torch.ones(4, 3)
+    together = torch.func.vmap(function, (0, 0, None))(params, buffers, x)
+    for model, out in zip(models, together, strict=True):
+        torch.testing.assert_close(model(x), out)
+    function, params, buffers = make_functional_with_buffers(models[0])
+    torch.testing.assert_close(function(params, buffers, x), models[0](x))
+    with pytest.raises(ValueError, match="has buffers"):
+        make_functional(models[0])
+    function, params = make_functional(models[0][0], disable_autograd_tracking=True)
+    assert not any(each.requires_grad for each in params)
+    torch.testing.assert_close(function(params, x), models[0][0](x))

@@ -127,7 +127,53 @@ def test_errors(tmp_path):
             (AssertionError, "input format are different", lambda: writer.add_image("i", torch.ones(2, 2))),
             (TypeError, "should be dictionary", lambda: writer.add_hparams([], {})),
             (ValueError, "value should be one of", lambda: writer.add_hparams({"x": object()}, {})),
-            (NotImplementedError, "SummaryWriter.add_graph is not implemented", lambda: writer.add_graph(None)),
+            (NotImplementedError, "SummaryWriter.add_mesh is not implemented", lambda: writer.add_mesh(None)),
+            (AssertionError, "mat should be 2D", lambda: writer.add_embedding(torch.ones(2))),
+            (AssertionError, "#labels should equal with #data", lambda: writer.add_embedding(torch.ones(2, 2), ["a"])),
         ):
             with pytest.raises(kind, match=text):
                 call()
+
+
+@needs_tensorboard
+def test_graph(tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    from mindtorch_v2.utils.tensorboard import SummaryWriter
+
+    model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU())
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_graph(model, torch.randn(2, 4))
+    events = EventAccumulator(str(tmp_path))
+    events.Reload()
+    nodes = {node.name: node for node in events.Graph().node}
+    calls = [node.op for node in nodes.values() if node.op.startswith("aten::")]
+    assert calls == ["aten::linear", "aten::relu"]
+    assert all(each in nodes for node in nodes.values() for each in node.input)
+    (linear,) = [node for node in nodes.values() if node.op == "aten::linear"]
+    kinds = [nodes[each].op for each in linear.input]
+    assert kinds == ["IO Node", "Parameter", "Parameter"]
+
+
+@needs_tensorboard
+def test_embedding(tmp_path):
+    from mindtorch_v2.utils.tensorboard import SummaryWriter
+
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_embedding(
+            torch.arange(6.0).reshape(3, 2), metadata=["a", "b", "c"], label_img=torch.rand(3, 3, 4, 5)
+        )
+        writer.add_embedding(
+            torch.ones(1, 2), metadata=[["a", 1]], metadata_header=["x", "y"], global_step=7, tag="a/b"
+        )
+    first, second = tmp_path / "00000" / "default", tmp_path / "00007" / "a%2fb"
+    assert (first / "tensors.tsv").read_text() == "0.0\t1.0\n2.0\t3.0\n4.0\t5.0\n"
+    assert (first / "metadata.tsv").read_text() == "a\nb\nc\n"
+    assert (first / "sprite.png").read_bytes()[:4] == b"\x89PNG"
+    assert (second / "metadata.tsv").read_text() == "x\ty\na\t1\n"
+    entries = (tmp_path / "projector_config.pbtxt").read_text()
+    assert entries.count("embeddings {") == 2
+    assert (
+        'sprite {\n    image_path: "00000/default/sprite.png"\n    single_image_dim: 5\n    single_image_dim: 4\n  }'
+        in entries
+    )

@@ -332,7 +332,8 @@ bool unbox(PyObject* o, const Argument& a, Call& c, Value* v) {
     }
     if (o == Py_None) {
         *v = Value();
-        return a.optional || a.kind == ArgKind::Any || a.kind == ArgKind::DType || a.kind == ArgKind::Generator;
+        if (a.kind == ArgKind::DType) return a.optional || !a.default_text.empty();  // as randint(..., dtype=None)
+        return a.optional || a.kind == ArgKind::Any || a.kind == ArgKind::Generator;
     }
     switch (a.kind) {
         case ArgKind::Int: {

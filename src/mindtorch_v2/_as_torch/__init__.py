@@ -103,6 +103,9 @@ def alias_loaded() -> None:
     if not is_torch():
         return
     _watch_extension_modules()
+    sys.modules[
+        _PACKAGE
+    ].__name__ = "torch"  # libraries compare it; what is imported by relative names goes by __package__
     below = _PACKAGE + "."
     for name, loaded in list(sys.modules.items()):
         if name.startswith(below):

@@ -83,7 +83,7 @@ def leaves() -> frozenset[Any]:
                 owner = getattr(value, "__module__", "") or ""
                 if space is torch and isinstance(value, types.FunctionType) and not _is_operator_like(value, owner):
                     continue
-                if owner.startswith(torch.__name__) or owner.startswith("torch"):
+                if owner.startswith(str(torch.__package__)) or owner.startswith("torch"):
                     found.add(value)
     makers: tuple[Any, ...] = (torch.tensor, torch.as_tensor)
     found.update(makers)

@@ -97,7 +97,8 @@ class _Completion(importlib.abc.MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """The spec that the other finders give, with a loader that completes the module."""
-        if not fullname.startswith(_PACKAGE + ".") or _pytorch_name(fullname) not in _modules():
+        name = _pytorch_name(fullname)
+        if not fullname.startswith(_PACKAGE + ".") or (name not in _modules() and name not in _packages()):
             return None
         finders = (each for each in sys.meta_path if each is not self and not isinstance(each, AbsentModules))
         specs = (each.find_spec(fullname, path, target) for each in finders)
@@ -187,7 +188,7 @@ def provide_absent_modules() -> None:
         return
     sys.meta_path.insert(0, _Completion())
     sys.meta_path.append(AbsentModules())
-    for name in _modules():
+    for name in {*_modules(), *_packages()}:
         loaded = sys.modules.get(_own_name(name))
         if loaded is not None:
             complete(loaded)

@@ -26,6 +26,11 @@ def _are_functorch_transforms_active() -> bool:
     return _C._change_transforms(0) > 0
 
 
+def _is_tracing() -> bool:
+    """Whether torch.jit.trace records on this thread."""
+    return bool(above.is_tracing())
+
+
 class _Tracing(threading.local):
     state: Any = None
 
@@ -92,6 +97,7 @@ for _value in (
     _disabled_torch_function_impl,
     _get_accelerator,
     _get_tracing_state,
+    _is_tracing,
     _set_tracing_state,
     _get_privateuse1_backend_name,
     _log_api_usage_once,

@@ -39,11 +39,15 @@ def _name(dtype: Any) -> str:
     return str(dtype).removeprefix("torch.")
 
 
+# Python's types that stand for dtypes of which there are limits.
+_PYTHON_FLOATS: dict[Any, Any] = {float: DTYPES["float64"], complex: DTYPES["complex128"]}
+
+
 class finfo:
     """Limits of a floating dtype: bits, eps, max, min, tiny, smallest_normal, resolution, dtype."""
 
     def __init__(self, type: Any = None) -> None:
-        dtype = _C.get_default_dtype() if type is None else type
+        dtype = _C.get_default_dtype() if type is None else _PYTHON_FLOATS.get(type, type)
         if not isinstance(dtype, _C.dtype):
             raise TypeError(f"finfo(): argument 'type' must be torch.dtype, not {dtype.__class__.__name__}")
         if dtype.is_complex:

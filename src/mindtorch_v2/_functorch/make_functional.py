@@ -1,74 +1,100 @@
-"""Modules as functions of their parameters, by the names from before `torch.func.functional_call`."""
+"""Modules as functions of their parameters, as the package functorch had them before `torch.func.functional_call`."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2 import nn
 from mindtorch_v2.func import functional_call
 
-__all__ = ["combine_state_for_ensemble", "make_functional", "make_functional_with_buffers"]
+__all__ = [
+    "FunctionalModule",
+    "FunctionalModuleWithBuffers",
+    "combine_state_for_ensemble",
+    "make_functional",
+    "make_functional_with_buffers",
+]
 
 
-def _without_values(model: torch.nn.Module) -> torch.nn.Module:
+class FunctionalModuleWithBuffers(nn.Module):
+    """`f(params, buffers, *args, **kwargs)`: a Module's forward with these parameters and buffers in their order."""
+
+    def __init__(self, stateless_model: nn.Module, param_names: Sequence[str], buffer_names: Sequence[str]) -> None:
+        super().__init__()
+        self.stateless_model = stateless_model
+        self.param_names, self.buffer_names = tuple(param_names), tuple(buffer_names)
+
+    @staticmethod
+    def _create_from(model: nn.Module, disable_autograd_tracking: bool = False) -> tuple[Any, tuple, tuple]:
+        stateless, params, buffers = _taken_apart(model, disable_autograd_tracking)
+        function = FunctionalModuleWithBuffers(stateless, tuple(params), tuple(buffers))
+        return function, tuple(params.values()), tuple(buffers.values())
+
+    def forward(self, params: Sequence[Any], buffers: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
+        """Call the Module with these parameters and buffers."""
+        names = (*self.param_names, *self.buffer_names)
+        return functional_call(self.stateless_model, dict(zip(names, (*params, *buffers), strict=True)), args, kwargs)
+
+
+class FunctionalModule(nn.Module):
+    """`f(params, *args, **kwargs)`: a Module's forward with these parameters in their order."""
+
+    def __init__(self, stateless_model: nn.Module, param_names: Sequence[str]) -> None:
+        super().__init__()
+        self.stateless_model, self.param_names = stateless_model, tuple(param_names)
+
+    @staticmethod
+    def _create_from(model: nn.Module, disable_autograd_tracking: bool = False) -> tuple[Any, tuple]:
+        stateless, params, _ = _taken_apart(model, disable_autograd_tracking)
+        return FunctionalModule(stateless, tuple(params)), tuple(params.values())
+
+    def forward(self, params: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
+        """Call the Module with these parameters."""
+        return functional_call(self.stateless_model, dict(zip(self.param_names, params, strict=True)), args, kwargs)
+
+
+def _taken_apart(model: nn.Module, disable_autograd_tracking: bool) -> tuple[nn.Module, dict[str, Any], dict[str, Any]]:
+    """A copy of a Module for its structure, and the Module's own parameters and buffers."""
+    params = {name: each.detach() if disable_autograd_tracking else each for name, each in model.named_parameters()}
     stateless = copy.deepcopy(model)
     for tensor in (*stateless.parameters(), *stateless.buffers()):
         tensor.data = tensor.data.to("meta")
-    return stateless
+    return stateless, params, dict(model.named_buffers())
 
 
-def make_functional(
-    model: torch.nn.Module, disable_autograd_tracking: bool = False
-) -> tuple[Callable[..., Any], tuple[torch.Tensor, ...]]:
-    """A function ``(params, *args, **kwargs)`` that computes what the module does, and the parameters.
+def make_functional(model: nn.Module, disable_autograd_tracking: bool = False) -> tuple[Any, tuple]:
+    """A Module as a function of its parameters, and the parameters; ValueError for a Module with buffers.
 
-    With `disable_autograd_tracking` the parameters need no gradient. Raises RuntimeError for a module with buffers.
-
-    >>> from functorch import make_functional
-    >>> function, params = make_functional(torch.nn.Linear(2, 1))
-    >>> function(params, torch.ones(3, 2)).shape
-    torch.Size([3, 1])
+    >>> function, parameters = make_functional(nn.Linear(3, 2))
+    >>> function(parameters, torch.ones(1, 3)).shape
+    torch.Size([1, 2])
     """
-    if next(model.buffers(), None) is not None:
-        raise RuntimeError(
+    if next(iter(model.buffers()), None) is not None:
+        raise ValueError(
             "make_functional(model): `model` has buffers. Please use make_functional_with_buffers(model) instead."
         )
-    function, params, _ = make_functional_with_buffers(model, disable_autograd_tracking)
-    return (lambda parameters, *args, **kwargs: function(parameters, (), *args, **kwargs)), params
+    return FunctionalModule._create_from(model, disable_autograd_tracking)
 
 
-def make_functional_with_buffers(
-    model: torch.nn.Module, disable_autograd_tracking: bool = False
-) -> tuple[Callable[..., Any], tuple[torch.Tensor, ...], tuple[torch.Tensor, ...]]:
-    """A function ``(params, buffers, *args, **kwargs)`` that computes what the module does, the parameters and the buffers."""
-    stateless = _without_values(model)
-    parameters, buffers = dict(model.named_parameters()), dict(model.named_buffers())
-
-    def function(params: Sequence[Any], buffer_values: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
-        state = {**dict(zip(parameters, params, strict=True)), **dict(zip(buffers, buffer_values, strict=True))}
-        return functional_call(stateless, state, args, kwargs)
-
-    values = tuple(parameters.values())
-    if disable_autograd_tracking:
-        values = tuple(value.detach() for value in values)
-    return function, values, tuple(buffers.values())
+def make_functional_with_buffers(model: nn.Module, disable_autograd_tracking: bool = False) -> tuple[Any, tuple, tuple]:
+    """A Module as a function of its parameters and buffers, and these."""
+    return FunctionalModuleWithBuffers._create_from(model, disable_autograd_tracking)
 
 
-def combine_state_for_ensemble(
-    models: Sequence[torch.nn.Module],
-) -> tuple[Callable[..., Any], tuple[torch.Tensor, ...], tuple[torch.Tensor, ...]]:
-    """The function of modules of one class, with their parameters and buffers stacked: what `vmap` maps over.
-
-    Raises RuntimeError for no modules, for several classes, and where some train and some do not.
-    """
+def combine_state_for_ensemble(models: Sequence[nn.Module]) -> tuple[Any, tuple, tuple]:
+    """One function for Modules of one class, and their parameters and buffers stacked, for vmap; RuntimeError for none, or several classes."""
     if not models:
         raise RuntimeError("combine_state_for_ensemble: Expected at least one model, got 0.")
-    if not (all(model.training for model in models) or not any(model.training for model in models)):
+    if not (all(each.training for each in models) or not any(each.training for each in models)):
         raise RuntimeError("combine_state_for_ensemble: Expected all models to have the same training/eval mode.")
-    if not all(type(model) is type(models[0]) for model in models):
+    if any(type(each) is not type(models[0]) for each in models):
         raise RuntimeError("combine_state_for_ensemble: Expected all models to be of the same class.")
-    functions, params, buffers = zip(*map(make_functional_with_buffers, models), strict=True)
-    stacked = tuple(torch.stack(each).detach().requires_grad_() for each in zip(*params, strict=True))
-    return functions[0], stacked, tuple(torch.stack(each) for each in zip(*buffers, strict=True))
+    parts = [make_functional_with_buffers(each) for each in models]
+    stacked = [
+        tuple(torch.stack(each).detach() for each in zip(*tensors, strict=True))
+        for tensors in ([part[1] for part in parts], [part[2] for part in parts])
+    ]
+    return parts[0][0], tuple(each.requires_grad_() for each in stacked[0]), stacked[1]

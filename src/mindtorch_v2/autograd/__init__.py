@@ -52,6 +52,11 @@ def kineto_available() -> bool:
     return False
 
 
+def _is_checkpoint_valid() -> bool:
+    """Whether a part of the program may be computed again in the run backward that is under way: True."""
+    return True
+
+
 def _calculate_shape(output, grad, is_grads_batched) -> tuple:
     """The shapes of an output and of its gradient, without the batch's dimension."""
     return output.shape, grad.shape[1:] if is_grads_batched else grad.shape

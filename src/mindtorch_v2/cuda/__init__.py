@@ -117,7 +117,7 @@ def set_stream(stream: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("amp", "jiterator"):  # only loaded when asked for: `torch.amp` may still be loading
+    if name in ("amp", "jiterator", "nvtx"):  # only loaded when asked for: `torch.amp` may still be loading
         return importlib.import_module(f"mindtorch_v2.cuda.{name}")
     if name.endswith("Storage"):
         from mindtorch_v2.storage import _CUDA_STORAGES as classes

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import mindtorch_v2 as torch
 from mindtorch_v2.distributions import constraints
 from mindtorch_v2.distributions._joint_transforms import CatTransform, CorrCholeskyTransform, StackTransform
-from mindtorch_v2.distributions._transform import Transform
+from mindtorch_v2.distributions._transform import Transform, _InverseTransform
 from mindtorch_v2.distributions.utils import _sum_rightmost, broadcast_all
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ __all__ = [
     "Transform",
     "identity_transform",
 ]
+
+_ALSO_HERE = _InverseTransform  # libraries look for it here
 
 
 class ComposeTransform(Transform):
@@ -306,6 +308,12 @@ class PowerTransform(Transform):
         return torch.broadcast_shapes(shape, getattr(self.exponent, "shape", ()))
 
 
+def _clipped_sigmoid(x):
+    """Sigmoid, kept off 0 and 1."""
+    finfo = torch.finfo(x.dtype)
+    return torch.clamp(torch.sigmoid(x), min=finfo.tiny, max=1.0 - finfo.eps)
+
+
 class SigmoidTransform(Transform):
     """y = 1 / (1 + exp(-x)), kept off 0 and 1."""
 
@@ -320,8 +328,7 @@ class SigmoidTransform(Transform):
     __hash__ = object.__hash__
 
     def _call(self, x):
-        finfo = torch.finfo(x.dtype)
-        return torch.clamp(torch.sigmoid(x), min=finfo.tiny, max=1.0 - finfo.eps)
+        return _clipped_sigmoid(x)
 
     def _inverse(self, y):
         finfo = torch.finfo(y.dtype)

@@ -219,7 +219,7 @@ def _data_dependent(error):
     frame = error.__traceback__
     while frame is not None:
         name = frame.tb_frame.f_globals.get("__name__", "")
-        if not name.startswith(torch.__name__):
+        if not name.startswith(str(torch.__package__)):
             place = f"{frame.tb_frame.f_code.co_filename}:{frame.tb_lineno}"
         frame = frame.tb_next
     return GuardOnDataDependentSymNode(

@@ -11,7 +11,7 @@ import operator
 import string
 
 import mindtorch_v2 as torch
-from mindtorch_v2._core.overridable import overridable
+from mindtorch_v2._core.overridable import overridable, overridable_as
 from mindtorch_v2._lowrank import pca_lowrank, svd_lowrank
 from mindtorch_v2.functional import _einsum
 
@@ -188,12 +188,18 @@ def chain_matmul(*matrices: torch.Tensor, out: torch.Tensor | None = None) -> to
     return multi_dot(_sequence(matrices), out=out)
 
 
-@overridable
 def einsum(*args: Any) -> torch.Tensor:
     """Sums of products by Einstein's notation: `einsum("bij,bjk->bik", a, b)`, or with lists of ints for subscripts.
 
     Operands are contracted from left to right. Raises ValueError or RuntimeError for equations that do not fit.
     """
+    if len(args) == 2 and isinstance(args[0], str) and isinstance(args[1], (list, tuple)):
+        args = (args[0], *args[1])  # those who take the call over see it with its operands apart
+    return _einsum_of(*args)
+
+
+@overridable_as("einsum")
+def _einsum_of(*args: Any) -> torch.Tensor:
     if len(args) < 2:
         raise ValueError(
             "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
@@ -203,8 +209,6 @@ def einsum(*args: Any) -> torch.Tensor:
         equation, operands = args[0], args[1:]
     else:
         equation, operands = _equation_of_lists(args)
-    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
-        return einsum(equation, *operands[0])
     return _einsum.contract(equation, operands)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
+from mindtorch_v2.futures import Future
 from mindtorch_v2.jit._errors import Error
 from mindtorch_v2.jit._load import RecursiveScriptModule, load
 from mindtorch_v2.jit._save import save
@@ -63,12 +64,25 @@ _GRAPH_REMEDY = "run the Python function or Module itself"
 _builtin_isinstance = isinstance
 
 CompilationUnit = unavailable_class("torch.jit.CompilationUnit", _GRAPH_REMEDY)
-Future = unavailable_class("torch.jit.Future")
-fork = unavailable_function("torch.jit.fork", "call the function directly")
-wait = unavailable_function("torch.jit.wait")
 _get_trace_graph = unavailable_function(
     "torch.jit._get_trace_graph", "torch.export.export or torch.fx.symbolic_trace give a graph"
 )
+
+
+def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
+    """Call `func` and return a Future of the result: outside TorchScript it runs at once, in PyTorch too.
+
+    >>> torch.jit.wait(torch.jit.fork(torch.neg, torch.ones(2)))
+    tensor([-1., -1.])
+    """
+    future: Future = Future()
+    future.set_result(func(*args, **kwargs))
+    return future
+
+
+def wait(future: Future) -> Any:
+    """The result of a Future, waited for."""
+    return future.wait()
 
 
 class _FinalType:

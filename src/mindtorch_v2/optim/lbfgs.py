@@ -39,7 +39,12 @@ def _cubic_minimum(a, b, bounds=None):
     return min(max(best, low), high)
 
 
-def _strong_wolfe(evaluate, t, direction, start, max_ls, c1=1e-4, c2=0.9, tolerance_change=1e-9) -> tuple:
+def _cubic_interpolate(x1, f1, g1, x2, f2, g2, bounds=None):
+    """The minimum between `bounds` of the cubic through values `f` and slopes `g` at two points."""
+    return _cubic_minimum(_Point(x1, f1, None, g1), _Point(x2, f2, None, g2), bounds)
+
+
+def _step_length(evaluate, t, direction, start, max_ls, c1=1e-4, c2=0.9, tolerance_change=1e-9) -> tuple:
     """A step length with sufficient decrease (`c1`) and a flat enough slope (`c2`).
 
     `evaluate(t)` gives `(loss, gradient)`; `start` is the point at 0; `max_ls` bounds the trials after the first. Returns
@@ -110,6 +115,15 @@ def _strong_wolfe(evaluate, t, direction, start, max_ls, c1=1e-4, c2=0.9, tolera
                 bracket[high] = bracket[low]
             bracket[low] = point
     return bracket[low if len(bracket) > 1 else 0], evaluations
+
+
+def _strong_wolfe(obj_func, x, t, d, f, g, gtd, c1=1e-4, c2=0.9, tolerance_change=1e-9, max_ls=25) -> tuple:
+    """`_step_length` with the arguments and results that other optimizers call PyTorch's by: loss, gradient, step length, evaluations."""
+    start = _Point(0, f, g, gtd)
+    point, evaluations = _step_length(
+        lambda step: obj_func(x, step, d), t, d, start, max_ls, c1=c1, c2=c2, tolerance_change=tolerance_change
+    )
+    return point.loss, point.grad, point.t, evaluations
 
 
 class LBFGS(Optimizer):
@@ -270,7 +284,7 @@ class LBFGS(Optimizer):
                 raise RuntimeError("only 'strong_wolfe' is supported")
             origin = self._clone_param()
             start = _Point(0, loss, grad, slope)
-            point, used = _strong_wolfe(
+            point, used = _step_length(
                 lambda t: self._directional_evaluate(closure, origin, t, direction), t, direction, start, left
             )
             self._add_grad(point.t, direction)

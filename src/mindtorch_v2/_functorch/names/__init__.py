@@ -4,6 +4,8 @@
 """
 
 from mindtorch_v2._functorch.make_functional import (
+    FunctionalModule,
+    FunctionalModuleWithBuffers,
     combine_state_for_ensemble,
     make_functional,
     make_functional_with_buffers,
@@ -13,6 +15,8 @@ from mindtorch_v2.func import functionalize, grad, grad_and_value, hessian, jacf
 from mindtorch_v2.fx.experimental.proxy_tensor import make_fx
 
 __all__ = [
+    "FunctionalModule",
+    "FunctionalModuleWithBuffers",
     "combine_state_for_ensemble",
     "compile",
     "functionalize",

@@ -8,6 +8,8 @@ _NAMES = unavailable_names(
     classes="RRef TensorPipeRpcBackendOptions",
     remedy="processes exchange tensors by the collectives of torch.distributed",
 )
+from mindtorch_v2.distributed.rpc import api
+
 globals().update(_NAMES)
 __all__ = sorted([*_NAMES, "is_available"])
 

@@ -27,21 +27,21 @@ from mindtorch_v2.utils.data.sampler import (
     WeightedRandomSampler,
 )
 
-from mindtorch_v2._core.unavailable import unavailable_class as _unavailable_class
-
-IterDataPipe = _unavailable_class("torch.utils.data.IterDataPipe", "write an IterableDataset", (IterableDataset,))
-MapDataPipe = _unavailable_class("torch.utils.data.MapDataPipe", "write a Dataset", (Dataset,))
+from mindtorch_v2.utils.data.datapipes._decorator import argument_validation, functional_datapipe, runtime_validation
+from mindtorch_v2.utils.data.datapipes.datapipe import DataChunk, DFIterDataPipe, IterDataPipe, MapDataPipe
 
 __all__ = [
-    "IterDataPipe",
-    "MapDataPipe",
     "BatchSampler",
     "ChainDataset",
     "ConcatDataset",
+    "DFIterDataPipe",
+    "DataChunk",
     "DataLoader",
     "Dataset",
     "DistributedSampler",
+    "IterDataPipe",
     "IterableDataset",
+    "MapDataPipe",
     "RandomSampler",
     "Sampler",
     "SequentialSampler",
@@ -51,8 +51,11 @@ __all__ = [
     "TensorDataset",
     "WeightedRandomSampler",
     "_DatasetKind",
+    "argument_validation",
     "default_collate",
     "default_convert",
+    "functional_datapipe",
     "get_worker_info",
     "random_split",
+    "runtime_validation",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import multiprocessing
 import multiprocessing.connection
 import queue
@@ -17,11 +18,30 @@ import mindtorch_v2 as torch
 from mindtorch_v2._utils import ExceptionWrapper
 from mindtorch_v2.utils.data import _utils
 from mindtorch_v2.utils.data._utils import transport
+from mindtorch_v2.utils.data.datapipes.datapipe import IterDataPipe, MapDataPipe
 from mindtorch_v2.utils.data.dataset import IterableDataset
+from mindtorch_v2.utils.data.graph_settings import apply_random_seed, apply_sharding
 
 if TYPE_CHECKING:
     from mindtorch_v2.utils.data._utils.fetch import _BaseDatasetFetcher
     from mindtorch_v2.utils.data.dataloader import DataLoader
+
+
+def _sharding_worker_init_fn(
+    worker_init_fn: Callable[[int], None] | None, world_size: int, rank_id: int, worker_id: int
+) -> None:
+    """Give a worker its share of a pipe's elements, then call the user's function."""
+    info = _utils.worker.get_worker_info()
+    apply_sharding(info.dataset, info.num_workers * world_size, worker_id * world_size + rank_id)
+    if worker_init_fn is not None:
+        worker_init_fn(worker_id)
+
+
+def _worker_init_fn(loader: DataLoader) -> Any:
+    """The function that workers call first: for pipes it gives each its share of the elements."""
+    if isinstance(loader.dataset, IterDataPipe | MapDataPipe):
+        return functools.partial(_sharding_worker_init_fn, loader.worker_init_fn, 1, 0)
+    return loader.worker_init_fn
 
 
 class _DatasetKind:
@@ -49,6 +69,7 @@ class _BaseDataLoaderIter:
 
     def __init__(self, loader: DataLoader) -> None:
         self._dataset = loader.dataset
+        self._seed_pipes(loader)
         self._dataset_kind = loader._dataset_kind
         self._IterableDataset_len_called = loader._IterableDataset_len_called
         self._auto_collation = loader._auto_collation
@@ -72,6 +93,15 @@ class _BaseDataLoaderIter:
 
     def __iter__(self) -> Iterator[Any]:
         return self
+
+    def _seed_pipes(self, loader: DataLoader) -> None:
+        """Give pipes that are random a seed each, from one number of the loader's generator."""
+        self._shared_seed: Any = None
+        if isinstance(self._dataset, IterDataPipe):
+            generator = torch.Generator()
+            self._shared_seed = torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item()
+            generator.manual_seed(self._shared_seed)
+            self._dataset = apply_random_seed(self._dataset, generator)
 
     def _reset(self, loader, first_iter=False) -> None:
         self._sampler_iter = iter(self._index_sampler)
@@ -202,7 +232,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 self._collate_fn,
                 self._drop_last,
                 self._base_seed,
-                loader.worker_init_fn,
+                _worker_init_fn(loader),
                 worker_id,
                 self._num_workers,
                 self._persistent_workers,

@@ -6,17 +6,25 @@ import multiprocessing
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from mindtorch_v2.utils.data import _utils
 from mindtorch_v2.utils.data._iterators import (
     _BaseDataLoaderIter,
     _DatasetKind,
     _MultiProcessingDataLoaderIter,
+    _sharding_worker_init_fn,
     _SingleProcessDataLoaderIter,
 )
 from mindtorch_v2.utils.data._utils.collate import default_collate, default_convert
 from mindtorch_v2.utils.data._utils.worker import get_worker_info
+from mindtorch_v2.utils.data.datapipes.datapipe import (
+    IterDataPipe,
+    MapDataPipe,
+    _IterDataPipeSerializationWrapper,
+    _MapDataPipeSerializationWrapper,
+)
+from mindtorch_v2.utils.data.graph_settings import apply_shuffle_settings
 from mindtorch_v2.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 if TYPE_CHECKING:
@@ -26,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
 # What programs import from here besides.
-_ALSO_HERE = (_BaseDataLoaderIter, _utils)
+_ALSO_HERE = (_BaseDataLoaderIter, _sharding_worker_init_fn, _utils)
 
 
 class _InfiniteConstantSampler(Sampler):
@@ -37,7 +45,12 @@ class _InfiniteConstantSampler(Sampler):
             yield None
 
 
-class DataLoader:
+_T_co = TypeVar("_T_co", covariant=True)
+_collate_fn_t = Callable[[list], Any]
+_worker_init_fn_t = Callable[[int], None]
+
+
+class DataLoader(Generic[_T_co]):
     """Iterates over batches of `dataset` (`torch.utils.data.DataLoader`).
 
     Batches are of `batch_size` samples in the order of `sampler` (`shuffle` makes a random one), or what
@@ -99,6 +112,10 @@ class DataLoader:
             raise ValueError("persistent_workers option needs num_workers > 0")
 
         self.dataset = dataset
+        if isinstance(dataset, IterDataPipe):
+            self.dataset = _IterDataPipeSerializationWrapper(dataset)
+        elif isinstance(dataset, MapDataPipe):
+            self.dataset = _MapDataPipeSerializationWrapper(dataset)
         self.num_workers = num_workers
         self.prefetch_factor = prefetch_factor
         self.pin_memory = pin_memory
@@ -109,6 +126,9 @@ class DataLoader:
         self.in_order = in_order
         self._dataset_kind = _DatasetKind.of(dataset)
         if self._dataset_kind == _DatasetKind.Iterable:
+            if isinstance(self.dataset, IterDataPipe):
+                self.dataset = apply_shuffle_settings(self.dataset, shuffle=shuffle)
+                shuffle = None
             self._check_stream_options(shuffle, sampler, batch_sampler)
         shuffle = bool(shuffle)
 

@@ -6,12 +6,14 @@ import os
 import socket
 import time
 from datetime import datetime
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from tensorboard.compat.proto.event_pb2 import Event, SessionLog
+from tensorboard.compat.proto.event_pb2 import Event, SessionLog, TaggedRunMetadata
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
+import mindtorch_v2 as torch
 from mindtorch_v2._core.unavailable import unavailable_function
 from mindtorch_v2.utils.tensorboard import summary
 
@@ -242,6 +244,56 @@ class SummaryWriter:
             for name, value in metric_dict.items():
                 writer.add_scalar(name, value, global_step)
 
+    def add_graph(
+        self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True
+    ) -> None:
+        """Write the graph of `model(*input_to_model)`, as `torch.jit.trace` sees it."""
+        from mindtorch_v2.utils.tensorboard._graph import graph  # the tracer, which other events do without
+
+        made, metadata = graph(model, input_to_model, verbose, use_strict_trace)
+        writer = self._get_file_writer()
+        writer.add_event(Event(graph_def=made.SerializeToString()))
+        tagged = TaggedRunMetadata(tag="step1", run_metadata=metadata.SerializeToString())
+        writer.add_event(Event(tagged_run_metadata=tagged))
+
+    def add_embedding(
+        self,
+        mat: Any,
+        metadata: Any = None,
+        label_img: Any = None,
+        global_step: int | None = None,
+        tag: str = "default",
+        metadata_header: Any = None,
+    ) -> None:
+        """Write the rows of `mat` (n, d) for the projector, with a label each and images (n, c, h, w), if given.
+
+        AssertionError where there are not as many labels or images as rows.
+        """
+        from mindtorch_v2.utils.tensorboard import _embedding  # the projector's messages, likewise
+
+        mat = torch.as_tensor(mat)
+        if mat.ndim != 2:
+            raise AssertionError("mat should be 2D, where mat.size(0) is the number of data points")
+        for what, given in (("#labels", metadata), ("#images", label_img)):
+            if given is not None and len(given) != len(mat):
+                raise AssertionError(f"{what} should equal with #data points")
+        step = 0 if global_step is None else global_step
+        name = tag.replace("%", "%25").replace("/", "%2f").replace("\\", "%5c")  # one folder
+        place = f"{step:05d}/{name}"
+        folder = Path(self._get_file_writer().get_logdir()) / place
+        if folder.exists():
+            print("warning: Embedding dir exists, did you set global_step for add_embedding()?")
+        folder.mkdir(parents=True, exist_ok=True)
+        _embedding.write_vectors(mat, folder)
+        if metadata is not None:
+            _embedding.write_labels(metadata, folder, metadata_header)
+        if label_img is not None:
+            _embedding.write_sprite(torch.as_tensor(label_img), folder)
+        self._projector = getattr(self, "_projector", "") + _embedding.entry(
+            metadata, label_img, place, f"{tag}:{step:05d}"
+        )
+        (folder.parents[1] / "projector_config.pbtxt").write_text(self._projector)
+
     def flush(self) -> None:
         """Write out what is waiting."""
         for writer in (self.all_writers or {}).values():
@@ -264,7 +316,7 @@ class SummaryWriter:
 
 
 for _name in (
-    "add_audio add_custom_scalars add_custom_scalars_marginchart add_custom_scalars_multilinechart add_embedding add_graph "
+    "add_audio add_custom_scalars add_custom_scalars_marginchart add_custom_scalars_multilinechart "
     "add_image_with_boxes add_mesh add_onnx_graph add_pr_curve_raw add_video".split()
 ):
     setattr(SummaryWriter, _name, unavailable_function(f"torch.utils.tensorboard.SummaryWriter.{_name}"))

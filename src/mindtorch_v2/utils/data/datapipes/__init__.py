@@ -1,5 +1,5 @@
-"""Pipes of data, of which there are names only: a `Dataset` and a `DataLoader` do what they did."""
+"""`torch.utils.data.datapipes`: datasets that are made of one another."""
 
-from . import iter
+from . import iter, map
 
-__all__ = ["iter"]
+__all__ = ["iter", "map"]

@@ -1,9 +1,41 @@
 """Pipes that are iterated."""
 
-from mindtorch_v2._core.unavailable import unavailable_class
+from .callable import CollatorIterDataPipe as Collator
+from .callable import MapperIterDataPipe as Mapper
+from .combinatorics import SamplerIterDataPipe as Sampler
+from .combinatorics import ShufflerIterDataPipe as Shuffler
+from .combining import ConcaterIterDataPipe as Concater
+from .combining import MultiplexerIterDataPipe as Multiplexer
+from .combining import ZipperIterDataPipe as Zipper
+from .filelister import FileListerIterDataPipe as FileLister
+from .fileopener import FileOpenerIterDataPipe as FileOpener
+from .grouping import BatcherIterDataPipe as Batcher
+from .grouping import GrouperIterDataPipe as Grouper
+from .grouping import UnBatcherIterDataPipe as UnBatcher
+from .selecting import FilterIterDataPipe as Filter
+from .sharding import ShardingFilterIterDataPipe as ShardingFilter
+from .splitting import DemultiplexerIterDataPipe as Demultiplexer
+from .splitting import ForkerIterDataPipe as Forker
+from .streamreader import StreamReaderIterDataPipe as StreamReader
+from .utils import IterableWrapperIterDataPipe as IterableWrapper
 
-from . import combinatorics
-
-IterableWrapper = unavailable_class("torch.utils.data.datapipes.iter.IterableWrapper", "write an IterableDataset")
-
-__all__ = ["IterableWrapper", "combinatorics"]
+__all__ = [
+    "Batcher",
+    "Collator",
+    "Concater",
+    "Demultiplexer",
+    "FileLister",
+    "FileOpener",
+    "Filter",
+    "Forker",
+    "Grouper",
+    "IterableWrapper",
+    "Mapper",
+    "Multiplexer",
+    "Sampler",
+    "ShardingFilter",
+    "Shuffler",
+    "StreamReader",
+    "UnBatcher",
+    "Zipper",
+]

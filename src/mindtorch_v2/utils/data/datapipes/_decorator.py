@@ -1,0 +1,37 @@
+"""Decorators of pipes: the one that makes a class a method of all pipes, and marks that change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mindtorch_v2.utils.data.datapipes.datapipe import IterDataPipe, MapDataPipe
+
+__all__ = ["argument_validation", "functional_datapipe", "runtime_validation"]
+
+
+class functional_datapipe:
+    """Let pipes of a class be made by a method of all pipes: `pipe.batch(2)` is `Batcher(pipe, 2)`.
+
+    Exception if the name is taken already. Other classes stay as they are.
+    """
+
+    def __init__(self, name: str, enable_df_api_tracing: bool = False) -> None:
+        self.name = name
+        self.enable_df_api_tracing = enable_df_api_tracing
+
+    def __call__(self, cls: Any) -> Any:
+        for kind in (IterDataPipe, MapDataPipe):
+            if isinstance(cls, type) and issubclass(cls, kind):
+                kind.register_datapipe_as_function(self.name, cls)
+        return cls
+
+
+def argument_validation(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a function whose pipes' element types are to be compared with its hints; returns it: they are not compared."""
+    return f
+
+
+def runtime_validation(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark an `__iter__` whose elements are to be compared with the pipe's type; returns it: they are not compared."""
+    return f

@@ -1,0 +1,30 @@
+"""A pipe that calls a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mindtorch_v2.utils.data.datapipes._decorator import functional_datapipe
+from mindtorch_v2.utils.data.datapipes.datapipe import MapDataPipe
+
+__all__ = ["MapperMapDataPipe", "default_fn"]
+
+
+def default_fn(data: Any) -> Any:
+    """Return `data`."""
+    return data
+
+
+@functional_datapipe("map")
+class MapperMapDataPipe(MapDataPipe):
+    """A pipe of `fn(element)`."""
+
+    def __init__(self, datapipe: Any, fn: Callable[[Any], Any] = default_fn) -> None:
+        self.datapipe, self.fn = datapipe, fn
+
+    def __len__(self) -> int:
+        return len(self.datapipe)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.fn(self.datapipe[index])

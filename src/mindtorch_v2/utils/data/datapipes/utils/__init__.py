@@ -1,0 +1,1 @@
+"""Parts that pipes share: files and the check of functions."""

@@ -1,0 +1,87 @@
+"""Settings for all pipes that a pipe is made of: their order, seeds and shares."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from typing import Any
+
+import mindtorch_v2 as torch
+from mindtorch_v2.utils.data.datapipes.iter.sharding import SHARDING_PRIORITIES
+from mindtorch_v2.utils.data.graph import traverse_dps
+
+__all__ = [
+    "apply_random_seed",
+    "apply_sharding",
+    "apply_shuffle_seed",
+    "apply_shuffle_settings",
+    "get_all_graph_pipes",
+]
+
+
+def get_all_graph_pipes(graph: dict[int, tuple[Any, dict]]) -> list[Any]:
+    """The pipes of a graph of `traverse_dps`, each once."""
+    found: dict[int, Any] = {}
+
+    def visit(level: dict[int, tuple[Any, dict]]) -> None:
+        for place, (pipe, below) in level.items():
+            found.setdefault(place, pipe)
+            visit(below)
+
+    visit(graph)
+    return list(found.values())
+
+
+def apply_sharding(
+    datapipe: Any,
+    num_of_instances: int,
+    instance_id: int,
+    sharding_group: SHARDING_PRIORITIES = SHARDING_PRIORITIES.DEFAULT,
+) -> Any:
+    """Say to every pipe that shares out of how many processes this is which; RuntimeError for one behind another."""
+
+    def visit(level: dict[int, tuple[Any, dict]], before: Any) -> None:
+        for pipe, below in level.values():
+            shares = hasattr(pipe, "apply_sharding") and inspect.ismethod(pipe.apply_sharding)
+            if shares:
+                if before is not None:
+                    raise RuntimeError(
+                        "Sharding twice on a single pipeline is likely unintended and will cause data loss. "
+                        f"Sharding already applied to {before} while trying to apply to {pipe}"
+                    )
+                pipe.apply_sharding(num_of_instances, instance_id, sharding_group=sharding_group)
+            visit(below, pipe if shares else before)
+
+    visit(traverse_dps(datapipe), None)
+    return datapipe
+
+
+def apply_shuffle_settings(datapipe: Any, shuffle: bool | None = None) -> Any:
+    """Switch all pipes that shuffle on or off; one is put behind, with a warning, where there is none."""
+    if shuffle is None:
+        return datapipe
+    shufflers = [pipe for pipe in get_all_graph_pipes(traverse_dps(datapipe)) if hasattr(pipe, "set_shuffle")]
+    if not shufflers and shuffle:
+        warnings.warn(
+            "`shuffle=True` was set, but the datapipe does not contain a `Shuffler`. Adding one at the end. "
+            "Be aware that the default buffer size might not be sufficient for your task.",
+            stacklevel=2,
+        )
+        datapipe = datapipe.shuffle()
+        shufflers = [datapipe]
+    for each in shufflers:
+        each.set_shuffle(shuffle)
+    return datapipe
+
+
+def apply_shuffle_seed(datapipe: Any, rng: Any) -> Any:
+    """Seed all pipes that are random: an older name of `apply_random_seed`."""
+    return apply_random_seed(datapipe, rng)
+
+
+def apply_random_seed(datapipe: Any, rng: torch.Generator) -> Any:
+    """Seed all pipes that are random, those with a method `set_seed`, each by a number of `rng`."""
+    for pipe in get_all_graph_pipes(traverse_dps(datapipe)):
+        if hasattr(pipe, "set_seed") and inspect.ismethod(pipe.set_seed):
+            pipe.set_seed(int(torch.empty((), dtype=torch.int64).random_(generator=rng).item()))
+    return datapipe
