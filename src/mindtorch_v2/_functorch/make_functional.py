@@ -66,14 +66,14 @@ def _taken_apart(model: nn.Module, disable_autograd_tracking: bool) -> tuple[nn.
 
 
 def make_functional(model: nn.Module, disable_autograd_tracking: bool = False) -> tuple[Any, tuple]:
-    """A Module as a function of its parameters, and the parameters; ValueError for a Module with buffers.
+    """A Module as a function of its parameters, and the parameters; RuntimeError for a Module with buffers.
 
     >>> function, parameters = make_functional(nn.Linear(3, 2))
     >>> function(parameters, torch.ones(1, 3)).shape
     torch.Size([1, 2])
     """
     if next(iter(model.buffers()), None) is not None:
-        raise ValueError(
+        raise RuntimeError(
             "make_functional(model): `model` has buffers. Please use make_functional_with_buffers(model) instead."
         )
     return FunctionalModule._create_from(model, disable_autograd_tracking)
