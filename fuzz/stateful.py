@@ -81,12 +81,17 @@ WRITES: dict[str, Step] = {
     "t_": lambda t, a, b, p, q, s: a.t_(),
     "unsqueeze_": lambda t, a, b, p, q, s: a.unsqueeze_(p),
     "squeeze_": lambda t, a, b, p, q, s: a.squeeze_(),
-    "resize_ smaller": lambda t, a, b, p, q, s: a.resize_([min(n, 1) for n in s]),
+    "resize_ smaller": lambda t, a, b, p, q, s: _resize(a, [min(n, 1) for n in s]),
     "set_": lambda t, a, b, p, q, s: a.set_(b),
     "requires_grad_": lambda t, a, b, p, q, s: a.requires_grad_(p % 2 == 0),
     "detach_": lambda t, a, b, p, q, s: a.detach_(),
     "no_grad write": lambda t, a, b, p, q, s: _without(t, lambda: a.add_(p)),
 }
+
+
+def _resize(tensor: Any, size: list[int]) -> Any:
+    """To the same sizes PyTorch's does not count as a write, and ours does."""
+    return tensor if list(tensor.shape) == size else tensor.resize_(size)
 
 
 def _without(library: Any, call: Callable[[], Any]) -> Any:

@@ -272,7 +272,7 @@ void check_inplace(Tensor& t) {
     if (is_view(t)) {
         const Tensor& base = *t.autograd->view->base;
         if (requires_grad(t) || requires_grad(base)) check_creation(t, nullptr);
-        MT_CHECK(!(requires_grad(base) && is_leaf(base)),
+        MT_CHECK(!((requires_grad(t) || requires_grad(base)) && is_leaf(base)),
                  "a view of a leaf Variable that requires grad is being used in an in-place operation.");
         return;
     }

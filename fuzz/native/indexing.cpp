@@ -22,7 +22,8 @@ leaves = [None, Ellipsis, True, False, 'x', 1.5, Index(), numpy.int64(1), [], [0
 replacements = [0, 1.5, 1j, True, None, [1], torch.tensor(3), torch.tensor([1., 2., 3.]), torch.zeros(2, 3), torch.zeros(0), torch.zeros(9),
                 torch.tensor(1, dtype=torch.int64), 'x', torch.zeros(2, 1, device='meta')]
 def same(number, index):
-    'Compare with NumPy; the index is of integers, slices, None and Ellipsis.'
+    'Compare with NumPy; the index is of integers, slices, None and Ellipsis. Only PyTorch takes several of the last.'
+    if isinstance(index, tuple) and index.count(Ellipsis) > 1: return
     try: expected = arrays[number][index]
     except IndexError: expected = None
     try: got = bases[number][index]

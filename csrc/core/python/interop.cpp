@@ -261,6 +261,19 @@ TensorRef tensor_from_numpy(PyObject* array, bool warn_not_writable) {
     }
 }
 
+// The strides of an array without elements are NumPy's own, which differ from version to version. Takes `array` over.
+PyObject* without_elements(PyObject* array) {
+    PyObject *numpy = PyImport_ImportModule("numpy"), *shape = PyObject_GetAttrString(array, "shape"),
+             *dtype = PyObject_GetAttrString(array, "dtype");
+    PyObject* made = numpy && shape && dtype ? PyObject_CallMethod(numpy, "empty", "OO", shape, dtype) : nullptr;
+    Py_XDECREF(numpy);
+    Py_XDECREF(shape);
+    Py_XDECREF(dtype);
+    Py_DECREF(array);
+    if (!made) throw PythonError();
+    return made;
+}
+
 PyObject* tensor_to_numpy(const Tensor& t) {
     settle_all();  // what was put off would see what is written to the array
     MT_CHECK_TYPE(!is_sparse(t), "can't convert ", sparse_layout_name(layout_of(t)),
@@ -299,7 +312,7 @@ PyObject* tensor_to_numpy(const Tensor& t) {
     PyObject* array = call_python(asarray, reinterpret_cast<PyObject*>(e));
     Py_DECREF(reinterpret_cast<PyObject*>(e));
     if (!array) throw PythonError();
-    return array;
+    return t.numel() ? array : without_elements(array);
 }
 
 PyObject* item_of(const Tensor& t, int64_t at) {
