@@ -79,7 +79,8 @@ class Kept(AssertionError):
 
 def _start(code: str, folder: Path, *arguments: str) -> subprocess.Popen[str]:
     script = folder / "killed.py"
-    script.write_text(code)
+    if not script.exists():  # one that starts may be reading it
+        script.write_text(code)
     return subprocess.Popen(
         [sys.executable, str(script), *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
         env=dict(os.environ, OMP_NUM_THREADS="1"),

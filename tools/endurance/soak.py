@@ -142,13 +142,17 @@ def counts(folder: Path) -> dict[str, float]:
     gc.collect()
     torch._C._cpu_empty_cache()
     pages = int(Path("/proc/self/statm").read_text().split()[1])
+    # Of this process alone: others may run loaders of their own.
+    handles = [Path(f"/proc/self/fd/{each}") for each in os.listdir("/proc/self/fd")]
+    shared = sum("/dev/shm" in os.readlink(each) for each in handles if each.is_symlink())
+    shared += Path("/proc/self/maps").read_text().count("/dev/shm")
     children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
     return {
         "memory": pages * os.sysconf("SC_PAGESIZE") / (1 << 20),
         "handles": len(os.listdir("/proc/self/fd")),
         "threads": len(os.listdir("/proc/self/task")),
         "children": len(children),
-        "shared": len([name for name in os.listdir("/dev/shm") if "torch" in name]),
+        "shared": shared,
         "temporary": len(os.listdir(folder)),
     }
 
