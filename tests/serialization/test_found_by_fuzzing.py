@@ -1,8 +1,10 @@
 """Files that the coverage-guided fuzzers made (fuzz/corpus has them), and what they broke: said in the words that are promised."""
 
 import io
+import pickle
 import struct
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -59,3 +61,20 @@ def test_programs_of_other_shapes(exported):
             loaded(exported, bad)
     with pytest.raises(FileNotFoundError):
         torch.export.load("/nowhere/at/all")
+
+
+HOSTILE = sorted(path for path in Path(__file__).parents[2].joinpath("fuzz/corpus/torch_load").iterdir())
+
+
+@pytest.mark.parametrize("path", HOSTILE, ids=lambda path: path.name)
+def test_the_corpus_is_refused(path):
+    if path.name == "deep-lists":  # deep, but plain: it is read, without recursion
+        made, depth = torch.load(path), 1
+        while made:
+            (made,) = made
+            depth += 1
+        assert depth == 3000
+        return
+    with pytest.raises((RuntimeError, pickle.UnpicklingError)) as raised:
+        torch.load(path)
+    assert not isinstance(raised.value, (RecursionError, NotImplementedError))
