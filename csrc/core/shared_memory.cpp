@@ -5,6 +5,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
+#include <new>
 
 #include "error.h"
 #include "foreign.h"
@@ -33,15 +35,41 @@ void release_shared(Storage* s) {
     s->release(s);
 }
 
-// Takes the descriptor over: it is closed if this raises.
-void* map_shared(int fd, size_t nbytes) {
-    if (!nbytes) return nullptr;
-    void* p = mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (p != MAP_FAILED) return p;
-    int reason = errno;
-    close(fd);
-    MT_THROW(Runtime, "unable to mmap ", nbytes, " bytes of shared memory: ", std::strerror(reason), " (", reason, ")");
-}
+// A descriptor and its mapping, given back unless a storage takes them over.
+class Mapped {
+  public:
+    Mapped(int fd, size_t nbytes) : shared_(new(std::nothrow) Shared{fd, nbytes, nullptr, nullptr, nullptr}) {
+        if (shared_ && nbytes) data_ = mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (shared_ && data_ != MAP_FAILED) return;
+        int reason = shared_ ? errno : ENOMEM;
+        close(fd);
+        MT_THROW(Runtime, "unable to mmap ", nbytes, " bytes of shared memory: ", std::strerror(reason), " (", reason,
+                 ")");
+    }
+    ~Mapped() {
+        if (!shared_) return;
+        if (shared_->length) munmap(data_, shared_->length);
+        close(shared_->fd);
+    }
+    Mapped(const Mapped&) = delete;
+    Mapped& operator=(const Mapped&) = delete;
+    void* data() const { return data_; }
+    // Lets `s` stand on it; the storage's struct goes the way it would have gone. Nothing throws here.
+    void carry(Storage* s) {
+        shared_->former_data = s->data;
+        shared_->former_release = s->release;
+        shared_->former_context = s->context;
+        s->nbytes = shared_->length;
+        s->context = shared_.release();
+        s->release = release_shared;
+        s->data = data_;
+        s->resizable = false;
+    }
+
+  private:
+    std::unique_ptr<Shared> shared_;
+    void* data_ = nullptr;
+};
 
 int new_shared_file(size_t nbytes) {
     int fd = memfd_create("torch", MFD_CLOEXEC);
@@ -51,15 +79,6 @@ int new_shared_file(size_t nbytes) {
     close(fd);
     MT_THROW(Runtime, "unable to resize shared memory to ", nbytes, " bytes: ", std::strerror(reason), " (", reason,
              ")");
-}
-
-// Lets `s` stand on the mapping `data`; the storage's struct goes the way it would have gone.
-void stand_on(Storage* s, int fd, void* data, size_t nbytes) {
-    s->context = new Shared{fd, nbytes, s->data, s->release, s->context};
-    s->release = release_shared;
-    s->data = data;
-    s->nbytes = nbytes;
-    s->resizable = false;
 }
 
 }  // namespace
@@ -72,17 +91,16 @@ void share_storage(Storage* s, bool keep_old) {
     MT_CHECK(s->device.is_cpu() && !is_functional(s), "only storages on the CPU can be moved to shared memory");
     if (shared_descriptor(s) >= 0) return;
     size_t nbytes = s->nbytes;
-    int fd = new_shared_file(nbytes);
-    void* data = map_shared(fd, nbytes);
-    if (nbytes) std::memcpy(data, s->data, nbytes);
+    Mapped mapped(new_shared_file(nbytes), nbytes);
+    if (nbytes) std::memcpy(mapped.data(), s->data, nbytes);
     if (!keep_old && s->resizable && !is_foreign(s)) storage_resize(s, 0);
-    stand_on(s, fd, data, nbytes);
+    mapped.carry(s);
 }
 
 Storage* shared_storage(int fd, size_t nbytes) {
-    void* data = map_shared(fd, nbytes);
+    Mapped mapped(fd, nbytes);
     Storage* s = storage_alloc(0, Device());
-    stand_on(s, fd, data, nbytes);
+    mapped.carry(s);
     return s;
 }
 

@@ -37,7 +37,7 @@ path, number = sys.argv[1], 0
 print("begun", flush=True)
 while True:
     number += 1
-    torch.save({"number": number, "x": torch.full((50_000,), float(number))}, path)
+    torch.save({"number": number, "x": torch.full((500_000,), float(number))}, path)
 """
 _LOADER = """
 import sys, mindtorch_v2 as torch
@@ -101,10 +101,10 @@ def save(folder: Path, draw: random.Random) -> None:
     """Kill a save."""
     path = folder / "files" / "a.pt"
     path.parent.mkdir(exist_ok=True)
-    _kill(_start(_SAVE, folder, str(path)), draw, 0.03)
+    _kill(_start(_SAVE, folder, str(path)), draw, 0.25)
     if path.exists():
         found = torch.load(path)
-        if not bool((found["x"] == found["number"]).all()) or len(found["x"]) != 50_000:
+        if not bool((found["x"] == found["number"]).all()) or len(found["x"]) != 500_000:
             raise Kept("the file is not a whole one")
     torch.save({"number": 0, "x": torch.zeros(50_000)}, path)
     if os.listdir(path.parent) != ["a.pt"]:
