@@ -566,13 +566,21 @@ PyObject* py_erase(PyObject*, PyObject* o) {
     });
 }
 PyObject* py_all(PyObject*, PyObject*) {
-    PyObject* l = PyList_New(0);
-    for (Operator* op : Registry::get().all()) {
-        PyObject* h = handle_for(op);
-        PyList_Append(l, h);
-        Py_DECREF(h);
-    }
-    return l;
+    return guarded<PyObject*>(nullptr, [] {
+        const std::vector<Operator*> all = Registry::get().all();
+        PyObject* l = PyList_New(0);
+        if (!l) throw PythonError();
+        for (Operator* op : all) {
+            PyObject* h = handle_for(op);
+            const bool kept = h && PyList_Append(l, h) == 0;
+            Py_XDECREF(h);
+            if (!kept) {
+                Py_DECREF(l);
+                throw PythonError();
+            }
+        }
+        return l;
+    });
 }
 PyObject* py_set_key_handler(PyObject*, PyObject* args) {
     const char* name;
