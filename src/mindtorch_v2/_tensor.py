@@ -79,6 +79,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return handle
 
     def reinforce(self, reward: Any) -> None:
+        """Raise RuntimeError saying what took the place of this old method."""
         raise RuntimeError("reinforce() was removed. Use torch.distributions instead.")
 
     # ---- copies ----
@@ -217,15 +218,19 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     @property
     def names(self) -> tuple[None, ...]:
+        """None for each dimension: there are no named dimensions."""
         return (None,) * self.dim()
 
     def has_names(self) -> bool:
+        """False: there are no named dimensions."""
         return False
 
     def is_same_size(self, other: Tensor) -> bool:
+        """Whether both tensors have the same sizes."""
         return self.shape == other.shape
 
     def is_set_to(self, tensor: Tensor) -> bool:
+        """Whether both tensors are the same part of one storage, with the same sizes and strides."""
         return (
             self.untyped_storage()._cdata == tensor.untyped_storage()._cdata
             and self.storage_offset() == tensor.storage_offset()
@@ -255,6 +260,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return tuple(sorted(range(self.dim()), key=lambda i: -self.stride(i)))
 
     def storage(self) -> Any:
+        """Return the storage by the old class, which counts elements; `untyped_storage()` counts bytes."""
         return above.typed_storage(self)
 
     _typed_storage = storage
@@ -268,9 +274,11 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return self.storage()._class()
 
     def is_shared(self) -> bool:
+        """Whether the storage lies in memory that other processes can reach."""
         return self.untyped_storage().is_shared()
 
     def share_memory_(self) -> Tensor:
+        """Move the storage to memory that other processes can reach, and return the tensor."""
         self.untyped_storage().share_memory_()
         return self
 
@@ -304,9 +312,11 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return self.to_sparse()
 
     def cuda(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Raise AssertionError: there are no CUDA devices."""
         raise AssertionError("Torch not compiled with CUDA enabled")
 
     def xpu(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Raise AssertionError: there are no XPU devices."""
         raise AssertionError("Torch not compiled with XPU enabled")
 
     def npu(self, device: Any = None, non_blocking: bool = False, **kwargs: Any) -> Tensor:

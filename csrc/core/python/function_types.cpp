@@ -12,6 +12,7 @@ namespace mt {
 namespace {
 
 PyObject* g_function_handler = nullptr;  // Python function deciding about __torch_function__
+PyObject* g_help = nullptr;              // Python function writing the help of a function, when somebody asks for it
 
 struct FunctionObject {
     PyObject_HEAD PyObject* dict;
@@ -231,6 +232,11 @@ PyObject* function_signature(PyObject* o, void*) {
         s += std::string(i ? "\n" : "") + PyUnicode_AsUTF8(f->name) + python_signature(*f->ops[i]);
     return PyUnicode_FromString(s.c_str());
 }
+// `what` is "text" or "signature".
+PyObject* function_help(PyObject* o, void* what) {
+    if (!g_help) Py_RETURN_NONE;
+    return PyObject_CallFunction(g_help, "Os", o, static_cast<const char*>(what));
+}
 PyObject* function_operators(PyObject* o, void*) {
     FunctionObject* f = reinterpret_cast<FunctionObject*>(o);
     PyObject* t = PyTuple_New(static_cast<Py_ssize_t>(f->nops));
@@ -255,11 +261,14 @@ PyObject* self_itself(PyObject* o, PyObject*) {
 
 PyGetSetDef function_getset[] = {{"__name__", function_name, nullptr, nullptr, nullptr},
                                  {"__qualname__", function_qualified_name, nullptr, nullptr, nullptr},
-                                 {"__text_signature__", function_signature, nullptr, nullptr, nullptr},
                                  {"signatures", function_signature, nullptr, "Every overload, one a line.", nullptr},
                                  {"overloads", function_operators, nullptr, "The operators behind this name.", nullptr},
                                  {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
                                  {nullptr, nullptr, nullptr, nullptr, nullptr}};
+// The types have texts of their own, which pydoc would find first.
+char help_text[] = "text", help_signature[] = "signature";
+PyGetSetDef help_getset[] = {{"__doc__", function_help, nullptr, nullptr, help_text},
+                             {"__text_signature__", function_help, nullptr, nullptr, help_signature}};
 PyMethodDef function_methods[] = {{"_take_numbers", take_numbers, METH_NOARGS, "Take a number for the first tensor."},
                                   {"__copy__", self_itself, METH_NOARGS, nullptr},
                                   {"__deepcopy__", self_itself, METH_O, nullptr},
@@ -292,6 +301,10 @@ PyObject* py_set_handler(PyObject*, PyObject* handler) {
     Py_XSETREF(g_function_handler, Py_NewRef(handler));
     Py_RETURN_NONE;
 }
+PyObject* py_set_help(PyObject*, PyObject* help) {
+    Py_XSETREF(g_help, Py_NewRef(help));
+    Py_RETURN_NONE;
+}
 PyObject* py_function_modes(PyObject*, PyObject* args) {
     int change;
     if (!PyArg_ParseTuple(args, "i:_change_function_modes", &change)) return nullptr;
@@ -306,6 +319,7 @@ PyObject* py_disable_function(PyObject*, PyObject* o) {
 
 PyMethodDef functions[] = {{"_set_deprecated_forms", set_deprecated_forms, METH_O, nullptr},
                            {"_set_function_handler", py_set_handler, METH_O, nullptr},
+                           {"_set_help", py_set_help, METH_O, nullptr},
                            {"_change_function_modes", py_function_modes, METH_VARARGS, nullptr},
                            {"_set_asker", set_asker, METH_O, nullptr},
                            {"_disable_function_overrides", py_disable_function, METH_O, nullptr},
@@ -318,6 +332,15 @@ bool init_function_types(PyObject* module) {
     g_function_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&function_spec));
     g_method_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&method_spec));
     if (!g_function_type || !g_method_type) return false;
+    for (PyTypeObject* type : {g_function_type, g_method_type}) {
+        for (PyGetSetDef& each : help_getset) {
+            PyObject* descriptor = PyDescr_NewGetSet(type, &each);
+            const bool set = descriptor && PyDict_SetItemString(type->tp_dict, each.name, descriptor) == 0;
+            Py_XDECREF(descriptor);
+            if (!set) return false;
+        }
+        PyType_Modified(type);
+    }
     PyModule_AddObjectRef(module, "Function", reinterpret_cast<PyObject*>(g_function_type));
     PyModule_AddObjectRef(module, "Method", reinterpret_cast<PyObject*>(g_method_type));
     return PyModule_AddFunctions(module, functions) == 0 && init_overridable(module);

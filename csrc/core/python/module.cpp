@@ -187,7 +187,9 @@ PyObject* make_module() {
     if (PyModule_AddFunctions(m, tensor_new_methods) < 0) return nullptr;
     PyModule_AddObjectRef(m, "Generator", reinterpret_cast<PyObject*>(generator_type()));
     PyModule_AddObjectRef(m, "default_generator", reinterpret_cast<PyObject*>(&default_generator()));
-    PyObject* linalg = PyErr_NewException("mindtorch_v2._C._LinAlgError", PyExc_RuntimeError, nullptr);
+    PyObject* linalg = PyErr_NewExceptionWithDoc(
+        "mindtorch_v2._C._LinAlgError", "A matrix that has no inverse, factor or solution of the kind asked for.",
+        PyExc_RuntimeError, nullptr);
     PyModule_AddObject(m, "_LinAlgError", linalg);
     if (!load_cpu_kernels()) return nullptr;
     stay_at_terminate();

@@ -92,12 +92,20 @@ PyMethodDef constant_methods[] = {{"__reduce__", constant_reduce, METH_NOARGS, n
                                   {"__copy__", dtype_self, METH_NOARGS, nullptr},
                                   {"__deepcopy__", dtype_self, METH_O, nullptr},
                                   {nullptr, nullptr, 0, nullptr}};
-PyType_Slot constant_slots[] = {
-    {Py_tp_repr, reinterpret_cast<void*>(constant_repr)}, {Py_tp_methods, constant_methods}, {0, nullptr}};
+char layout_doc[] = "How elements are stored: torch.strided, or a sparse layout such as torch.sparse_coo.";
+char format_doc[] = "Order of the dimensions in memory: torch.contiguous_format, torch.channels_last and others.";
+PyType_Slot layout_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(constant_repr)},
+                              {Py_tp_methods, constant_methods},
+                              {Py_tp_doc, layout_doc},
+                              {0, nullptr}};
+PyType_Slot format_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(constant_repr)},
+                              {Py_tp_methods, constant_methods},
+                              {Py_tp_doc, format_doc},
+                              {0, nullptr}};
 PyType_Spec layout_spec = {"mindtorch_v2.layout", sizeof(ConstantObject), 0,
-                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, constant_slots};
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, layout_slots};
 PyType_Spec format_spec = {"mindtorch_v2.memory_format", sizeof(ConstantObject), 0,
-                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, constant_slots};
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, format_slots};
 PyTypeObject* g_layout_type = nullptr;
 PyTypeObject* g_format_type = nullptr;
 std::array<PyObject*, 8> g_layouts{};

@@ -277,13 +277,13 @@ PyObject* m_bump_version(PyObject* o, PyObject*) {
     });
 }
 
-#define FAST(name, fn) \
-    {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(fn)), METH_FASTCALL | METH_KEYWORDS, nullptr}
-#define KEYWORDS(name, fn) \
-    {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(fn)), METH_VARARGS | METH_KEYWORDS, nullptr}
+#define FAST(name, fn, doc) \
+    {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(fn)), METH_FASTCALL | METH_KEYWORDS, doc}
+#define KEYWORDS(name, fn, doc) \
+    {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(fn)), METH_VARARGS | METH_KEYWORDS, doc}
 PyMethodDef methods[] = {
-    FAST("size", m_size),
-    FAST("stride", m_stride),
+    FAST("size", m_size, "torch.Size: the length of each dimension; with `dim` the length of that one."),
+    FAST("stride", m_stride, "Steps in memory, in elements, of each dimension; with `dim` of that one."),
     {"dim", m_dim, METH_NOARGS, "Number of dimensions."},
     {"ndimension", m_dim, METH_NOARGS, "Number of dimensions."},
     {"numel", m_numel, METH_NOARGS, "Number of elements."},
@@ -291,10 +291,11 @@ PyMethodDef methods[] = {
     {"storage_offset", m_storage_offset, METH_NOARGS, "Offset of the first element in the storage, in elements."},
     {"element_size", m_element_size, METH_NOARGS, "Bytes per element."},
     {"data_ptr", m_data_ptr, METH_NOARGS, "Address of the first element."},
-    KEYWORDS("is_contiguous", m_is_contiguous),
-    {"is_floating_point", m_is_floating_point, METH_NOARGS, nullptr},
-    {"is_complex", m_is_complex, METH_NOARGS, nullptr},
-    {"is_signed", m_is_signed, METH_NOARGS, nullptr},
+    KEYWORDS("is_contiguous", m_is_contiguous,
+             "Whether the elements lie in memory without gaps, in the order of `memory_format`."),
+    {"is_floating_point", m_is_floating_point, METH_NOARGS, "Whether the dtype is one of the floating-point ones."},
+    {"is_complex", m_is_complex, METH_NOARGS, "Whether the dtype is one of the complex ones."},
+    {"is_signed", m_is_signed, METH_NOARGS, "Whether the dtype has negative numbers."},
     {"is_conj", m_has_key<Key::Conjugate>, METH_NOARGS, "Whether it shows the conjugates of what its memory holds."},
     {"is_neg", m_has_key<Key::Negative>, METH_NOARGS, "Whether it shows the negatives of what its memory holds."},
     {"_is_zerotensor", m_false, METH_NOARGS, nullptr},
@@ -302,11 +303,11 @@ PyMethodDef methods[] = {
          Py_RETURN_FALSE;
      })),
      METH_VARARGS, nullptr},
-    {"is_inference", m_is_inference, METH_NOARGS, nullptr},
+    {"is_inference", m_is_inference, METH_NOARGS, "Whether the tensor was made in inference mode."},
     {"_is_view", m_is_view, METH_NOARGS, nullptr},
-    {"get_device", m_get_device, METH_NOARGS, nullptr},
+    {"get_device", m_get_device, METH_NOARGS, "Index of the tensor's device; -1 on the CPU."},
     {"untyped_storage", m_untyped_storage, METH_NOARGS, "The bytes under this tensor."},
-    KEYWORDS("requires_grad_", m_requires_grad_),
+    KEYWORDS("requires_grad_", m_requires_grad_, "Set, in place, whether operations on this tensor are recorded."),
     {"retain_grad", m_retain_grad, METH_NOARGS, "Keep the gradient of a non-leaf."},
     {"_wrapper_subclass", make_wrapper_subclass, METH_VARARGS | METH_STATIC, nullptr},
     {"_ask_class", ask_class, METH_VARARGS | METH_STATIC, nullptr},

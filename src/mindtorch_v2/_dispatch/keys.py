@@ -47,6 +47,7 @@ DispatchKey: Any = _Key(
     ],
 )  # type: ignore[call-arg]  # (the enumeration is made by a call)
 DispatchKey.__module__ = "torch._C"
+DispatchKey.__doc__ = "One dispatch key. `DispatchKey.PrivateUse1` is also called `DispatchKey.NPU`."
 _NAMES = {number: name for name, number in _NUMBERS.items()}
 
 

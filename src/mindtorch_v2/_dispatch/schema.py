@@ -94,7 +94,10 @@ class _Class(type):
 
 def _simple(name: str, text: str, annotation: str | None = None) -> type:
     made = Type(name, text, annotation or text)
-    return _Class(name, (), {"_kind": name, "get": staticmethod(lambda: made), "__module__": "torch._C"})
+    doc = f"The type `{text}` of arguments and results in schemas; `get()` gives it."
+    return _Class(
+        name, (), {"_kind": name, "get": staticmethod(lambda: made), "__module__": "torch._C", "__doc__": doc}
+    )
 
 
 _NONE = Type("NoneType", "NoneType", "NoneType")

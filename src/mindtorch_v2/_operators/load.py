@@ -141,3 +141,12 @@ _C._VariableFunctionsClass = _VariableFunctionsClass
 _C._VariableFunctions = _VariableFunctionsClass()
 copyreg.pickle(_C.Function, _reduced_function)
 copyreg.pickle(_C.Method, _reduced_method)
+
+
+def _help(function: Any, what: str) -> str | None:
+    from . import help as written  # by few programs, and then at a prompt
+
+    return written.text(function, what)
+
+
+_C._set_help(_help)

@@ -66,6 +66,11 @@ def _new(self: Any, *args: Any, size: Any = None, device: Any = None) -> Any:
     return aten.to(made, place) if holds_data else aten.empty(made.shape, dtype=made.dtype, device=place)
 
 
+def _method_nonzero(self: Any, *, as_tuple: bool = False) -> Any:
+    """The positions of the elements that are not zero: see torch.nonzero."""
+    return nonzero(self, as_tuple=as_tuple)
+
+
 def nonzero(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:
     """The positions of the elements that are not zero: one row each, or one tensor a dimension.
 
@@ -93,4 +98,4 @@ def attach(tensor: Any) -> None:
     tensor.real = property(lambda self: aten.real(self), _set_real, doc="The real parts, as a view.")
     tensor.imag = property(lambda self: aten.imag(self), _set_imag, doc="The imaginary parts, as a view.")
     tensor.new = _new
-    tensor.nonzero = lambda self, *, as_tuple=False: nonzero(self, as_tuple=as_tuple)
+    tensor.nonzero = _method_nonzero

@@ -33,6 +33,7 @@ def return_type(name: str, fields: tuple[str, ...]) -> type:
         items = {f: _make_item(i) for i, f in enumerate(fields)}
         made = type(name, (ReturnType,), {"__slots__": (), "_fields": fields, "n_fields": len(fields), **items})
         made.__module__ = "torch.return_types"
+        made.__doc__ = f"Results of `{name}`: a tuple whose items are also attributes, {', '.join(fields)}."
         RETURN_TYPES[name, fields] = made
     return made
 
