@@ -25,7 +25,7 @@ from types import ModuleType
 from typing import Any
 
 import mindtorch_v2
-from mindtorch_v2 import _C, _namespace, linalg, special
+from mindtorch_v2 import _C, _namespace, fft, linalg, special
 from mindtorch_v2._operators import dunders as _dunders
 from mindtorch_v2._operators.table import ROWS
 from mindtorch_v2._operators.table.names import BOUND, FUNCTIONAL, in_order
@@ -100,16 +100,22 @@ def main() -> int:
     return 0
 
 
+# Packages whose names come from modules below them, by a list that type checkers cannot read.
+_HANDED_ON = ("distributed.__init__", "distributed.distributed_c10d", "nn.__init__")
+
+
 def stub_files() -> dict[str, str]:
     """The text of each stub, by its name below the package."""
     return {
         "__init__.pyi": _package(),
         "_tensor.pyi": _tensor(),
+        "fft.pyi": _module(fft, "fft"),
         "linalg.pyi": _module(linalg, "linalg"),
         "special.pyi": _module(special, "special"),
         "return_types.pyi": _return_types(),
         "nn/functional.pyi": _functional(),
         **{f"{name.replace('.', '/')}.pyi": _named_by_tables(name) for name in _BY_TABLES},
+        **{f"{name.replace('.', '/')}.pyi": _handed_on(name) for name in _HANDED_ON},
     }
 
 
@@ -170,14 +176,8 @@ def _module(module: ModuleType, place: str) -> str:
 
 def _functional() -> str:
     """torch.nn.functional: the imports of its source, and what follows from rows."""
-    source = ast.parse((_PACKAGE / "nn" / "functional.py").read_text("utf-8"))
     lines = [*_ALIASES, *_native(".."), "from .. import return_types", "from .._tensor import Tensor as Tensor"]
-    for node in source.body:
-        if isinstance(node, ast.ImportFrom) and node.level:
-            names = [
-                each.name if each.name == "*" else f"{each.name} as {each.asname or each.name}" for each in node.names
-            ]
-            lines.append(f"from {'.' * node.level}{node.module or ''} import {', '.join(names)}")
+    lines += _imports(_PACKAGE / "nn" / "functional.py")
     lines += ["", _NUMBER, ""]
     operators = {name: entry.operator for name, entry in FUNCTIONAL.items() if not entry.parameters}
     for place in ("nn", "function"):
@@ -188,6 +188,26 @@ def _functional() -> str:
         if FUNCTIONAL[name].parameters:
             lines += _form(name)
     return _text(lines)
+
+
+def _imports(path: Path) -> Iterator[str]:
+    """What a source imports from the package, handed on."""
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").startswith("mindtorch_v2")):
+            names = [
+                each.name if each.name == "*" else f"{each.name} as {each.asname or each.name}" for each in node.names
+            ]
+            yield f"from {'.' * node.level}{node.module or ''} import {', '.join(names)}"
+
+
+def _handed_on(name: str) -> str:
+    module = importlib.import_module(f"mindtorch_v2.{name.removesuffix('.__init__')}")
+    own = [
+        value for value in vars(module).values() if inspect.isfunction(value) and value.__module__ == module.__name__
+    ]
+    lines = [*_imports(_PACKAGE / f"{name.replace('.', '/')}.py"), ""]
+    lines += [f"def {value.__name__}{_python_signature(value)}: ..." for value in own]
+    return _text(["from typing import Any", *lines])
 
 
 def _form(name: str) -> Iterator[str]:

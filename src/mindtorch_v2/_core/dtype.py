@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, SupportsIndex, overload
 
 from .. import _C
 
@@ -110,7 +110,7 @@ class iinfo:
         return hash(self.dtype)
 
 
-class Size(tuple):
+class Size(tuple[int, ...]):
     """The sizes of a tensor: a tuple of ints with ``numel()``."""
 
     __slots__ = ()
@@ -133,6 +133,10 @@ class Size(tuple):
 
     __rmul__ = __mul__
 
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> Size: ...
     def __getitem__(self, index: Any) -> Any:
         item = tuple.__getitem__(self, index)
         return Size(item) if isinstance(index, slice) else item

@@ -10,6 +10,7 @@ from .._core.storage import UntypedStorage as _UntypedStorage
 from .._core.stream import Stream as _Stream
 from .. import return_types
 from .._tensor import Tensor as Tensor
+from mindtorch_v2._operators import functional as _from_rows
 from . import _reduction as _Reduction
 from . import grad as grad
 from ._functional.activation import *

@@ -7,9 +7,12 @@ import inspect
 import sys
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 __all__ = ["_DecoratorContextManager", "_NoParamDecoratorContextManager", "context_decorator"]
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def _wrap_generator(make_context, function):
@@ -70,7 +73,7 @@ def context_decorator(ctx: Callable[..., Any], func: Callable[..., Any]) -> Call
 class _DecoratorContextManager:
     """A context manager whose instances decorate functions; each call gets a fresh clone."""
 
-    def __call__(self, orig_func: Callable[..., Any]) -> Any:
+    def __call__(self, orig_func: _F) -> _F:
         return context_decorator(self.clone, orig_func)
 
     def __enter__(self) -> Any:

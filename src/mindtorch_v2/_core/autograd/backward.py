@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import _C
 from ..._dispatch.keys import excluded
 from ..overridable import overridable
 from .engine import run_backward
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
 
 
 def _is_edge(value: Any) -> bool:
@@ -180,7 +183,7 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple:
+) -> tuple[Tensor, ...]:
     """The gradients of ``outputs`` with respect to ``inputs``, without touching ``.grad``.
 
     >>> x = torch.tensor(3.0, requires_grad=True)

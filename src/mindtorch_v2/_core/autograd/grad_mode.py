@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import threading
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self, TypeVar, overload
 
 from ... import _C
 
+_F = TypeVar("_F", bound=Callable[..., Any])
 _GENERATOR = 0x20  # inspect.CO_GENERATOR; the module inspect alone would be a tenth of the package's import
 
 
@@ -21,7 +23,7 @@ def _is_generator_function(function: Any) -> bool:
 class _Decorating:
     """A context manager that also decorates functions, generators (each resumption runs inside) and classes."""
 
-    def __call__(self, function: Any) -> Any:
+    def __call__(self, function: _F) -> _F:
         if _is_generator_function(function):
             return self._decorate_generator(function)
 
@@ -30,7 +32,7 @@ class _Decorating:
             with self.clone():
                 return function(*args, **kwargs)
 
-        return decorated
+        return decorated  # type: ignore[return-value]
 
     def _decorate_generator(self, function: Any) -> Any:
         @functools.wraps(function)
@@ -70,6 +72,10 @@ class no_grad(_Decorating):
     False
     """
 
+    @overload
+    def __new__(cls) -> Self: ...
+    @overload
+    def __new__(cls, function: _F) -> _F: ...  # type: ignore[misc]
     def __new__(cls, function: Any = None) -> Any:
         self = super().__new__(cls)
         return self if function is None else self(function)
@@ -85,6 +91,10 @@ class no_grad(_Decorating):
 class enable_grad(_Decorating):
     """Operations in this block are recorded, also inside ``no_grad``."""
 
+    @overload
+    def __new__(cls) -> Self: ...
+    @overload
+    def __new__(cls, function: _F) -> _F: ...  # type: ignore[misc]
     def __new__(cls, function: Any = None) -> Any:
         self = super().__new__(cls)
         return self if function is None else self(function)
@@ -105,7 +115,7 @@ class set_grad_enabled(_Decorating):
         self.mode = mode
         _C._set_grad_enabled(mode)
 
-    def __call__(self, function: Any) -> Any:
+    def __call__(self, function: _F) -> _F:
         _C._set_grad_enabled(self.prev)
         return super().__call__(function)
 
@@ -122,6 +132,10 @@ class set_grad_enabled(_Decorating):
 class inference_mode(_Decorating):
     """Like ``no_grad`` and lighter: tensors made inside never take part in recording."""
 
+    @overload
+    def __new__(cls, mode: bool = True) -> Self: ...
+    @overload
+    def __new__(cls, mode: _F) -> _F: ...  # type: ignore[misc]
     def __new__(cls, mode: Any = True) -> Any:
         if isinstance(mode, bool):
             return super().__new__(cls)

@@ -29,7 +29,12 @@ from mindtorch_v2.utils.data.sampler import BatchSampler, RandomSampler, Sampler
 
 if TYPE_CHECKING:
     from mindtorch_v2._C import Generator
+    from mindtorch_v2.utils.data.dataset import Dataset
 
+
+_T_co = TypeVar("_T_co", covariant=True)
+_collate_fn_t = Callable[[list], Any]
+_worker_init_fn_t = Callable[[int], None]
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
@@ -45,11 +50,6 @@ class _InfiniteConstantSampler(Sampler):
             yield None
 
 
-_T_co = TypeVar("_T_co", covariant=True)
-_collate_fn_t = Callable[[list], Any]
-_worker_init_fn_t = Callable[[int], None]
-
-
 class DataLoader(Generic[_T_co]):
     """Iterates over batches of `dataset` (`torch.utils.data.DataLoader`).
 
@@ -62,21 +62,21 @@ class DataLoader(Generic[_T_co]):
     the loader itself needs come from `generator`, or the default one.
     """
 
-    dataset = None
-    batch_size = None
+    dataset: Dataset[_T_co] = None  # type: ignore[assignment]  # (set by __init__)
+    batch_size: int | None = None
     num_workers = 0
     pin_memory = False
     drop_last = False
-    timeout = 0.0
-    sampler = None
+    timeout: float = 0.0
+    sampler: Any = None
     pin_memory_device = ""
-    prefetch_factor = None
+    prefetch_factor: int | None = None
     _iterator = None
     __initialized = False
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: Dataset[_T_co],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Any = None,

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import mindtorch_v2 as torch
 from mindtorch_v2.utils.data.sampler import Sampler
 
 __all__ = ["DistributedSampler"]
 
+_T_co = TypeVar("_T_co", covariant=True)
 
-class DistributedSampler(Sampler):
+
+class DistributedSampler(Sampler[_T_co]):
     """Every `num_replicas`-th key, starting at `rank`, of an order that all processes agree on.
 
     The order is shuffled by `seed` and the epoch given to `set_epoch`. It is padded to a multiple of `num_replicas`

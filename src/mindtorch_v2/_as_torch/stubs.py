@@ -1,0 +1,38 @@
+"""Stubs for the name `torch`: each module says that its names are those of the module of this package.
+
+Type checkers look for `torch-stubs` beside the programs they check, or in an environment. There it would be taken before a
+PyTorch that is installed; so only the metadata-only distribution brings it, which is refused where PyTorch is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+DISTRIBUTED = "torch-stubs"
+"""What the folder is called in an environment; in a project's own folder of stubs it is `torch`."""
+_PACKAGE = Path(__file__).parent.parent
+_OURS = ("_as_torch", "_backends", "_behaviours", "_capture", "_deferred", "_dispatch", "_lowered", "_sizes", "interop")
+
+
+def stub_files(folder: str = DISTRIBUTED) -> Iterator[tuple[str, str]]:
+    """Name, and text, of each stub."""
+    modules = {path.with_suffix("") for kind in ("py", "pyi") for path in _PACKAGE.rglob(f"*.{kind}")}
+    for module in sorted(modules):
+        parts = module.relative_to(_PACKAGE).parts
+        if parts[0] in _OURS or parts[-1] == "__main__":
+            continue
+        dotted = ".".join(part for part in ("mindtorch_v2", *parts) if part != "__init__")
+        yield f"{folder}/{'/'.join(parts)}.pyi", f"from {dotted} import *\n"
+
+
+def write(place: Path) -> Path:
+    """Write the stubs into `place`, a project's own folder of stubs (`typings`), and return where they are.
+
+    pyright looks into `typings` by itself (`stubPath`), mypy where MYPYPATH says.
+    """
+    for name, text in stub_files("torch"):
+        path = place / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return place / "torch"

@@ -1,0 +1,15 @@
+# mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
+"""Made from the operator rows by tools/make_stubs.py."""
+
+from typing import Any
+from mindtorch_v2.distributed import distributed_c10d as distributed_c10d
+from mindtorch_v2.distributed._buckets import _compute_bucket_assignment_by_size as _compute_bucket_assignment_by_size
+from mindtorch_v2.distributed._errors import *
+from mindtorch_v2.distributed._groups import *
+from mindtorch_v2.distributed._objects import *
+from mindtorch_v2.distributed._operations import *
+from mindtorch_v2.distributed.distributed_c10d import *
+from mindtorch_v2.distributed.distributed_c10d import _all_gather_base as _all_gather_base, _reduce_scatter_base as _reduce_scatter_base
+from mindtorch_v2.distributed.device_mesh import DeviceMesh as DeviceMesh, init_device_mesh as init_device_mesh
+from mindtorch_v2.nn.parallel._reducer import GradBucket as GradBucket
+
