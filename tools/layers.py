@@ -61,7 +61,7 @@ LEVELS = {
     ),
     # GE by the names of torch.compile and torch_npu.
     "_backends.ge.backend": 10, "_backends.ge.torch_compile": 10, "npu.torch_npu": 10,
-    "": 11, "__main__": 11, "_namespace": 11,
+    "": 11, "__main__": 11, "_namespace": 11, "doctor": 11,
 }  # fmt: skip
 
 # Below this level the assembled package is not imported either; nor in these, whatever their level is.

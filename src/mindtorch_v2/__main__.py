@@ -6,6 +6,8 @@
     python -m mindtorch_v2 -                      standard input
     python -m mindtorch_v2 --install-metadata     let pip find a `torch` distribution in this environment
     python -m mindtorch_v2 --remove-metadata      undo that
+    python -m mindtorch_v2 --write-stubs typings  let type checkers find the types of `torch` in that folder
+    python -m mindtorch_v2.doctor                 what works on this machine, and what to do about what does not
 
 The program sees what it would see under plain `python`: `sys.argv`, `sys.path[0]`, `__main__`, `__file__`.
 """
@@ -13,13 +15,16 @@ The program sees what it would see under plain `python`: `sys.argv`, `sys.path[0
 from __future__ import annotations
 
 import os
+import pathlib
 import runpy
 import sys
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from mindtorch_v2 import _as_torch
 from mindtorch_v2._as_torch import distribution as _torch_distribution
+from mindtorch_v2._as_torch import stubs as _stubs
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -28,12 +33,17 @@ def main(arguments: Sequence[str]) -> int:
         print(__doc__.strip())
         return 0 if arguments else 2
     first, rest = arguments[0], arguments[1:]
+    sys.excepthook = _beginning_at_the_program(sys.excepthook)
     if first == "--version":
         print(f"mindtorch_v2, as torch {_as_torch.TORCH_VERSION}")
     elif first == "--install-metadata":
         print(_torch_distribution.install())
     elif first == "--remove-metadata":
         print(_torch_distribution.remove())
+    elif first == "--write-stubs":
+        if not rest:
+            return _usage_error("a folder is expected after --write-stubs")
+        print(_stubs.write(pathlib.Path(rest[0])))
     elif first in ("-m", "-c"):
         if not rest:
             return _usage_error(f"argument expected for the {first} option")
@@ -50,6 +60,22 @@ def main(arguments: Sequence[str]) -> int:
         _as_torch.as_torch()
         _run_script(first, rest)
     return 0
+
+
+def _beginning_at_the_program(
+    hook: Callable[[type[BaseException], BaseException, types.TracebackType | None], Any],
+) -> Callable[[type[BaseException], BaseException, types.TracebackType | None], Any]:
+    """The hook, given tracebacks without the frames of the launcher: those that plain `python` would print."""
+
+    def shown(kind: type[BaseException], error: BaseException, traceback: types.TracebackType | None) -> None:
+        rest = traceback
+        while rest is not None and rest.tb_frame.f_code.co_filename in (__file__, "<frozen runpy>", runpy.__file__):
+            rest = rest.tb_next
+        if rest is None and not isinstance(error, SyntaxError):
+            rest = traceback  # the launcher's own failure
+        hook(kind, error.with_traceback(rest), rest)
+
+    return shown
 
 
 def _run_script(path, arguments) -> None:

@@ -5,6 +5,7 @@ import pathlib
 import subprocess
 import sys
 import textwrap
+import venv
 
 import pytest
 
@@ -229,15 +230,65 @@ def test_installed_metadata_satisfies_requirements(tmp_path):
         import importlib.metadata, pathlib, sys
         from mindtorch_v2._as_torch import distribution as d
         d._site = lambda: pathlib.Path({str(tmp_path)!r})
+        d._scripts = lambda: pathlib.Path({str(tmp_path / "bin")!r})
         d._installed = lambda: []
         d.install()
         sys.path.insert(0, {str(tmp_path)!r})
         found = importlib.metadata.distribution("torch")
-        print(found.version, len(found.files))
+        print(found.version, all(file.locate().exists() for file in found.files))
+        print(*sorted({{file.name for file in found.files}} & {{"torchrun", "METADATA", "linalg.pyi"}}))
+        print(found.entry_points["torchrun"].load().__module__)
         d.remove()
         """
-    assert output(code=code) == "2.13.0+mindtorch 5"
+    assert output(code=code).splitlines() == [
+        "2.13.0+mindtorch True",
+        "METADATA linalg.pyi torchrun",
+        "mindtorch_v2.distributed.run",
+    ]
     assert not any(tmp_path.iterdir())
+
+
+def test_wheel_of_the_distribution(tmp_path):
+    """pip installs it and leaves nothing behind; the same bytes come each time."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first, second):
+        folder.mkdir()
+        output(code=f"from mindtorch_v2._as_torch import distribution as d; d.write_wheel({str(folder)!r})")
+    (wheel,) = first.iterdir()
+    assert wheel.name == "torch-2.13.0+mindtorch-py3-none-any.whl"
+    assert wheel.read_bytes() == (second / wheel.name).read_bytes()
+    environment = tmp_path / "environment"
+    venv.create(environment, with_pip=False)
+    before = sorted(path.name for path in environment.rglob("*"))
+    pip = [sys.executable, "-m", "pip", "--python", str(environment / "bin" / "python"), "--quiet"]
+    subprocess.run([*pip, "install", "--no-index", "--no-deps", str(wheel)], check=True)
+    assert (environment / "bin" / "torchrun").exists()
+    assert list(environment.rglob("torch-stubs/nn/functional.pyi"))
+    subprocess.run([*pip, "uninstall", "--yes", "torch"], check=True)
+    assert sorted(path.name for path in environment.rglob("*")) == before
+
+
+def test_uncaught_error_begins_at_the_program(tmp_path):
+    """What is printed is what plain `python` prints, of a script, a wrong one, a module, and a command."""
+    (tmp_path / "raises.py").write_text("def f():\n    raise ValueError('no')\n\n\nf()\n")
+    (tmp_path / "wrong.py").write_text("x = = 1\n")
+    import mindtorch_v2
+
+    source = str(pathlib.Path(mindtorch_v2.__file__).parents[1])
+    for program in (["raises.py"], ["wrong.py"], ["-c", "1 / 0"]):
+        plain, ours = (
+            subprocess.run(
+                [sys.executable, *launcher, *program],
+                cwd=tmp_path,
+                env={**os.environ, "PYTHONPATH": source},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            for launcher in ([], ["-m", "mindtorch_v2"])
+        )
+        assert plain.returncode == ours.returncode == 1
+        assert ours.stderr.replace(f"{tmp_path}/", "") == plain.stderr.replace(f"{tmp_path}/", "")
 
 
 def test_the_version_of_the_metadata_can_be_chosen(tmp_path):
@@ -246,11 +297,12 @@ def test_the_version_of_the_metadata_can_be_chosen(tmp_path):
         import importlib.metadata, os, pathlib, sys
         from mindtorch_v2._as_torch import distribution as d
         d._site = lambda: pathlib.Path({str(tmp_path)!r})
+        d._scripts = lambda: pathlib.Path({str(tmp_path / "bin")!r})
         d._installed = d._written
         d.install()
         os.environ["MINDTORCH_TORCH_VERSION"] = "2.14.1"
         d.install()
-        print(*os.listdir({str(tmp_path)!r}))
+        print(*sorted(os.listdir({str(tmp_path)!r})))
         d.remove()
         import mindtorch_v2
         mindtorch_v2.as_torch()
@@ -262,7 +314,7 @@ def test_the_version_of_the_metadata_can_be_chosen(tmp_path):
             print(error)
         """
     assert output(code=code).splitlines() == [
-        "torch-2.14.1+mindtorch.dist-info",
+        "bin torch-2.14.1+mindtorch.dist-info torch-stubs",
         "2.14.1 2.13.0",
         "MINDTORCH_TORCH_VERSION: a version of numbers and dots was expected, 2.13.0, got 'newest'",
     ]

@@ -42,7 +42,9 @@ def project(tmp_path_factory):
 
 
 def _errors(text):
-    return Counter(Path(name).name for name in re.findall(r"^\s*(\S+?\.py):\d+(?::\d+)?:? .*?error", text, re.MULTILINE))
+    return Counter(
+        Path(name).name for name in re.findall(r"^\s*(\S+?\.py):\d+(?::\d+)?:? .*?error", text, re.MULTILINE)
+    )
 
 
 def _more_than_pytorch(checker, found):
@@ -75,6 +77,8 @@ def test_mypy_finds_no_more_than_with_pytorchs_types(project):
 @pytest.mark.skipif(shutil.which("pyright") is None, reason="pyright is not installed")
 def test_pyright_finds_no_more_than_with_pytorchs_types(project):
     (project / "pyrightconfig.json").write_text(json.dumps({"pythonVersion": "3.11", "extraPaths": [str(SOURCE)]}))
-    done = subprocess.run(["pyright", *(p.name for p in PROGRAMS)], cwd=project, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["pyright", *(p.name for p in PROGRAMS)], cwd=project, capture_output=True, text=True, check=False
+    )
     assert "Found" in done.stdout or "errors" in done.stdout, done.stdout + done.stderr
     assert not _more_than_pytorch("pyright", _errors(done.stdout)), done.stdout
