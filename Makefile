@@ -21,6 +21,9 @@
 #   make stubs      type stubs, from the operator rows
 #   make map        the drawing and the table of docs/map.md, from the code's imports
 #   make snapshots  expected values, from the real PyTorch
+#   make wheels     wheels for each Python and processor (WHEELS_ARGS="--python 3.11 --machine aarch64")
+#   make test-aarch64  tests with the ARM wheel, under qemu
+#   make site       the documentation as a site, its links checked
 #   make clean      removes environments and builds
 
 PYTHON ?= python3
@@ -35,6 +38,8 @@ MUTANTS_ARGS ?=
 FAULT_ARGS ?=
 KILL_ARGS ?=
 MINUTES ?= 60
+WHEELS_ARGS ?=
+SITE_ARGS ?=
 PYTORCH ?= torch==2.13.0
 
 # The native sources and build files: a change in one of them means a new build.
@@ -44,7 +49,7 @@ SOURCES := $(shell find src csrc emulator -type f \( -name '*.py' -o -name '*.cp
 PIP = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
 RUN = env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE
 
-.PHONY: help demo test test-live test-mindspore pytorch-suite ecosystem test-opdb bench check sanitize tsan fuzz fuzz-library faults kills soak mutants stubs map snapshots clean environment
+.PHONY: help demo test test-live test-mindspore pytorch-suite ecosystem test-opdb bench check sanitize tsan fuzz fuzz-library faults kills soak mutants stubs map snapshots wheels test-aarch64 site clean environment
 
 help:
 	@sed -n "s/^#   //p" $(firstword $(MAKEFILE_LIST))
@@ -117,8 +122,22 @@ mutants: .venv/test
 stubs: .venv/test
 	.venv/bin/python tools/make_stubs.py
 
+wheels: .venv-wheels/tools .venv/test
+	.venv-wheels/bin/python -m tools.wheels $(WHEELS_ARGS)
+
+test-aarch64: .venv-wheels/tools
+	.venv-wheels/bin/python -m tools.wheels.emulated $(PYTEST_ARGS)
+
+site: .venv/test requirements/site.txt
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/site.txt
+	.venv/bin/python -m tools.site $(SITE_ARGS)
+
+.venv-wheels/tools: requirements/wheels.txt | .venv-wheels/bin/python
+	$(PIP) -r requirements/wheels.txt
+	touch $@
+
 clean:
-	rm -rf .venv .venv-live .venv-mindspore .venv-ecosystem .venv-check build build-*-sanitizer build-fuzz build-faults dist out
+	rm -rf .venv .venv-live .venv-mindspore .venv-ecosystem .venv-check .venv-wheels build build-*-sanitizer build-fuzz build-faults dist out
 
 %/bin/python:
 	$(PYTHON) -m venv $*

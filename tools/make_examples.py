@@ -176,7 +176,7 @@ def _shown(lines: list[str]) -> list[str] | None:
             for line in [line for line in lines[:-1] if "manual_seed" in line or "_(" in last]:
                 exec(line, scope)
             last, text = shapes, _text(eval(shapes, scope))
-    except Exception:  # noqa: BLE001 - a sample that makes no example
+    except Exception:  # noqa: BLE001  (a sample that makes no example may raise anything)
         return None
     if text is None or (text == "" and not lines[-1].startswith("print")):
         return None

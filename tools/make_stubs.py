@@ -191,7 +191,7 @@ def _functional() -> str:
 
 
 def _imports(path: Path) -> Iterator[str]:
-    """What a source imports from the package, handed on."""
+    """Imports of a source from the package, handed on."""
     for node in ast.parse(path.read_text("utf-8")).body:
         if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").startswith("mindtorch_v2")):
             names = [

@@ -269,7 +269,7 @@ def test_wheel_of_the_distribution(tmp_path):
 
 
 def test_uncaught_error_begins_at_the_program(tmp_path):
-    """What is printed is what plain `python` prints, of a script, a wrong one, a module, and a command."""
+    """The text that is printed is what plain `python` prints, of a script, a wrong one, a module, and a command."""
     (tmp_path / "raises.py").write_text("def f():\n    raise ValueError('no')\n\n\nf()\n")
     (tmp_path / "wrong.py").write_text("x = = 1\n")
     import mindtorch_v2

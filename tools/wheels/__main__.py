@@ -131,9 +131,15 @@ def _bring_onednn(library: Path) -> dict[str, Any]:
 
 def _stand_in(source: Path, dist: Path) -> None:
     """A distribution `torch` without modules, for libraries that ask pip for it: `pip uninstall torch` removes it."""
-    command = [sys.executable, "-c", "from mindtorch_v2._as_torch.distribution import write_wheel; import sys"]
-    command[-1] += "; print(write_wheel(sys.argv[1]))"
-    subprocess.run([*command, str(dist)], check=True, env={**os.environ, "PYTHONPATH": str(_ROOT / "src")})
+    # The package itself is not built for this Python; what writes the wheel stands on nothing of it.
+    code = f"""
+import sys, types
+parent = sys.modules["mindtorch_v2"] = types.ModuleType("mindtorch_v2")
+parent.__path__ = [{str(source / "src" / "mindtorch_v2")!r}]
+from mindtorch_v2._as_torch.distribution import write_wheel
+print(write_wheel({str(dist)!r}))
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 if __name__ == "__main__":

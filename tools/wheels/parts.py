@@ -1,4 +1,4 @@
-"""What wheels need beside the sources, from Debian's archive: headers of each CPython, and an OpenMP library for old systems.
+"""Parts that wheels need beside the sources, from Debian's archive: headers of each CPython, and an OpenMP library for old systems.
 
 Packages are downloaded and unpacked into a folder of ours; nothing is installed. Debian has one CPython a release, and
 3.12 in none; the CI file (tools/wheels/ci/github.yml) makes that wheel with the interpreters of the manylinux images.
@@ -23,19 +23,21 @@ def python_headers(python: str, machine: str, folder: Path) -> list[Path]:
     if python not in SUITES:
         raise ValueError(f"no release of Debian has CPython {python}; there are {', '.join(SUITES)}")
     place = folder / f"python{python}-{machine}"
-    _unpack(f"libpython{python}-dev", SUITES[python], machine, place)
+    unpack(f"libpython{python}-dev", SUITES[python], machine, place)
     return [place / "usr" / "include" / f"python{python}", place / "usr" / "include"]
 
 
 def openmp_library(machine: str, folder: Path) -> Path:
     """libgomp.so.1, as it is."""
     place = folder / f"openmp-{machine}"
-    _unpack("libgomp1", _OPENMP_SUITE, machine, place)
+    unpack("libgomp1", _OPENMP_SUITE, machine, place)
     return place / "usr" / "lib" / f"{machine}-linux-gnu" / "libgomp.so.1"
 
 
-def _unpack(package: str, suite: str, machine: str, place: Path) -> None:
-    if (place / "usr").exists():
+def unpack(package: str, suite: str, machine: str, place: Path) -> None:
+    """Unpack a package of that release of Debian, for that processor, into `place`; once."""
+    done = place / f".{package}"
+    if done.exists():
         return
     if shutil.which("apt-get") is None:
         raise FileNotFoundError(f"apt-get is not there: unpack Debian's {package} ({suite}) into {place}")
@@ -55,9 +57,11 @@ def _unpack(package: str, suite: str, machine: str, place: Path) -> None:
     ):
         options += ["-o", f"{key}={value}"]
     downloads = lists / "downloads"
-    subprocess.run(["apt-get", *options, "update", "-qq"], check=True)
+    if not any((lists / "lists").glob("*_Packages*")):
+        subprocess.run(["apt-get", *options, "update", "-qq"], check=True)
     architecture = _DEBIAN[machine]
     subprocess.run(["apt-get", *options, "download", "-q", f"{package}:{architecture}"], cwd=downloads, check=True)
     (file,) = downloads.glob(f"{package}_*_{architecture}.deb")
     place.mkdir(parents=True, exist_ok=True)
     subprocess.run(["dpkg-deb", "-x", str(file), str(place)], check=True)
+    done.touch()

@@ -1,4 +1,4 @@
-"""What a wheel is made for, and the compiler's arguments for it: a processor, a CPython and the oldest glibc.
+"""Targets of a wheel, and the compiler's arguments for it: a processor, a CPython and the oldest glibc.
 
 The compiler is GCC, Debian's own or its cross compiler. It links against the list of symbols of an older glibc, which
 `zig cc` (PyPI: ziglang) makes for any version; libstdc++ goes into the libraries. So nothing newer can be asked for: a
@@ -31,7 +31,7 @@ class Target(NamedTuple):
 
     @property
     def soabi(self) -> str:
-        """What that Python calls its binaries."""
+        """Name of that Python for its binaries."""
         return f"cpython-{self.abi[2:]}-{self.machine}-linux-gnu"
 
     @property
@@ -86,7 +86,7 @@ def glibc_stubs(machine: str, folder: Path) -> Path:
 
 
 def cmake_arguments(target: Target, stubs: Path, headers: list[Path], source: Path) -> list[str]:
-    """What CMake is told for this target; `headers` are the folders of that Python's headers."""
+    """Arguments of CMake for this target; `headers` are the folders of that Python's headers."""
     link = f"-L{stubs} -static-libstdc++ -Wl,--exclude-libs,ALL -Wl,--build-id=none -Wl,--gc-sections"
     compile_flags = f"-ffile-prefix-map={source}=. -ffunction-sections -fdata-sections"
     arguments = [

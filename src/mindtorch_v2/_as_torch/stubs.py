@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 DISTRIBUTED = "torch-stubs"
-"""What the folder is called in an environment; in a project's own folder of stubs it is `torch`."""
+"""Name of the folder in an environment; in a project's own folder of stubs it is `torch`."""
 _PACKAGE = Path(__file__).parent.parent
 _OURS = ("_as_torch", "_backends", "_behaviours", "_capture", "_deferred", "_dispatch", "_lowered", "_sizes", "interop")
 

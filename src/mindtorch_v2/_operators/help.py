@@ -226,7 +226,7 @@ def examples() -> dict[str, list[str]]:
 
 
 def public_names() -> dict[str, Any]:
-    """What rows bind, by its public name: "torch.add", "torch.Tensor.add", "torch.nn.functional.relu"."""
+    """Functions and methods that rows bind, by its public name: "torch.add", "torch.Tensor.add", "torch.nn.functional.relu"."""
     named: dict[str, Any] = {}
     for place, module in MODULES.items():
         for name, function in bound(place).items():

@@ -32,7 +32,7 @@ class _Decorating:
             with self.clone():
                 return function(*args, **kwargs)
 
-        return decorated  # type: ignore[return-value]
+        return decorated  # type: ignore[return-value]  # (it takes what the function takes)
 
     def _decorate_generator(self, function: Any) -> Any:
         @functools.wraps(function)
@@ -75,7 +75,7 @@ class no_grad(_Decorating):
     @overload
     def __new__(cls) -> Self: ...
     @overload
-    def __new__(cls, function: _F) -> _F: ...  # type: ignore[misc]
+    def __new__(cls, function: _F) -> _F: ...  # type: ignore[misc]  # (given a function it returns one)
     def __new__(cls, function: Any = None) -> Any:
         self = super().__new__(cls)
         return self if function is None else self(function)
@@ -94,7 +94,7 @@ class enable_grad(_Decorating):
     @overload
     def __new__(cls) -> Self: ...
     @overload
-    def __new__(cls, function: _F) -> _F: ...  # type: ignore[misc]
+    def __new__(cls, function: _F) -> _F: ...  # type: ignore[misc]  # (given a function it returns one)
     def __new__(cls, function: Any = None) -> Any:
         self = super().__new__(cls)
         return self if function is None else self(function)
@@ -135,7 +135,7 @@ class inference_mode(_Decorating):
     @overload
     def __new__(cls, mode: bool = True) -> Self: ...
     @overload
-    def __new__(cls, mode: _F) -> _F: ...  # type: ignore[misc]
+    def __new__(cls, mode: _F) -> _F: ...  # type: ignore[misc]  # (given a function it returns one)
     def __new__(cls, mode: Any = True) -> Any:
         if isinstance(mode, bool):
             return super().__new__(cls)
