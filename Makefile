@@ -122,7 +122,7 @@ mutants: .venv/test
 stubs: .venv/test
 	.venv/bin/python tools/make_stubs.py
 
-wheels: .venv-wheels/tools .venv/test
+wheels: .venv-wheels/tools
 	.venv-wheels/bin/python -m tools.wheels $(WHEELS_ARGS)
 
 test-aarch64: .venv-wheels/tools
