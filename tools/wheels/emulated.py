@@ -18,7 +18,7 @@ _ROOT = Path(__file__).parents[2]
 _REQUIREMENTS = ["numpy", "scipy-openblas32", "safetensors", "packaging", "typing-extensions", "pytest"]
 _SYSTEM = (
     "libc6 libgcc-s1 libstdc++6 zlib1g libexpat1 libssl3 libffi8 libbz2-1.0 liblzma5 libsqlite3-0 libcrypt1 libuuid1 "
-    "libgomp1 libreadline8 libtinfo6 libnsl2 libtirpc3 libdb5.3 media-types "
+    "libgomp1 libreadline8 libtinfo6 libnsl2 libtirpc3 libdb5.3 "
     "libpython3.11-minimal libpython3.11-stdlib python3.11-minimal"
 ).split()
 # Tests that fit an emulator, some fifty times as slow as the processor: the operators' numbers, autograd, layers.
