@@ -64,6 +64,7 @@ struct Lanes {
     MT_ONE(letter, lanes, tan)   \
     MT_ONE(letter, lanes, tanh)  \
     MT_TWO(letter, lanes, atan2) \
+    MT_TWO(letter, lanes, hypot) \
     MT_TWO(letter, lanes, pow)
 
 #if defined(__aarch64__)

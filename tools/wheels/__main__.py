@@ -67,6 +67,7 @@ def _wheel(target: Target, source: Path, work: Path, dist: Path, jobs: str) -> P
     shutil.rmtree(stage, ignore_errors=True)
     subprocess.run(["cmake", "--install", build, "--prefix", stage, "--strip"], check=True, stdout=subprocess.DEVNULL)
     library = stage / "mindtorch_v2" / "_lib"
+    _check_symbols(library)
     bill = [_bring_openmp(target.machine, work, library)]
     vendored: tuple[str, ...] = ()
     if target.machine == "x86_64":
@@ -91,6 +92,15 @@ def _wheel(target: Target, source: Path, work: Path, dist: Path, jobs: str) -> P
     path = dist / f"{read.name}-{read.version}-{tag}.whl"
     package.write(path, files, info, [tag], {k: v for k, v in texts.items() if v}, pure=False)
     return path
+
+
+def _check_symbols(library: Path) -> None:
+    """Raise RuntimeError if a vector function is asked for that no library of the wheel defines: such a wheel does not load."""
+    for path in sorted(library.glob("*.so")):
+        done = subprocess.run(["nm", "-D", "--undefined-only", str(path)], capture_output=True, text=True, check=True)
+        missing = sorted({line.split()[-1] for line in done.stdout.splitlines() if "_ZGV" in line})
+        if missing:
+            raise RuntimeError(f"{path.name} asks for {', '.join(missing)}: csrc/portable/vector_math.cpp lacks them")
 
 
 def _entry_points(scripts: dict[str, str]) -> str:
