@@ -249,6 +249,7 @@ from ._namespace import set_num_interop_threads as set_num_interop_threads
 from ._C import set_num_threads as set_num_threads
 from ._tensor_str import set_printoptions as set_printoptions
 from .random import set_rng_state as set_rng_state
+from ._namespace import set_vital as set_vital
 from ._namespace import set_warn_always as set_warn_always
 from ._C import sparse_bsc as sparse_bsc
 from ._C import sparse_bsr as sparse_bsr
@@ -275,6 +276,7 @@ from .functional import unique as unique
 from .functional import unique_consecutive as unique_consecutive
 from .functional import unravel_index as unravel_index
 from ._namespace import use_deterministic_algorithms as use_deterministic_algorithms
+from ._namespace import vitals_enabled as vitals_enabled
 from .func import vmap as vmap
 from ._higher_order_ops.while_loop import while_loop as while_loop
 
