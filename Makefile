@@ -6,7 +6,7 @@
 #   make test-mindspore  the tests that concern MindSpore, on MindSpore itself (800 MB) instead of a stand-in
 #   make pytorch-suite  PyTorch's own test files on this package (PYTORCH_TESTS=folder, SUITE_ARGS="test_torch --why")
 #   make test-opdb  PyTorch's operator database on this package, beside the real PyTorch (OPDB_ARGS="--column vmap --why")
-#   make ecosystem  programs of some eighty libraries on this package and on the real PyTorch (ECOSYSTEM_ARGS="vision.timm")
+#   make ecosystem  programs of many libraries on this package and on the real PyTorch (ECOSYSTEM_ARGS="vision.timm")
 #   make bench      speed against the real PyTorch
 #   make check      formatting, lint, types
 #   make sanitize   the operator tests on a build with the address and undefined-behaviour sanitizers

@@ -12,6 +12,7 @@ import pathlib
 import random
 import signal
 import sys
+import tempfile
 import time
 import traceback
 import warnings
@@ -83,6 +84,7 @@ def run(program, folder, seconds):
         os.dup2(log, 1)
         os.dup2(log, 2)
         warnings.simplefilter("ignore")
+        os.chdir(tempfile.mkdtemp())  # some leave logs where they run
         path.write_text(json.dumps(values_of(program)))
         os._exit(0)
     status = os.waitpid(child, 0)[1]
@@ -92,7 +94,7 @@ def run(program, folder, seconds):
 
 def main():
     """Run the programs of the command line."""
-    folder, seconds, programs = pathlib.Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+    folder, seconds, programs = pathlib.Path(sys.argv[1]).resolve(), int(sys.argv[2]), sys.argv[3:]
     folder.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
     for program in programs:

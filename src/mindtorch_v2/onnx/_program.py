@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import IO, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2.export.exported_program import ExportedProgram
@@ -46,13 +46,13 @@ class ONNXProgram:
 
     def save(
         self,
-        destination: str | os.PathLike[str],
+        destination: str | os.PathLike[str] | IO[bytes],
         *,
         include_initializers: bool = True,
         keep_initializers_as_inputs: bool = False,
         external_data: bool | None = None,
     ) -> None:
-        """Write the model to a file.
+        """Write the model to a file, by its name or as an open one.
 
         Models beyond protobuf's limit of 2 GiB, and all with `external_data=True`, have their parameters in a second file beside it,
         `destination` with `.data`. Without initializers the model has no parameters; as inputs they can be given at each run.
@@ -64,6 +64,9 @@ class ONNXProgram:
             model.graph.inputs.extend(each for each in initializers if each not in model.graph.inputs)
         if not include_initializers:
             model.graph.initializers.clear()
+        if not isinstance(destination, str | os.PathLike):
+            destination.write(ir.to_proto(model).SerializeToString())
+            return
         path = os.fspath(destination)
         size = sum(each.const_value.nbytes for each in model.graph.initializers.values())
         if external_data or size > _LARGEST_MESSAGE:
