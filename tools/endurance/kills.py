@@ -106,7 +106,7 @@ def save(folder: Path, draw: random.Random) -> None:
         found = torch.load(path)
         if not bool((found["x"] == found["number"]).all()) or len(found["x"]) != 500_000:
             raise Kept("the file is not a whole one")
-    torch.save({"number": 0, "x": torch.zeros(50_000)}, path)
+    torch.save({"number": 0, "x": torch.zeros(500_000)}, path)
     if os.listdir(path.parent) != ["a.pt"]:
         raise Kept(f"left behind: {sorted(os.listdir(path.parent))}")
 
