@@ -755,3 +755,38 @@ def test_a_jvp_applies_its_own_function():
         a = forward_ad.make_dual(torch.tensor(2.0), torch.tensor(5.0))
         primal, tangent = forward_ad.unpack_dual(Product.apply(x, a))
     assert (primal.item(), tangent.item()) == (6.0, 17.0)
+
+
+def test_forward_over_reverse_of_a_function_that_saves_its_output():
+    """The saved output has the tangent of the output, though it was saved before `jvp` told it."""
+
+    class Exp(torch.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x.exp()
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(output)
+            ctx.save_for_forward(output)
+
+        @staticmethod
+        def backward(ctx, grad):
+            (y,) = ctx.saved_tensors
+            return grad * y
+
+        @staticmethod
+        def jvp(ctx, tangent):
+            (y,) = ctx.saved_tensors
+            return tangent * y
+
+    forward_ad = torch.autograd.forward_ad
+    with forward_ad.dual_level():
+        x = forward_ad.make_dual(
+            torch.tensor(0.5, dtype=torch.float64, requires_grad=True), torch.ones((), dtype=torch.float64)
+        )
+        (gradient,) = torch.autograd.grad(Exp.apply(x), x)
+        primal, tangent = forward_ad.unpack_dual(gradient)
+    assert primal.item() == tangent.item() == pytest.approx(1.6487212707001282, rel=1e-15)
+    y = torch.tensor([0.5, 1.0], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradgradcheck(Exp.apply, (y,), check_fwd_over_rev=True)

@@ -28,6 +28,7 @@ class FunctionCtx:
     """The context by which forward tells backward. It is the graph's node itself."""
 
     _materialize_grads = True
+    _tangents_of_saved: list[tuple[int, int, Any]] = []
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors for backward; they come back as ``ctx.saved_tensors`` and are checked for in-place changes."""
@@ -273,7 +274,8 @@ def _apply_with_tangents(cls: Any, args: tuple, new_style: bool) -> Any:
         result = capture._apply_recording(*args)
     finally:
         _C._set_fwd_grad_enabled(before)
-    (ctx,) = seen
+    ((ctx, to_save),) = seen
+    of_saved: list[tuple[int, int, Any]] = []
     outputs = result if isinstance(result, tuple) else (result,)
     dirty = ctx.dirty_tensors or ()
     zeros = _C._find_operator("aten::zeros_like", "")
@@ -328,7 +330,19 @@ def _apply_with_tangents(cls: Any, args: tuple, new_style: bool) -> Any:
                     "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
                 )
             _C._set_tangent(output, level, tangent)
+            if tangent is not None:
+                saved = [i for i, each in enumerate(to_save or ()) if each is output]
+                of_saved.extend((i, level, tangent) for i in saved)
+    ctx._tangents_of_saved = of_saved
     return result
+
+
+def _saved_with_tangents(ctx: Any) -> tuple:
+    """The saved tensors; outputs among them, which were saved before `jvp` knew their tangents, have these."""
+    saved = BackwardCFunction.saved_tensors.__get__(ctx)
+    for place, level, tangent in ctx._tangents_of_saved:
+        _C._set_tangent(saved[place], level, tangent)
+    return saved
 
 
 def _takes_tangents(tensor: Any) -> bool:
@@ -336,22 +350,25 @@ def _takes_tangents(tensor: Any) -> bool:
 
 
 def _capturing(cls: Any, seen: list, new_style: bool) -> Any:
-    """A Function like ``cls`` that leaves its context in ``seen``."""
+    """A Function like ``cls`` that leaves its context, and what is to be saved, in ``seen``."""
     if new_style:
 
         def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
-            seen.append(ctx)
             cls.setup_context(ctx, inputs, output)
+            seen.append((ctx, ctx.to_save))
 
         members = {"setup_context": staticmethod(setup_context)}
     else:
 
         def forward(ctx: Any, *args: Any, **kwargs: Any) -> Any:
-            seen.append(ctx)
-            return cls.forward(ctx, *args, **kwargs)
+            output = cls.forward(ctx, *args, **kwargs)
+            seen.append((ctx, ctx.to_save))
+            return output
 
         members = {"forward": staticmethod(forward)}
-    return type(cls.__name__, (cls,), members)
+    capture: Any = type(cls.__name__, (cls,), members)
+    capture._backward_cls.saved_tensors = property(_saved_with_tangents)
+    return capture
 
 
 def once_differentiable(fn: Callable) -> Callable:
