@@ -29,6 +29,12 @@ void factory_shape(ShapeCall& c, IntSpan sizes, std::optional<DType> given_dtype
     c.output(0, sizes, dtype);
 }
 
+// rule("factory_of_integers", "size", "dtype"): int64 if none is given
+void factory_of_integers_shape(ShapeCall& c, IntSpan sizes, std::optional<DType> dtype) {
+    check_sizes(sizes);
+    c.output(0, sizes, dtype.value_or(DType::Int64));
+}
+
 // rule("factory_like", "self", "dtype", "memory_format")
 void factory_like_shape(ShapeCall& c, const Tensor& self, std::optional<DType> given_dtype,
                         std::optional<MemoryFormat> memory_format) {
@@ -332,6 +338,7 @@ void complex_pair_cpu(Out out, const Tensor& a, const Tensor& b) {
 KERNELS
 {
     shape<factory_shape>("factory");
+    shape<factory_of_integers_shape>("factory_of_integers");
     shape<factory_like_shape>("factory_like");
     shape<factory_new_shape>("factory_new");
     shape<full_shape>("full");

@@ -177,3 +177,8 @@ def test_a_threadsafe_generator():
     for _ in range(20):
         torch.rand(300_000, generator=g)
     assert torch.rand(1, generator=g).item() == together
+
+
+def test_integers_are_int64_where_no_dtype_is_said() -> None:
+    for made in (torch.randint(3, (2,), dtype=None), torch.randint(1, 3, (2,), generator=torch.Generator(), dtype=None)):
+        assert made.dtype is torch.int64

@@ -6,6 +6,7 @@ _FACTORY = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bo
 _INTEGERS = "ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 _LIKE = f"{_FACTORY}, MemoryFormat? memory_format=None"
 _SIZED = rule("factory", "size", "dtype")
+_SIZED_INTEGERS = rule("factory_of_integers", "size", "dtype")
 _SHAPED = rule("factory_like", "self", "dtype", "memory_format")
 
 
@@ -122,7 +123,7 @@ op(
     "Integers of [0, high).",
     bind="function",
     tags="nondeterministic_seeded",
-    meta=_SIZED,
+    meta=_SIZED_INTEGERS,
     grad=None,
 )
 op(
@@ -130,7 +131,7 @@ op(
     "Integers of [0, high).",
     bind="function",
     tags="nondeterministic_seeded",
-    meta=_SIZED,
+    meta=_SIZED_INTEGERS,
     grad=None,
 )
 op(
@@ -138,7 +139,7 @@ op(
     "Integers of [low, high).",
     bind="function",
     tags="nondeterministic_seeded",
-    meta=_SIZED,
+    meta=_SIZED_INTEGERS,
     grad=None,
 )
 op(
@@ -146,7 +147,7 @@ op(
     "Integers of [low, high).",
     bind="function",
     tags="nondeterministic_seeded",
-    meta=_SIZED,
+    meta=_SIZED_INTEGERS,
     grad=None,
 )
 op(
