@@ -80,6 +80,9 @@ def write(folder: Path, modules: list[str] | None = None) -> int:
     for name in _FROM_ROOT:
         target = folder / ("index.md" if name == "README.md" else name.lower())
         target.write_text(_page(_ROOT / name, target, folder), encoding="utf-8")
+    overview = folder / "examples" / "index.md"
+    overview.parent.mkdir(exist_ok=True)
+    overview.write_text(_page(_ROOT / "examples" / "README.md", overview, folder), encoding="utf-8")
     for readme in sorted((_ROOT / "examples").glob("*/README.md")):
         target = folder / "examples" / f"{readme.parent.name}.md"
         target.parent.mkdir(exist_ok=True)
@@ -100,6 +103,8 @@ def _place(path: Path, folder: Path) -> Path | None:
         return folder / ("index.md" if relative.name == "README.md" else relative.name.lower())
     if relative.parts[0] == "docs":
         return folder.joinpath(*(relative.parts[1:] or ("index.md",)))
+    if str(relative) == "examples/README.md":
+        return folder / "examples" / "index.md"
     if relative.parts[0] == "examples" and relative.name == "README.md":
         return folder / "examples" / f"{relative.parts[1]}.md"
     if relative.parts[0] == "examples" and relative.suffix == ".png":

@@ -44,8 +44,9 @@ def entries() -> list[Entry]:
     """Every public name of PyTorch's; those that are not here, or by name only, have no page."""
     table = {module: names for module, names in json.loads(_TABLE.read_text("utf-8")).items() if _is_public(module)}
     found: list[Entry] = []
+    modules = {module: _imported(module) for module in table}  # all first: each is a name of its package then
     for module, names in table.items():
-        ours = _imported(module)
+        ours = modules[module]
         absent = absent_names(module)
         for name, kind in names.items():
             if name.startswith("_"):
@@ -60,7 +61,9 @@ def entries() -> list[Entry]:
         for name in dir(mindtorch_v2.Tensor)
         if not name.startswith("_")
     ]
-    return found
+    homes = {entry.full for entry in found if entry.page == entry.full}
+    # Where the home of a name is not here, the name is told of where it is.
+    return [each if each.page is None or each.page in homes else each._replace(page=each.full) for each in found]
 
 
 _NONE = object()
