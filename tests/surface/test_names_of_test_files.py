@@ -242,3 +242,20 @@ def test_results_into_given_tensors():
     ranks = torch.empty(0, dtype=torch.int64)
     assert torch.linalg.matrix_rank(x, atol=3.0, out=ranks) is ranks
     assert ranks.item() == 1
+
+
+def test_complex_numbers_made_for_tests_are_no_views():
+    torch.manual_seed(0)
+    found = torch.testing.make_tensor((3, 4), dtype=torch.complex64, device="cpu")
+    assert not found._is_view()
+    torch.manual_seed(0)
+    assert torch.equal(torch.view_as_real(found), torch.empty(3, 4, 2).uniform_(-9, 9))
+
+
+def test_the_python_dispatcher_changes_nothing():
+    from mindtorch_v2._dispatch.python import enable_python_dispatcher, no_python_dispatcher
+
+    with enable_python_dispatcher():
+        assert torch.ones(2).sum().item() == 2.0
+    with no_python_dispatcher():
+        assert torch.ones(2).sum().item() == 2.0

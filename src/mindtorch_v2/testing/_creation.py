@@ -75,8 +75,9 @@ def _draw(shape, dtype, device, low, high) -> torch.Tensor:
     info = torch.finfo(dtype)
     low, high = _limits(low, high, -9, 9, info.min, info.max)
     if dtype.is_complex:
-        real = torch.view_as_real(torch.empty(shape, dtype=dtype, device=device))
-        return torch.view_as_complex(real.uniform_(low, high))
+        made = torch.empty(shape, dtype=dtype, device=device)  # no view of real numbers: programs ask
+        torch.view_as_real(made).uniform_(low, high)
+        return made
     if name.startswith("float8"):  # no numbers are drawn in them
         return torch.empty(shape, dtype=torch.float32, device=device).uniform_(low, high).to(dtype)
     return torch.empty(shape, dtype=dtype, device=device).uniform_(low, high)
