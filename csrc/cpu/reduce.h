@@ -241,7 +241,8 @@ struct FoldRow {
 // fold over a whole tensor along `mask`, written to `out` (contiguous, elements of type Out) by `convert`.
 template <class T, class Out, class Op, class F>
 void fold_into(const Tensor& self, uint64_t mask, const Op& op, Tensor& out, const F& convert) {
-    Rows v = as_rows(self, mask, is_bool(self.dtype) ? self.dtype : dtype_of<T>::value);
+    // Truths are read as bytes where T is one; where it is wider they are copied as numbers first.
+    Rows v = as_rows(self, mask, is_bool(self.dtype) && sizeof(T) == 1 ? self.dtype : dtype_of<T>::value);
     const FoldRow<Op, F> row{op, convert};
     if (v.inner == 1 && record_row_loop({FoldRow<Op, F>::template run<T, Out>, &row}, v.red, 1,
                                         {{&out, out.dtype, Reach::Row}, {v.x.get(), v.x->dtype, Reach::All}}))

@@ -92,3 +92,18 @@ def test_arrays_of_other_libraries():
     shared = torch.from_numpy(numpy.full(300, 128, dtype=numpy.uint8).view(numpy.bool_))
     assert shared.nonzero().flatten().tolist() == list(range(300))
     assert shared.sum() == 300
+
+
+@pytest.mark.parametrize("shape", [(5,), (4, 4), (5, 5, 5), (64, 64)])
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.float32])
+def test_sums_and_products_as_truths(shape, dtype):
+    """Truths are reduced as numbers, however wide those are that they are reduced in."""
+    for value in (0, 1):
+        x = torch.full(shape, value, dtype=dtype)
+        for dim in range(len(shape)):
+            expected = [bool(value)] * (x.numel() // shape[dim])
+            assert x.sum(dim, dtype=torch.bool).flatten().tolist() == expected
+            assert x.prod(dim, dtype=torch.bool).flatten().tolist() == expected
+            assert x.any(dim).flatten().tolist() == expected
+            assert x.all(dim).flatten().tolist() == expected
+        assert x.sum(dtype=torch.bool).item() is bool(value)
