@@ -32,7 +32,7 @@ __all__ = [
 class Operand(NamedTuple):
     """A tensor of a call: its number among those taken (or given), and what is known without its values."""
 
-    index: int
+    number: int
     shape: tuple[int, ...]
     dtype: Any
 
@@ -94,7 +94,7 @@ class Call(NamedTuple):
         given = [outputs] * len(self.results) if isinstance(outputs, Placement) else outputs
         return Strategy(
             tuple(each or Replicate() for each in given),
-            tuple(inputs.get(each.index, Replicate()) for each in self.operands),
+            tuple(inputs.get(each.number, Replicate()) for each in self.operands),
             local,
         )
 
@@ -191,4 +191,4 @@ def linear_in(call: Call, groups: Iterable[Sequence[Operand]]) -> Iterable[Strat
     """Strategies of operators that are linear in each group of operands: they lie as sums, and so do the results."""
     for group in groups:
         for kind in ("sum", "avg"):
-            yield call.strategy(Partial(kind), {each.index: Partial(kind) for each in group})
+            yield call.strategy(Partial(kind), {each.number: Partial(kind) for each in group})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..._operators.table.rows import facts_of
@@ -40,7 +40,7 @@ def pointwise(call: Call) -> Iterable[Strategy]:
         for each in call.operands:
             own = dim - len(shape) + each.dim()
             if own >= 0 and each.shape[own] == shape[dim]:
-                inputs[each.index] = Shard(own)
+                inputs[each.number] = Shard(own)
         if inputs:
             yield call.strategy(Shard(dim), inputs)
     yield from linear(call)
@@ -51,9 +51,9 @@ def like(call: Call) -> Iterable[Strategy]:
     """A new tensor of the size of the first; its values do not come from there, so that sums need not be made."""
     (first, *_) = call.operands
     for dim in range(first.dim()):
-        yield call.strategy(Shard(dim), {first.index: Shard(dim)})
+        yield call.strategy(Shard(dim), {first.number: Shard(dim)})
     for kind in ("sum", "avg", "max", "min", "product"):
-        yield call.strategy([None], {first.index: Partial(kind)})
+        yield call.strategy([None], {first.number: Partial(kind)})
 
 
 def dims_named(call: Call, rank: int) -> set[int]:
@@ -75,7 +75,7 @@ def along(call: Call) -> Iterable[Strategy]:
         if dim in used or any(each.dim() != rank for each in (*call.operands, *call.results)):
             continue
         if len({each.shape[dim] for each in (*call.operands, *call.results)}) == 1:
-            yield call.strategy(Shard(dim), {each.index: Shard(dim) for each in call.operands})
+            yield call.strategy(Shard(dim), {each.number: Shard(dim) for each in call.operands})
     yield from linear(call)
 
 
@@ -88,7 +88,12 @@ def _combines(call: Call, operand: Operand, dim: int, made: Partial) -> bool:
 
 
 @shared("reduction")
-def reduction(call: Call, made: Partial | None = None) -> Iterable[Strategy]:
+def reduction(call: Call) -> Iterable[Strategy]:
+    """Takes dimensions away; cut along the others."""
+    return reduced(call, None)
+
+
+def reduced(call: Call, made: Partial | None) -> Iterable[Strategy]:
     """Takes dimensions away. Cut along one of these, the results are combined from those of pieces, if `made` says how."""
     (first, *more) = call.operands
     gone = dims_named(call, first.dim())
@@ -98,14 +103,18 @@ def reduction(call: Call, made: Partial | None = None) -> Iterable[Strategy]:
     for dim in range(first.dim()):
         if dim not in gone and not more:
             place = dim if keep else dim - sum(each < dim for each in gone)
-            yield call.strategy(Shard(place), {first.index: Shard(dim)})
+            yield call.strategy(Shard(place), {first.number: Shard(dim)})
         elif made is not None and dim in gone and len(call.results) == 1 and _combines(call, first, dim, made):
-            yield call.strategy(made, {first.index: Shard(dim)})
+            yield call.strategy(made, {first.number: Shard(dim)})
     yield from linear(call)
 
 
+def _made_of(kind: str) -> Callable[[Call], Iterable[Strategy]]:
+    return lambda call: reduced(call, Partial(kind))
+
+
 for _kind in ("sum", "avg", "product", "max", "min"):
-    shared(_kind)(lambda call, kind=_kind: reduction(call, Partial(kind)))
+    shared(_kind)(_made_of(_kind))
 
 
 @shared("norm")
@@ -113,7 +122,7 @@ def norm(call: Call) -> Iterable[Strategy]:
     """A norm of norms: the powers are summed, or extremes taken."""
     order = float(call.value("ord"))
     kind = {float("inf"): "max", float("-inf"): "min"}.get(order, "sum")
-    return reduction(call, NormPartial(kind, order))
+    return reduced(call, NormPartial(kind, order))
 
 
 @shared("stack")
@@ -123,7 +132,7 @@ def stack(call: Call) -> Iterable[Strategy]:
     for dim in range(rank - 2):
         size = call.operands[0].shape[dim]
         if all(dim < each.dim() and each.shape[dim] == size for each in (*call.operands, *call.results)):
-            yield call.strategy(Shard(dim), {each.index: Shard(dim) for each in call.operands})
+            yield call.strategy(Shard(dim), {each.number: Shard(dim) for each in call.operands})
 
 
 @shared("planes")
@@ -133,4 +142,4 @@ def planes(call: Call) -> Iterable[Strategy]:
     if call.has("input_size") or not size:
         return
     if all(each.dim() and each.shape[0] == size for each in (*call.operands, *call.results)):
-        yield call.strategy(Shard(0), {each.index: Shard(0) for each in call.operands})
+        yield call.strategy(Shard(0), {each.number: Shard(0) for each in call.operands})

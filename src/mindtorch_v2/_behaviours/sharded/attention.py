@@ -19,8 +19,8 @@ def _attention(call: Call) -> Iterable[Strategy]:
     for dim in (0, 1):
         if not all(call.divides(each, dim) for each in call.operands if each is not mask and each.dim() > dim):
             continue
-        inputs: dict[int, Placement] = {each.index: Shard(dim) for each in call.operands}
+        inputs: dict[int, Placement] = {each.number: Shard(dim) for each in call.operands}
         if isinstance(mask, Operand):
             own = dim - query.dim() + mask.dim()
-            inputs[mask.index] = Shard(own) if own >= 0 and mask.shape[own] != 1 else Replicate()
+            inputs[mask.number] = Shard(own) if own >= 0 and mask.shape[own] != 1 else Replicate()
         yield call.strategy(Shard(dim), inputs)

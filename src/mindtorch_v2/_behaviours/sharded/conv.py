@@ -15,11 +15,11 @@ def _convolution(call: Call) -> Iterable[Strategy]:
     if x.dim() != weight.dim():
         return
     if call.divides(x, 0):
-        yield call.strategy(Shard(0), {x.index: Shard(0)})
+        yield call.strategy(Shard(0), {x.number: Shard(0)})
     if call.value("groups") == 1 and not call.value("transposed"):
-        inputs: dict[int, Placement] = {weight.index: Shard(0)}
+        inputs: dict[int, Placement] = {weight.number: Shard(0)}
         if bias is not None:
-            inputs[bias.index] = Shard(0)
+            inputs[bias.number] = Shard(0)
         yield call.strategy(Shard(1), inputs)
 
 
@@ -32,10 +32,10 @@ def _convolution_backward(call: Call) -> Iterable[Strategy]:
         return [each for each, asked in zip(placements, mask, strict=True) if asked]
 
     if call.divides(x, 0):
-        yield call.strategy(wanted(Shard(0), Partial(), Partial()), {gradient.index: Shard(0), x.index: Shard(0)})
+        yield call.strategy(wanted(Shard(0), Partial(), Partial()), {gradient.number: Shard(0), x.number: Shard(0)})
     if call.value("groups") == 1 and not call.value("transposed") and isinstance(weight, Operand):
         yield call.strategy(
-            wanted(Partial(), Shard(0), Shard(0)), {gradient.index: Shard(1), weight.index: Shard(0)}, _own_bias
+            wanted(Partial(), Shard(0), Shard(0)), {gradient.number: Shard(1), weight.number: Shard(0)}, _own_bias
         )
 
 

@@ -16,9 +16,9 @@ def _index_select(call: Call) -> Iterable[Strategy]:
     along = call.value("dim") % x.dim() if x.dim() else 0
     for dim in range(x.dim()):
         if dim != along:
-            yield call.strategy(Shard(dim), {x.index: Shard(dim)})
+            yield call.strategy(Shard(dim), {x.number: Shard(dim)})
     if index.dim() and x.dim():
-        yield call.strategy(Shard(along), {index.index: Shard(0)})
+        yield call.strategy(Shard(along), {index.number: Shard(0)})
     yield from linear(call)
 
 
@@ -29,7 +29,7 @@ def _gather(call: Call) -> Iterable[Strategy]:
     x, index = call.operands
     dim = call.value("dim") % x.dim() if x.dim() else 0
     if x.dim() and all(x.shape[other] == index.shape[other] for other in range(x.dim()) if other != dim):
-        yield call.strategy(Shard(dim), {index.index: Shard(dim)})
+        yield call.strategy(Shard(dim), {index.number: Shard(dim)})
 
 
 @rule("index.Tensor", "_unsafe_index.Tensor")
@@ -48,7 +48,7 @@ def _index(call: Call) -> Iterable[Strategy]:
         if dim not in places:
             before = sum(each < dim for each in places)
             moved = dim - before + (rank if not together or dim > places[0] else 0)
-            yield call.strategy(Shard(moved), {x.index: Shard(dim)})
+            yield call.strategy(Shard(moved), {x.number: Shard(dim)})
     size = [
         max(each.shape[i - rank + each.dim()] if i >= rank - each.dim() else 1 for each in indices) for i in range(rank)
     ]
@@ -57,7 +57,7 @@ def _index(call: Call) -> Iterable[Strategy]:
         for each in indices:
             own = dim - rank + each.dim()
             if own >= 0 and each.shape[own] == size[dim] != 1:
-                inputs[each.index] = Shard(own)
+                inputs[each.number] = Shard(own)
         if inputs:
             yield call.strategy(Shard(start + dim), inputs)
     yield from linear(call)
@@ -81,11 +81,11 @@ def _rows(run: Callable, values: list[Any], place: Any) -> Any:
 @rule("embedding")
 def _embedding(call: Call) -> Iterable[Strategy]:
     table, indices = call.operands
-    yield call.strategy(Shard(indices.dim()), {table.index: Shard(1)})
+    yield call.strategy(Shard(indices.dim()), {table.number: Shard(1)})
     for dim in range(indices.dim()):
-        yield call.strategy(Shard(dim), {indices.index: Shard(dim)})
+        yield call.strategy(Shard(dim), {indices.number: Shard(dim)})
     if not call.value("scale_grad_by_freq") and call.parts(table, 0) in (1, call.size):
-        yield call.strategy(Partial(), {table.index: Shard(0)}, _rows)
+        yield call.strategy(Partial(), {table.number: Shard(0)}, _rows)
     yield from linear(call)
 
 
@@ -107,8 +107,8 @@ def _own_rows(run: Callable, values: list[Any], place: Any) -> Any:
 def _embedding_backward(call: Call) -> Iterable[Strategy]:
     gradient, indices = call.operands
     frequent = call.value("scale_grad_by_freq")
-    yield call.strategy(Shard(1), {gradient.index: Shard(indices.dim())})
+    yield call.strategy(Shard(1), {gradient.number: Shard(indices.dim())})
     if not frequent:
         for dim in range(indices.dim()):
-            yield call.strategy(Partial(), {gradient.index: Shard(dim), indices.index: Shard(dim)})
-    yield call.strategy(Partial(), {gradient.index: Partial()})
+            yield call.strategy(Partial(), {gradient.number: Shard(dim), indices.number: Shard(dim)})
+    yield call.strategy(Partial(), {gradient.number: Partial()})

@@ -17,7 +17,7 @@ def _cat(call: Call) -> Iterable[Strategy]:
         return
     for dim in range(rank):
         if dim != along:
-            yield call.strategy(Shard(dim), {each.index: Shard(dim) for each in call.operands})
+            yield call.strategy(Shard(dim), {each.number: Shard(dim) for each in call.operands})
     yield from linear(call)
 
 
@@ -26,5 +26,5 @@ def _stack(call: Call) -> Iterable[Strategy]:
     rank = call.results[0].dim()
     new = call.value("dim") % rank
     for dim in range(rank - 1):
-        yield call.strategy(Shard(dim + (dim >= new)), {each.index: Shard(dim) for each in call.operands})
+        yield call.strategy(Shard(dim + (dim >= new)), {each.number: Shard(dim) for each in call.operands})
     yield from linear(call)

@@ -24,7 +24,7 @@ def _of_pairs(call: Call) -> Iterable[Strategy]:
     for dim in range(first.dim()):
         if kind == _SUM or call.divides(first, dim):
             made = Partial("sum" if kind == _SUM else "avg")
-            yield call.strategy(made, {each.index: Shard(dim) for each in call.operands})
+            yield call.strategy(made, {each.number: Shard(dim) for each in call.operands})
 
 
 def _counted(run: Callable, values: list[Any], place: Any) -> Any:
@@ -42,7 +42,7 @@ def _likelihood(call: Call) -> Iterable[Strategy]:
     if x.dim() != 2 or target.dim() != 1:
         return
     kind = call.value("reduction")
-    inputs: dict[int, Placement] = {x.index: Shard(0), target.index: Shard(0)}
+    inputs: dict[int, Placement] = {x.number: Shard(0), target.number: Shard(0)}
     statistics = [Shard(1)] * (len(call.results) - 2)  # of two rows: largest scores, logarithms of sums
     if kind == _NONE:
         yield call.strategy([Shard(0), *statistics, Partial()], inputs)
@@ -51,7 +51,7 @@ def _likelihood(call: Call) -> Iterable[Strategy]:
     else:
         yield call.strategy([Partial(), *statistics, None], inputs, _counted)
     if statistics and call.value("weight") is None and not call.value("label_smoothing"):
-        yield call.strategy([None, None, None], {x.index: Shard(1)}, _over_classes)
+        yield call.strategy([None, None, None], {x.number: Shard(1)}, _over_classes)
 
 
 def _own_classes(x: Any, target: Any, ignored: int, start: int) -> tuple[Any, Any, Any]:
@@ -93,13 +93,13 @@ def _likelihood_backward(call: Call) -> Iterable[Strategy]:
     inputs: dict[int, Placement] = {}
     for name in ("self", "target", "statistics"):
         if isinstance(each := call.value(name), Operand) and each.dim():
-            inputs[each.index] = Shard(1) if name == "statistics" else Shard(0)
+            inputs[each.number] = Shard(1) if name == "statistics" else Shard(0)
     gradient = call.value("grad_output")
     if gradient.dim():
-        inputs[gradient.index] = Shard(0)
+        inputs[gradient.number] = Shard(0)
     yield call.strategy(Shard(0), inputs)
     if call.op.name == "_cross_entropy_backward" and call.value("weight") is None and not call.value("label_smoothing"):
-        yield call.strategy(Shard(1), {x.index: Shard(1)}, _slope_over_classes)
+        yield call.strategy(Shard(1), {x.number: Shard(1)}, _slope_over_classes)
 
 
 def _slope_over_classes(run: Callable, values: list[Any], place: Any) -> Any:

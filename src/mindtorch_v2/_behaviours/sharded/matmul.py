@@ -23,7 +23,7 @@ def products(
         results: of each result its letters, and the numbers of the operands that it is a product of.
         added: operands that are added to the result; they lie as it does.
     """
-    shapes = {each.index: each.shape for each in call.operands}
+    shapes = {each.number: each.shape for each in call.operands}
     for letter in sorted(set("".join(labels.values())) - {"1"}):
         inputs: dict[int, Placement] = {
             index: Shard(own.index(letter)) for index, own in labels.items() if letter in own
@@ -80,8 +80,8 @@ def _linear(call: Call) -> Iterable[Strategy]:
     if weight.dim() != 2 or x.dim() == 0:
         return ()
     rows = _STACK[: x.dim() - 1]
-    added = () if bias is None else (bias.index,)
-    return products(call, {x.index: f"{rows}k", weight.index: "nk"}, [(f"{rows}n", (x.index, weight.index))], added)
+    added = () if bias is None else (bias.number,)
+    return products(call, {x.number: f"{rows}k", weight.number: "nk"}, [(f"{rows}n", (x.number, weight.number))], added)
 
 
 @rule("linear_backward")
@@ -91,11 +91,11 @@ def _linear_backward(call: Call) -> Iterable[Strategy]:
         return ()
     rows = _STACK[: x.dim() - 1]
     made = [
-        (f"{rows}k", (gradient.index, weight.index)),
-        ("nk", (gradient.index, x.index)),
-        ("n", (gradient.index,)),
+        (f"{rows}k", (gradient.number, weight.number)),
+        ("nk", (gradient.number, x.number)),
+        ("n", (gradient.number,)),
     ]
-    labels = {x.index: f"{rows}k", gradient.index: f"{rows}n", weight.index: "nk"}
+    labels = {x.number: f"{rows}k", gradient.number: f"{rows}n", weight.number: "nk"}
     return products(call, labels, [each for each, wanted in zip(made, mask, strict=True) if wanted])
 
 

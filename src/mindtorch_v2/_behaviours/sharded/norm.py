@@ -12,9 +12,9 @@ from .placements import Partial, Placement, Replicate, Shard
 def _leading(call: Call, backward: bool) -> Iterable[Strategy]:
     x: Operand = call.value("input")
     kept = x.dim() - len(call.value("normalized_shape"))
-    affine = {each.index for name in ("weight", "bias") if isinstance(each := call.value(name), Operand)}
+    affine = {each.number for name in ("weight", "bias") if isinstance(each := call.value(name), Operand)}
     for dim in range(kept):
-        inputs: dict[int, Placement] = {each.index: Shard(dim) for each in call.operands if each.index not in affine}
+        inputs: dict[int, Placement] = {each.number: Shard(dim) for each in call.operands if each.number not in affine}
         outputs = [Shard(dim) if each.dim() == x.dim() else Partial() for each in call.results]
         yield call.strategy(outputs if backward else Shard(dim), inputs)
 
@@ -36,8 +36,8 @@ def _items(run: Callable, values: list[Any], place: Any) -> Any:
 
 
 def _of_batch(call: Call, outputs: list[Placement | None]) -> Iterable[Strategy]:
-    whole = [each.index for name in ("weight", "bias") if isinstance(each := call.value(name), Operand)]
-    inputs: dict[int, Placement] = {each.index: Shard(0) for each in call.operands if each.index not in whole}
+    whole = [each.number for name in ("weight", "bias") if isinstance(each := call.value(name), Operand)]
+    inputs: dict[int, Placement] = {each.number: Shard(0) for each in call.operands if each.number not in whole}
     yield call.strategy(outputs, inputs, _items)
 
 
@@ -66,7 +66,9 @@ def _batch_norm(call: Call) -> Iterable[Strategy]:
         return Shard(1) if each.dim() == x.dim() else Shard(0) if each.dim() == 1 and each.shape[0] else Replicate()
 
     yield call.strategy(
-        [channels(each) for each in call.results], {each.index: channels(each) for each in call.operands}
+        [channels(each) for each in call.results], {each.number: channels(each) for each in call.operands}
     )
     if call.op.name == "_native_batch_norm_legit_no_training":
-        yield call.strategy([Shard(0) if each.dim() == x.dim() else None for each in call.results], {x.index: Shard(0)})
+        yield call.strategy(
+            [Shard(0) if each.dim() == x.dim() else None for each in call.results], {x.number: Shard(0)}
+        )

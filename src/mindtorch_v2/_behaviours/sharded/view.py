@@ -14,7 +14,7 @@ def moved(call: Call, places: dict[int, int], local: Callable | None = None) -> 
     """Strategies where each dimension of the first operand in `places` is found in all results at the place given."""
     (first, *_) = call.operands
     for dim, place in places.items():
-        yield call.strategy(Shard(place), {first.index: Shard(dim)}, local)
+        yield call.strategy(Shard(place), {first.number: Shard(dim)}, local)
     yield from (each._replace(local=local) for each in linear(call))
 
 

@@ -57,7 +57,7 @@ def set_element(root: Any, path: Path, value: Any) -> None:
                 here[part] = empty  # type: ignore[index]  # (nested dictionaries and lists)
         elif part not in here:
             here[part] = empty
-        here = here[part]  # type: ignore[index]  # (nested dictionaries and lists)
+        here = here[part]
     last = path[-1]
     if isinstance(here, list):
         while len(here) <= last:  # type: ignore[operator]  # (a number, in a list)

@@ -66,7 +66,7 @@ class _StoragePrefix:
     prefix: str
 
 
-_KNOWN = {
+_KNOWN: dict[str, dict[str, Any]] = {
     "torch.distributed.checkpoint.metadata": {
         each.__name__: each
         for each in (

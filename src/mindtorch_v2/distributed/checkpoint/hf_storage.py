@@ -51,7 +51,7 @@ def _raw(tensor: torch.Tensor) -> bytes:
 
 def write_file(path: pathlib.Path, tensors: dict[str, torch.Tensor], notes: dict[str, str]) -> None:
     """Write a safetensors file, which is there whole or not at all. TypeError for a dtype that the format lacks."""
-    described = {}
+    described: dict[str, Any] = {}
     for name, tensor in tensors.items():
         if tensor.dtype not in _CODES:
             raise TypeError(f"{name}: safetensors has no {tensor.dtype}")

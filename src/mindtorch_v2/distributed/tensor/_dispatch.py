@@ -281,7 +281,7 @@ def _parts_of(mesh: DeviceMesh, dim: int, specs: Sequence[DTensorSpec], chosen: 
         axis %= max(1, operand.dim())
         count = mesh.size(dim)
         for other in range(mesh.ndim):
-            now = chosen[operand.index][other] if other < dim else specs[operand.index].placements[other]
+            now = chosen[operand.number][other] if other < dim else specs[operand.number].placements[other]
             if other != dim and isinstance(now, Shard) and now.dim == axis:
                 count *= mesh.size(other)
         return count
@@ -339,14 +339,15 @@ def _nothing(call: _Bound, decision: _Decision) -> Any:
     sizes = [spec.piece()[0] for spec in decision.results]
     if not sizes or any(0 not in size or 0 in spec.shape for size, spec in zip(sizes, decision.results, strict=True)):
         return None
+    listed = call.handle.returns[0]["type"] != "Tensor"
+    if not listed and len(call.handle.returns) != len(sizes):  # some results are None
+        return None
     device = call.local(0).device
     made = [
         call.kind(torch.empty(size, dtype=spec.tensor_meta.dtype, device=device), spec, requires_grad=False)
         for size, spec in zip(sizes, decision.results, strict=True)
     ]
-    if call.handle.returns[0]["type"] == "Tensor":
-        return made[0] if len(call.handle.returns) == 1 else tuple(made)
-    return made
+    return made if listed else made[0] if len(made) == 1 else tuple(made)
 
 
 def _through(local: Callable, run: Callable, place: _Place) -> Callable:
@@ -449,7 +450,7 @@ def _over_lists(call: _Bound) -> Any:
         if isinstance(value, list | tuple):
             for place, each in enumerate(value):
                 if isinstance(each, torch.Tensor):
-                    leader = lists[0][place]
+                    leader: Any = lists[0][place]
                     if isinstance(leader, call.kind) and each.shape == leader.shape:
                         wanted[index] = leader._spec.placements  # type: ignore[attr-defined]  # (instances of the class asked for)
                     index += 1

@@ -182,12 +182,12 @@ class _AfterBackward(Function):
     """Hands inputs on; its backward runs when the gradients of all that was computed from them are there."""
 
     @staticmethod
-    def forward(ctx: Any, state: ModuleState, *inputs: torch.Tensor) -> Any:  # type: ignore[override]  # (a Function has its own arguments)
+    def forward(ctx: Any, state: ModuleState, *inputs: torch.Tensor) -> Any:
         ctx.state = state
         return inputs
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:  # type: ignore[override]  # (a Function has its own arguments)
+    def backward(ctx: Any, *gradients: Any) -> Any:
         ctx.state.after_backward()
         return None, *gradients
 

@@ -36,13 +36,13 @@ class _Gathered(torch.autograd.Function):
     """All ranks' pieces along a dimension, in the order of the sequence; gradients go back to their ranks, summed."""
 
     @staticmethod
-    def forward(ctx: Any, piece: torch.Tensor, dim: int, mesh: DeviceMesh, places: Any) -> torch.Tensor:  # type: ignore[override]  # (a Function has its own arguments)
+    def forward(ctx: Any, piece: torch.Tensor, dim: int, mesh: DeviceMesh, places: Any) -> torch.Tensor:
         ctx.dim, ctx.mesh, ctx.places = dim, mesh, places
         whole = gather(piece, dim, piece.shape[dim] * mesh.size(), mesh, 0)
         return whole.index_select(dim, torch.argsort(torch.cat(places)))
 
     @staticmethod
-    def backward(ctx: Any, gradient: Any) -> Any:  # type: ignore[override]  # (a Function has its own arguments)
+    def backward(ctx: Any, gradient: Any) -> Any:
         total = gradient.contiguous().clone()
         torch.distributed.all_reduce(total, group=ctx.mesh.get_group())
         return total.index_select(ctx.dim, ctx.places[ctx.mesh.get_local_rank()]), None, None, None
