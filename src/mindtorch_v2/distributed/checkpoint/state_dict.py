@@ -245,7 +245,12 @@ def _from_first(state: dict[str, Any], options: StateDictOptions) -> dict[str, A
     objects.broadcast_object_list(described, 0)
     tensors: list[torch.Tensor] = []
     if first:
-        _map(state, lambda each: tensors.append(each) or each)
+
+        def kept(each: torch.Tensor) -> torch.Tensor:
+            tensors.append(each)
+            return each
+
+        _map(state, kept)
     given = iter(tensors)
 
     def sent(each: Any) -> torch.Tensor:

@@ -148,7 +148,7 @@ class FullyShardedDataParallel(Module):
             reshard_after_forward=strategy in (ShardingStrategy.FULL_SHARD, ShardingStrategy.HYBRID_SHARD),
             mp_policy=MixedPrecisionPolicy(given.param_dtype, given.reduce_dtype, None, True),
             offload_policy=offload,
-            ignored_params=parameters,
+            ignored_params={each for each in parameters if isinstance(each, torch.nn.Parameter)},
         )
         self._register_state_dict_hook(_hand_out)
         self.register_load_state_dict_pre_hook(_take_in)
@@ -156,7 +156,7 @@ class FullyShardedDataParallel(Module):
     @property
     def module(self) -> Module:
         """The wrapped module."""
-        return self._modules[_WRAPPED]  # type: ignore[return-value]  # (the wrapped module)
+        return self._modules[_WRAPPED]
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -388,12 +388,13 @@ def _hand_out(module: Any, state: dict[str, Any], prefix: str, local_metadata: A
     for name in list(state):
         if not name.startswith(inner):
             continue
-        value = state.pop(name)
+        value: Any = state.pop(name)
         if isinstance(value, DTensor):
+            pieces: Any = value.detach()
             if settings.state_dict_type is StateDictType.FULL_STATE_DICT:
-                value = value.detach().full_tensor()
+                value = pieces.full_tensor()
             elif settings.state_dict_type is StateDictType.LOCAL_STATE_DICT:
-                value = value.detach().to_local()
+                value = pieces.to_local()
         if isinstance(value, torch.Tensor) and not isinstance(value, DTensor) and config.offload_to_cpu:
             value = value.cpu()
         if not first_only:

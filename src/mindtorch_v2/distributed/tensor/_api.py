@@ -254,7 +254,7 @@ class _Redistribute(Function):
             Replicate() if isinstance(want, Partial) and not isinstance(have, Partial) else want
             for have, want in zip(gradient._spec.placements, ctx.placements, strict=True)
         )
-        made = _moved(gradient, how, ctx.backward_dtype)
+        made: Any = _moved(gradient, how, ctx.backward_dtype)
         if made.dtype != ctx.dtype:
             made = made.to(ctx.dtype)
         return made, None, None, None

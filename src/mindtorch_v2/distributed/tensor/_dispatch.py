@@ -126,6 +126,10 @@ class _Bound:
             how[dim] = each
         return DTensorSpec(self.mesh, tuple(how), spec.tensor_meta)
 
+    def is_distributed(self, value: Any) -> bool:
+        """Whether a value is a tensor in pieces."""
+        return isinstance(value, self.kind)
+
     def local(self, index: int) -> torch.Tensor:
         tensor = self.tensors[index]
         return tensor._local_tensor if isinstance(tensor, self.kind) else tensor  # type: ignore[attr-defined]  # (instances of the class asked for)
@@ -451,8 +455,8 @@ def _over_lists(call: _Bound) -> Any:
             for place, each in enumerate(value):
                 if isinstance(each, torch.Tensor):
                     leader: Any = lists[0][place]
-                    if isinstance(leader, call.kind) and each.shape == leader.shape:
-                        wanted[index] = leader._spec.placements  # type: ignore[attr-defined]  # (instances of the class asked for)
+                    if call.is_distributed(leader) and each.shape == leader.shape:
+                        wanted[index] = leader._spec.placements
                     index += 1
         elif isinstance(value, torch.Tensor):
             index += 1

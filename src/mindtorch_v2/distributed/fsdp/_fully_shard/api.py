@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -115,7 +116,7 @@ class FSDPModule:
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """An instance of the class as it was before it was sharded."""
-        original = cls.__mro__[2]
+        original: Any = cls.__mro__[2]
         made = original.__new__(original)
         made.__init__(*args, **kwargs)
         return made
@@ -234,7 +235,7 @@ def register_fsdp_forward_method(module: Module, method_name: str) -> None:
         args, kwargs = owner.before(args, kwargs)
         return owner.after(method(*args, **kwargs))
 
-    setattr(module, method_name, wrapped.__get__(module, type(module)))
+    setattr(module, method_name, types.MethodType(wrapped, module))
 
 
 def share_comm_ctx(modules: list[FSDPModule]) -> None:

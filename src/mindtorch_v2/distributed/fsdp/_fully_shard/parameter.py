@@ -103,7 +103,7 @@ class ShardedParameter:
     def sharded(self) -> Any:
         """The parameter of which this rank has a piece: what stands in the modules, if a program put another one there."""
         module, name = self.owners[0]
-        present = module._parameters[name]
+        present: Any = module._parameters[name]
         if present is not self._whole and present is not self._sharded and isinstance(present, DTensor):
             self._sharded = present
             self.register(present)

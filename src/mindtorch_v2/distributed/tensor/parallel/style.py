@@ -266,7 +266,7 @@ class PrepareModuleOutput(ParallelStyle):
         self.output_layouts: Any = _listed(output_layouts)
         self.desired_output_layouts: Any = _listed(desired_output_layouts)
         self.use_local_output = use_local_output
-        if len(self.output_layouts) != len(self.desired_output_layouts):
+        if len(_listed(output_layouts) or ()) != len(_listed(desired_output_layouts) or ()):
             raise AssertionError("output_layouts and desired_output_layouts should have same length!")
 
     def _after(self, outputs: Any, mesh: DeviceMesh) -> Any:
