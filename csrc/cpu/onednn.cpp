@@ -15,9 +15,9 @@ namespace mt::onednn {
 namespace {
 
 Api load() {
-    void* library =
-        open_shared_library({"*/../../libdnnl.so.3", "*/lib/libdnnl.so.3", "*/../../../libdnnl.so.3", "libdnnl.so.3"},
-                            "onednn-cpu-gomp", " (or set MINDTORCH_ONEDNN=0 to do without it)");
+    void* library = open_shared_library({"*/mindtorch_v2/_lib/libdnnl.so.3", "*/../../libdnnl.so.3",
+                                         "*/lib/libdnnl.so.3", "*/../../../libdnnl.so.3", "libdnnl.so.3"},
+                                        "onednn-cpu-gomp", " (or set MINDTORCH_ONEDNN=0 to do without it)");
     Api a;
 #define MT_LOOK_UP(name) a.name = reinterpret_cast<decltype(a.name)>(symbol_of(library, #name));
     MT_ONEDNN_FUNCTIONS(MT_LOOK_UP)
