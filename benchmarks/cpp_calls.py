@@ -48,7 +48,7 @@ import sys, time
 import {torch} as torch
 from {torch}.utils import cpp_extension
 torch.set_num_threads(1)
-module = cpp_extension.load_inline("cpp_calls", {source!r}, functions=["adds", "walked"], extra_cflags=["-O3"])
+module = cpp_extension.load_inline("cpp_calls_{torch}", {source!r}, functions=["adds", "walked"], extra_cflags=["-O3"])
 op, x, big = torch.ops.cpp_calls.scaled.default, torch.ones(4), torch.ones(256, 256)
 print("ready", flush=True)
 for line in sys.stdin:
