@@ -10,12 +10,12 @@ import mindtorch_v2
 
 mindtorch_v2.as_torch()
 
-import gguf  # noqa: E402
-import numpy as np  # noqa: E402
-import torch  # noqa: E402
-from transformers import AutoModelForCausalLM  # noqa: E402
+import gguf  # noqa: E402  (the switch comes first)
+import numpy as np  # noqa: E402  (the switch comes first)
+import torch  # noqa: E402  (the switch comes first)
+from transformers import AutoModelForCausalLM  # noqa: E402  (the switch comes first)
 
-from mindtorch_v2.gguf import PackedLinear, load_causal_lm  # noqa: E402
+from mindtorch_v2.gguf import PackedLinear, load_causal_lm  # noqa: E402  (the switch comes first)
 
 HIDDEN, LAYERS, HEADS, KEYS, INNER, WORDS = 64, 2, 4, 2, 128, 96
 

@@ -1,4 +1,4 @@
-"""What programs of TorchScript raise."""
+"""Errors of programs of TorchScript."""
 
 from __future__ import annotations
 

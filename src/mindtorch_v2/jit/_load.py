@@ -23,7 +23,7 @@ __all__ = ["RecursiveScriptModule", "load"]
 
 
 class _Declared:
-    """What modules and other objects of an archive share: attributes and methods as their source says."""
+    """The part that modules and other objects of an archive share: attributes and methods as their source says."""
 
     _source: ClassSource
 
@@ -234,7 +234,7 @@ def _read(file: Any, map_location: Any, extra: dict[str, Any] | None) -> Any:
     for name in extra or ():
         if not archive.has(f"extra/{name}"):
             continue
-        extra[name] = archive.read(f"extra/{name}")  # type: ignore[index]
+        extra[name] = archive.read(f"extra/{name}")  # type: ignore[index]  # (not None: it has the name)
     return made
 
 
@@ -248,5 +248,5 @@ def _check_sources(module: RecursiveScriptModule, sources: Sources) -> None:
 
 def _unpickled(archive: ArchiveReader, name: str, sources: Sources, map_location: Any) -> Any:
     unpickler = _Unpickler(io.BytesIO(archive.read(f"{name}.pkl")), sources)
-    unpickler.persistent_load = storage_loader(archive, map_location, None, name)  # type: ignore[assignment, method-assign]
+    unpickler.persistent_load = storage_loader(archive, map_location, None, name)  # type: ignore[assignment, method-assign]  # (one for each file)
     return unpickler.load()

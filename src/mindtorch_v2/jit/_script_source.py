@@ -113,7 +113,7 @@ class Sources:
         return self._known[path]
 
     def refer(self, path: str) -> _Later:
-        """What is found at a path when it is called: sources refer to each other in rounds."""
+        """A stand-in for what is found at a path when it is called: sources refer to each other in rounds."""
         self._referred.append(path)
         return _Later(self, path)
 
