@@ -145,7 +145,8 @@ _loaded: dict[tuple, tuple] = {}
 def _build_folder(name, verbose):
     root = os.environ.get("TORCH_EXTENSIONS_DIR")
     if not root:
-        version = f"py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}_cpu"
+        # Beside PyTorch's folders, not in them: each would find the other's libraries there.
+        version = f"py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}_mindtorch"
         root = os.path.join(get_default_build_root(), version)
     folder = os.path.join(root, name)
     if verbose:
@@ -206,7 +207,8 @@ def load(
         raise FileNotFoundError(f"the build_directory {folder!r} does not exist")
     flags, link_flags = list(extra_cflags or ()), list(extra_ldflags or ())
     includes = [os.path.abspath(path) for path in extra_include_paths or ()]
-    with _ninja.Lock(os.path.join(folder, "lock")):
+    # Not "lock": PyTorch, which builds in the same folder if TORCH_EXTENSIONS_DIR says so, waits until no such file is there.
+    with _ninja.Lock(os.path.join(folder, "mindtorch.lock")):
         built = _versioned(name, folder, (flags, link_flags, includes, is_python_module, is_standalone), sources)
         if verbose:
             logger.info("Building extension module %s...", built)
