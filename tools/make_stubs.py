@@ -393,7 +393,8 @@ def _members(own: Any, names: Iterable[str]) -> Iterator[str]:
             continue
         if decorator:
             yield decorator
-        yield f"def {name}{_python_signature(function)}: ..."
+        # What only subclasses have returns nothing here; theirs would not fit.
+        yield f"def {name}{_python_signature(function).replace('-> Never', '-> Any')}: ..."
 
 
 def _python_signature(function: Any) -> str:

@@ -268,7 +268,8 @@ def is_neg(input: Tensor) -> bool:
 @overridable
 def _is_zerotensor(input: Tensor) -> bool:
     """Whether ``input`` is one that takes no memory because it is all zeros: there are none."""
-    return _checked("_is_zerotensor", input)._is_zerotensor()
+    checked: Any = _checked("_is_zerotensor", input)  # the method is no public name
+    return checked._is_zerotensor()
 
 
 @overridable

@@ -263,7 +263,7 @@ def compatibility(all_entries: list[Entry]) -> str:
         "",
     ]
     lines += ["| module | names | here |", "|---|---:|---:|"]
-    for module, (count, there) in sorted(counts.items()):
+    for module, (names, there) in sorted(counts.items()):
         shown = f"[`{module}`](reference/{module}/index.md)" if there else f"`{module}`"
-        lines.append(f"| {shown} | {count} | {there} |")
+        lines.append(f"| {shown} | {names} | {there} |")
     return "\n".join([*lines, ""])

@@ -24,7 +24,7 @@ class OneDNNTensor(Tensor):
     _numbers: Any
     layout = property(lambda self: _C._mkldnn, doc="torch._mkldnn.")
     is_mkldnn = property(lambda self: True, doc="Whether the layout is oneDNN's: yes.")
-    __torch_function__ = _disabled_torch_function_impl
+    __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]  # (a function of the core)
 
     @staticmethod
     def __new__(cls: Any, numbers: Any) -> Any:
@@ -62,7 +62,7 @@ class OneDNNTensor(Tensor):
         """Whether the numbers lie in rows: in the library's order, which is one."""
         return True
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]  # (as PyTorch's)
         return f"tensor({self._numbers!r}, layout=torch._mkldnn)"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import types
 import typing
 from typing import Any
 
@@ -15,4 +16,4 @@ __all__ = ["infer_schema", "tuple_to_list"]
 def tuple_to_list(tuple_type: Any) -> Any:
     """The list type that stands for a tuple type in a schema: ``tuple[int, float]`` gives ``list[int | float]``."""
     kinds = [kind for kind in typing.get_args(tuple_type) if kind is not ...]
-    return list[functools.reduce(operator.or_, kinds)] if kinds else list
+    return types.GenericAlias(list, (functools.reduce(operator.or_, kinds),)) if kinds else list

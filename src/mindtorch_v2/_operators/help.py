@@ -76,7 +76,9 @@ def signature(function: Any) -> str:
         needed = all(any(o["name"] == name and not o["has_default"] for o in a) for a in overloads)
         named = any(o["kwarg_only"] for a in overloads for o in a if o["name"] == name)
         merged.setdefault(_argument(name, place), (needed, named, each["default"]))
-    positional, keywords, optional = [], [], False
+    positional: list[str] = []
+    keywords: list[str] = []
+    optional = False
     for name, (needed, named, default) in merged.items():
         if place == "method" and name == "self":
             positional.insert(0, "$self")

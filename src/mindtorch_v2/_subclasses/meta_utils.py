@@ -75,7 +75,7 @@ class MetaConverter:
     def _converted(self, t: torch.Tensor) -> torch.Tensor:
         known = self.tensor_memo.get(t)
         if known is not None:
-            return known  # type: ignore[no-any-return]  # (the memo holds tensors)
+            return known
         if t._is_view() and t._base is not None and t._base.dtype == t.dtype:
             with torch.set_grad_enabled(t.grad_fn is not None):
                 made = self._converted(t._base).as_strided(t.shape, t.stride(), t.storage_offset())

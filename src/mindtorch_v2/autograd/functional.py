@@ -108,7 +108,7 @@ def _gradients(
     used = [(o, None if seeds is None else seeds[i]) for i, o in enumerate(outputs) if o.requires_grad]
     if used:
         weights = None if seeds is None else [w for _, w in used]
-        found = grad(
+        found: Any = grad(
             [o for o, _ in used], inputs, weights, retain_graph=True, create_graph=create_graph, allow_unused=True
         )
     else:

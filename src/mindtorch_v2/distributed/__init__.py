@@ -11,7 +11,8 @@ from mindtorch_v2.distributed._groups import *
 from mindtorch_v2.distributed._objects import *
 from mindtorch_v2.distributed._operations import *
 from mindtorch_v2.distributed.distributed_c10d import *
-from mindtorch_v2.distributed.distributed_c10d import _all_gather_base, _reduce_scatter_base
+from mindtorch_v2.distributed._operations import all_gather_into_tensor as _all_gather_base
+from mindtorch_v2.distributed._operations import reduce_scatter_tensor as _reduce_scatter_base
 from mindtorch_v2.distributed.device_mesh import DeviceMesh, init_device_mesh
 from mindtorch_v2.nn.parallel._reducer import GradBucket
 

@@ -35,7 +35,7 @@ class StorageWeakRef:
         self.cdata = storage._cdata
 
     def __hash__(self) -> int:
-        return self.cdata  # type: ignore[no-any-return]  # (an address)
+        return self.cdata
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, StorageWeakRef) and self.cdata == other.cdata

@@ -20,7 +20,7 @@ class _Point(NamedTuple):
 
     t: float
     loss: float
-    grad: torch.Tensor
+    grad: torch.Tensor | None
     slope: float
 
 
@@ -229,7 +229,7 @@ class LBFGS(Optimizer):
         return r
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None) -> Any:
+    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]  # (it has to be given)
         """Makes up to `max_iter` iterations; returns the loss before the first."""
         closure = torch.enable_grad()(closure)
         group = self.param_groups[0]

@@ -74,7 +74,7 @@ class _DecoratorContextManager:
     """A context manager whose instances decorate functions; each call gets a fresh clone."""
 
     def __call__(self, orig_func: _F) -> _F:
-        return context_decorator(self.clone, orig_func)
+        return context_decorator(self.clone, orig_func)  # type: ignore[return-value]  # (of the function's signature)
 
     def __enter__(self) -> Any:
         raise NotImplementedError

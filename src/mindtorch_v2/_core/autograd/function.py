@@ -339,7 +339,8 @@ def _apply_with_tangents(cls: Any, args: tuple, new_style: bool) -> Any:
 
 def _saved_with_tangents(ctx: Any) -> tuple:
     """The saved tensors; outputs among them, which were saved before `jvp` knew their tangents, have these."""
-    saved = BackwardCFunction.saved_tensors.__get__(ctx)
+    node: Any = BackwardCFunction  # the attribute is the core's
+    saved = node.saved_tensors.__get__(ctx)
     for place, level, tangent in ctx._tangents_of_saved:
         _C._set_tangent(saved[place], level, tangent)
     return saved

@@ -185,7 +185,7 @@ def _new_zeros_with_same_feature_meta(self, other, *, self_num_batch_dims=0):
     batch = list(self.shape[:self_num_batch_dims])
     reach = sum((size - 1) * step for size, step in zip(other.shape, other.stride(), strict=True)) + 1
     reach = reach if other.numel() else 0
-    strides = []
+    strides: list[int] = []
     step = reach
     for size in reversed(batch):
         strides.insert(0, step)

@@ -105,9 +105,9 @@ def fx_placeholder_targets(gm: GraphModule) -> list[str]:
 
 def eval_guards(gm: GraphModule, *args: Tensor, ignore_static: bool = True) -> bool:
     """Whether a graph that was traced with symbolic sizes holds for these arguments."""
-    return gm.shape_env.evaluate_guards_for_args(fx_placeholder_vals(gm), args)  # type: ignore[no-any-return]  # (modules have any attribute)
+    return gm.shape_env.evaluate_guards_for_args(fx_placeholder_vals(gm), args)
 
 
 def bind_symbols(gm: GraphModule, *args: Tensor) -> dict[str, int]:
     """The values that the symbols of a traced graph have for these arguments."""
-    return gm.shape_env.bind_symbols(fx_placeholder_vals(gm), args)  # type: ignore[no-any-return]  # (modules have any attribute)
+    return gm.shape_env.bind_symbols(fx_placeholder_vals(gm), args)

@@ -24,6 +24,7 @@ class CausalBias(torch.Tensor):
     variant: CausalVariant
     seq_len_q: int
     seq_len_kv: int
+    _shift: int
 
     def __new__(cls, variant: CausalVariant, seq_len_q: int, seq_len_kv: int) -> CausalBias:
         if not isinstance(variant, CausalVariant):
@@ -31,13 +32,13 @@ class CausalBias(torch.Tensor):
         shift = seq_len_kv - seq_len_q if variant == CausalVariant.LOWER_RIGHT else 0
         self: Any = torch.Tensor._make_subclass(cls, _triangle(seq_len_q, seq_len_kv, shift, None))
         self.variant, self.seq_len_q, self.seq_len_kv, self._shift = variant, seq_len_q, seq_len_kv, shift
-        return self  # type: ignore[no-any-return]  # (made by the core)
+        return self
 
     def _materialize(self, device: Any = None) -> torch.Tensor:
         """The mask as a tensor: True where a query sees a key."""
-        return _triangle(self.seq_len_q, self.seq_len_kv, self._shift, device)  # type: ignore[attr-defined]  # (set when it is made)
+        return _triangle(self.seq_len_q, self.seq_len_kv, self._shift, device)
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]  # (as PyTorch's)
         return f"CausalBias({self.variant.name}, {self.seq_len_q}, {self.seq_len_kv})"
 
     @classmethod

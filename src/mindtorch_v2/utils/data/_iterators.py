@@ -31,7 +31,7 @@ def _sharding_worker_init_fn(
     worker_init_fn: Callable[[int], None] | None, world_size: int, rank_id: int, worker_id: int
 ) -> None:
     """Give a worker its share of a pipe's elements, then call the user's function."""
-    info = _utils.worker.get_worker_info()
+    info: Any = _utils.worker.get_worker_info()
     apply_sharding(info.dataset, info.num_workers * world_size, worker_id * world_size + rank_id)
     if worker_init_fn is not None:
         worker_init_fn(worker_id)

@@ -66,7 +66,7 @@ class ShardedParameter:
         )
         if self.offloaded and not data.is_meta:
             piece = piece.cpu()
-        self._sharded = torch.nn.Parameter(
+        self._sharded: Any = torch.nn.Parameter(
             DTensor(piece, self.spec, requires_grad=False), requires_grad=parameter.requires_grad
         )
         self._whole: torch.nn.Parameter | None = None
@@ -95,7 +95,7 @@ class ShardedParameter:
 
     # ---- what stands in the modules ----
 
-    def register(self, parameter: torch.nn.Parameter) -> None:
+    def register(self, parameter: Any) -> None:
         for module, name in self.owners:
             module._parameters[name] = parameter
 
