@@ -11,7 +11,9 @@ import pytest
 import mindtorch_v2
 
 SOURCE = pathlib.Path(mindtorch_v2.__file__).parent
-NEEDS_TENSORBOARD = {f"mindtorch_v2.utils.tensorboard{part}" for part in ("", "._embedding", "._graph", ".summary", ".writer")}
+NEEDS_TENSORBOARD = {
+    f"mindtorch_v2.utils.tensorboard{part}" for part in ("", "._embedding", "._graph", ".summary", ".writer")
+}
 REFUSES_IMPORT = {"mindtorch_v2.__main__", *NEEDS_TENSORBOARD}
 
 

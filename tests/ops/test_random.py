@@ -180,5 +180,8 @@ def test_a_threadsafe_generator():
 
 
 def test_integers_are_int64_where_no_dtype_is_said() -> None:
-    for made in (torch.randint(3, (2,), dtype=None), torch.randint(1, 3, (2,), generator=torch.Generator(), dtype=None)):
+    for made in (
+        torch.randint(3, (2,), dtype=None),
+        torch.randint(1, 3, (2,), generator=torch.Generator(), dtype=None),
+    ):
         assert made.dtype is torch.int64
