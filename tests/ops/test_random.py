@@ -5,6 +5,8 @@ import pytest
 from agreement import agree, agree_on_error, same
 from recording import answer, matched
 
+import mindtorch_v2 as torch
+
 _EXACT = {
     "rand": "torch.rand(7), torch.rand(3, 5, dtype=torch.float64), torch.rand(5, dtype=torch.float16), torch.rand(5, dtype=torch.bfloat16), torch.rand(700)",
     "rand of complex": "torch.rand(3, dtype=torch.complex64)",
