@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import importlib
+import importlib.util
 import pathlib
 import sys
 import types
@@ -44,10 +45,14 @@ def find(name: str) -> Any:
     """Find the value of a dotted name, submodules imported on the way as programs would; AttributeError where it is missing."""
     root = next(each for each in _ROOTS if name == each or name.startswith(f"{each}."))
     value = importlib.import_module(_ROOTS[root])
-    for part in name[len(root) + 1 :].split(".") if len(name) > len(root) else ():
+    parts = name[len(root) + 1 :].split(".") if len(name) > len(root) else []
+    for place, part in enumerate(parts, 1):
         if isinstance(value, types.ModuleType) and hasattr(value, "__path__") and part not in vars(value):
+            module = f"{value.__name__}.{part}"
+            if place == len(parts) and (spec := importlib.util.find_spec(module)) is not None:
+                return spec  # not imported: transfer_to_npu changes torch when it is
             with contextlib.suppress(ModuleNotFoundError):
-                importlib.import_module(f"{value.__name__}.{part}")
+                importlib.import_module(module)
         value = getattr(value, part)
     return value
 

@@ -18,7 +18,7 @@ from matplotlib import pyplot
 
 
 class Agent(nn.Module):
-    """What to do, and what to expect of a state: (4,) -> (2,) logits and a value."""
+    """Logits of what to do, and the value that is expected of a state: (4,) -> (2,) logits and a value."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ def episode(agent: Agent, world: gymnasium.Env, seed: int) -> tuple[Tensor, Tens
 
 
 def returns(rewards: list[float], discount: float = 0.99) -> Tensor:
-    """What follows each moment, later rewards worth less."""
+    """Sums of what follows each moment, later rewards worth less."""
     out, ahead = [], 0.0
     for reward in reversed(rewards):
         ahead = reward + discount * ahead

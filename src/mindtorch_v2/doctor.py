@@ -34,6 +34,7 @@ SWITCHES = {
     "MINDTORCH_STRICT_SCHEMA": "kernels are held to the alias marks of their schemas",
     "MINDTORCH_CHECK_MUTATION": "captured programs are checked for writes that nothing declares",
     "MINDTORCH_GRAPH_CHECK": "graphs are verified after each pass",
+    "MINDTORCH_JOB_TOKEN": "the secret that the processes of a job know each other by",
     "MINDTORCH_NPU_CPU_FALLBACK": "operators that the NPU lacks run on the CPU, and say so",
     "MINDTORCH_NPU_PRECISION": "numbers as wide as those of the NPU's units, on the emulator",
     "MINDTORCH_ASCENDC_CACHE": "where compiled AscendC kernels are kept",

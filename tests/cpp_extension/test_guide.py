@@ -42,7 +42,7 @@ except RuntimeError as error:
     assert "muladd: sizes differ, [5] and [3]" in str(error)
 else:
     raise AssertionError("sizes that differ were taken")
-print(torch.__name__)
+print(torch.__file__.split('/')[-2])
 """
 
 
@@ -108,7 +108,7 @@ for wrong in ((a, torch.ones(3), 1.0), (a.double(), b.double(), 1.0)):
         assert "differ" in str(error) or "32-bit" in str(error), error
     else:
         raise AssertionError("nothing was raised")
-print(torch.__name__)
+print(torch.__file__.split('/')[-2])
 """
 
 

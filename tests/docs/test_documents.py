@@ -5,6 +5,8 @@ import doctest
 import importlib
 import inspect
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -79,3 +81,11 @@ def test_examples_of_docstrings_run(path: Path) -> None:
 def test_links_lead_somewhere(path: Path) -> None:
     links = _LINK.findall(path.read_text(encoding="utf-8"))
     assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+def test_the_program_of_the_tutorial_on_fine_tuning_runs(tmp_path: Path) -> None:
+    (block,) = _BLOCK.findall((_ROOT / "docs/tutorials/fine-tune.md").read_text(encoding="utf-8"))
+    (tmp_path / "fine_tune.py").write_text(block, encoding="utf-8")
+    command = [sys.executable, "-m", "mindtorch_v2", str(tmp_path / "fine_tune.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -17,7 +17,7 @@ def map(f: Callable[..., Any], xs: Any, *args: Any) -> Any:
     `xs` is a tensor, or tensors of the same first size in lists, tuples and dictionaries; so is what `f` gives. Raises
     RuntimeError where there is no slice, or where the first sizes differ.
 
-    >>> from functorch.experimental.control_flow import map
+    >>> from mindtorch_v2._higher_order_ops.map import map
     >>> map(lambda x, y: x.sum() * y, torch.ones(3, 2), torch.tensor(2.0))
     tensor([4., 4., 4.])
     """

@@ -5,6 +5,7 @@ from . import (  # each registers its rules
     activation,
     attention,
     cast,
+    assertion,
     comparison,
     conv,
     creation,

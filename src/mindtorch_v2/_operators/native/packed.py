@@ -5,7 +5,7 @@ from ..table import op, rule
 op(
     "_convert_weight_to_int4pack_for_cpu(Tensor self, int innerKTiles) -> Tensor",
     "Packs a matrix of whole numbers from 0 to 15 (int32), two to a byte, in an order of this package's own.",
-    bind="function generated_out",
+    bind="function",
     meta=rule("int4pack", "self"),
     grad=None,
     samples=None,
@@ -15,7 +15,7 @@ op(
 op(
     "_weight_int4pack_mm_for_cpu(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> Tensor",
     "Product with the transpose of a packed weight, whose numbers are (q - 8) * scale + zero of their group.",
-    bind="function generated_out",
+    bind="function",
     meta=rule("weight_int4pack_mm", "self", "mat2", "qGroupSize", "qScaleAndZeros"),
     grad=None,
     samples=None,
@@ -24,7 +24,7 @@ op(
 op(
     "_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor",
     "Product with the transpose of an int8 weight, with a scale for each of its rows.",
-    bind="function generated_out",
+    bind="function",
     meta=rule("weight_int8pack_mm", "self", "mat2", "scales"),
     grad=None,
     samples=None,

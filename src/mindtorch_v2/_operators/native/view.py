@@ -276,8 +276,6 @@ op(
     "The conjugates, or the negatives, as a view: worked out where they are read.",
     batching="whole",
     grad={"self": _lazy_view_backward},
-    samples=[S(T(3, 4, dtype="complex64"), True, False), S(T(3, 4), False, True)],
-    dtypes="floating+complex",
     node="ConjBackward0",
 )
 op(

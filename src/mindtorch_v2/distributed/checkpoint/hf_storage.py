@@ -44,19 +44,26 @@ _DTYPES = {code: dtype for dtype, code in _CODES.items()}
 _MOST_HEADER = 100_000_000  # bytes of a header, as the format allows
 
 
-def _raw(tensor: torch.Tensor) -> bytes:
-    flat = tensor.detach().cpu().contiguous().reshape(-1)
-    return flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b""
+def _described(tensor: torch.Tensor) -> Any:
+    """A contiguous tensor of the CPU as the library takes it: since 0.8 by the address of its memory, before by its bytes."""
+    about: dict[str, Any] = {"dtype": str(tensor.dtype).removeprefix("torch."), "shape": list(tensor.shape)}
+    by_address = getattr(safetensors, "TensorSpec", None)
+    if by_address is not None:
+        return by_address(**about, data_ptr=tensor.data_ptr(), data_len=tensor.nbytes)
+    raw = tensor.reshape(-1).view(torch.uint8).numpy().tobytes() if tensor.numel() else b""
+    return {**about, "data": raw}
 
 
 def write_file(path: pathlib.Path, tensors: dict[str, torch.Tensor], notes: dict[str, str]) -> None:
     """Write a safetensors file, which is there whole or not at all. TypeError for a dtype that the format lacks."""
     described: dict[str, Any] = {}
+    kept: list[torch.Tensor] = []  # while their memory is read
     for name, tensor in tensors.items():
         if tensor.dtype not in _CODES:
             raise TypeError(f"{name}: safetensors has no {tensor.dtype}")
-        dtype = str(tensor.dtype).removeprefix("torch.")
-        described[name] = {"dtype": dtype, "shape": list(tensor.shape), "data": _raw(tensor)}
+        plain = tensor.detach().cpu().contiguous()
+        kept.append(plain)
+        described[name] = _described(plain)
     part = path.with_name(f"{path.name}.tmp")
     safetensors.serialize_file(described, str(part), notes)
     with open(part, "rb") as stream:
