@@ -31,7 +31,7 @@ class DeviceContext:
 def set_device(device: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A decorator of functions in which new tensors are made on a device; ``with torch.device(...)`` is the block.
 
-    >>> from torch.utils._device import set_device
+    >>> from mindtorch_v2.utils._device import set_device
     >>> set_device("meta")(lambda: torch.ones(2))().device
     device(type='meta')
     """

@@ -13,7 +13,7 @@ T = TypeVar("T")
 class OrderedSet(MutableSet[T]):
     """A set whose elements come in the order in which they were added.
 
-    >>> from torch.utils._ordered_set import OrderedSet
+    >>> from mindtorch_v2.utils._ordered_set import OrderedSet
     >>> OrderedSet([3, 1, 3]) | {2}
     OrderedSet([3, 1, 2])
     """

@@ -81,7 +81,7 @@ def _attention(
 def causal_upper_left(*size: int) -> CausalBias:
     """A mask by which query ``i`` sees the keys up to ``i``; `size` is (queries, keys).
 
-    >>> from torch.nn.attention.bias import causal_upper_left
+    >>> from mindtorch_v2.nn.attention.bias import causal_upper_left
     >>> causal_upper_left(2, 3)._materialize()
     tensor([[ True, False, False],
             [ True,  True, False]])
@@ -94,7 +94,7 @@ def causal_upper_left(*size: int) -> CausalBias:
 def causal_lower_right(*size: int) -> CausalBias:
     """A mask by which the last query sees all keys, each before it one less; `size` is (queries, keys).
 
-    >>> from torch.nn.attention.bias import causal_lower_right
+    >>> from mindtorch_v2.nn.attention.bias import causal_lower_right
     >>> causal_lower_right(2, 3)._materialize()
     tensor([[ True,  True, False],
             [ True,  True,  True]])
