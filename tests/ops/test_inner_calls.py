@@ -63,6 +63,7 @@ DIRECT = {
     "_native_batch_norm_legit_no_training": [(_x(3, 2, 2), _x(2), _x(2), _x(2), _x(2).abs(), 0.1, 1e-5)],
     "_neg_view": [(_x(3, 2),)],
     "_ormqr": [(_x(3, 3), _x(3), _x(3, 4), True, False), (_x(3, 2), _x(2), _x(4, 3), False, True)],
+    "_lazy_view": [(_x(3, 2), False, True)],
     "_reshape_alias": [(_x(3, 2), [6], [1]), (_x(3, 2), [2, 3], [3, 1])],
     "_unsafe_index.Tensor": [(_x(3, 4), [_I]), (_x(3, 4), [None, _I]), (_x(3, 4), [_I, _I])],
     "_unsafe_index_put": [(_x(3, 4), [_I[1]], _x(4), False), (_x(3, 4), [None, _I], _x(3, 2, 2), True)],
