@@ -67,6 +67,7 @@ def print_npugraph_tensor(input: Any, *, tensor_name: str | None = None) -> None
     "npu::save_npugraph_tensor(Tensor input, *, str? save_path=None, bool overwrite=False) -> ()",
     "torch.save of a tensor when its stream comes here; in a recorded graph at each replay, to the file of the recording.",
     explicit=True,
+    samples=None,  # made from the schema it would write into the folder of whoever runs it
 )
 def save_npugraph_tensor(input: Any, *, save_path: str | None = None, overwrite: bool = False) -> None:
     if input.device.type == "cpu":
@@ -80,6 +81,7 @@ def save_npugraph_tensor(input: Any, *, save_path: str | None = None, overwrite:
     "npu::save_npugraph_tensor.tensor_list(Tensor[] input, *, str? save_path=None, bool overwrite=False) -> ()",
     "save_npugraph_tensor of a list of tensors, which one file holds.",
     explicit=True,
+    samples=None,  # made from the schema it would write into the folder of whoever runs it
 )
 def save_npugraph_tensor_list(input: Any, *, save_path: str | None = None, overwrite: bool = False) -> None:
     if not input:
