@@ -15,7 +15,11 @@ def test_it_trains_and_writes():
     pytest.importorskip("transformers")
     command = [sys.executable, "-m", "mindtorch_v2", "examples/chat/chat.py", "--steps", "3", "--tokens", "4"]
     done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, env=os.environ | {"PYTHONPATH": str(ROOT / "src")}, check=False
+        command,
+        cwd=ROOT,
+        capture_output=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        check=False,
     )
     said = done.stderr.decode()
     assert done.returncode == 0, said

@@ -20,7 +20,7 @@ import json
 import pathlib
 import sys
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mindtorch_v2 import _C
@@ -28,6 +28,9 @@ from mindtorch_v2._core.unavailable import mark, unavailable_class, unavailable_
 
 _PACKAGE = "mindtorch_v2"
 _LIST = pathlib.Path(__file__).parent / "absent_names.jsonl"
+
+# What is here of modules that are otherwise absent, by PyTorch's names, asked for when they are imported.
+PARTS: dict[str, Callable[[], dict[str, Any]]] = {}
 
 
 @functools.cache
@@ -87,6 +90,8 @@ class AbsentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module.__doc__ = f"`{name}`, of which only names are here: using them raises NotImplementedError."
         public = [each for each in absent_names(name) if each[0] not in "_*"]
         module.__dict__.update(__all__=sorted(public), __path__=[])
+        if name in PARTS:
+            module.__dict__.update(PARTS[name]())
         complete(module)
 
 
@@ -127,6 +132,7 @@ def complete(module: types.ModuleType) -> None:
 
     def __getattr__(each: str) -> Any:
         kind = None if each.startswith("__") else absent_names(name).get(each)
+        kind = kind or absent_names(f"{name}.{each}").get("*")
         if own is not None and kind is None:
             return own(each)
         if own is not None:

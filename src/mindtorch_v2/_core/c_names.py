@@ -6,6 +6,7 @@ from typing import Any
 
 from mindtorch_v2 import _C
 from mindtorch_v2._core.above import above
+from mindtorch_v2._core.absent_modules import PARTS
 from mindtorch_v2._core.torch_function import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
@@ -132,4 +133,11 @@ def _lazily(name: str) -> Any:
     raise AttributeError(f"module 'torch._C' has no attribute '{name}'")
 
 
+def _autograd() -> dict[str, Any]:
+    from mindtorch_v2._core import suite_names
+
+    return suite_names.AUTOGRAD
+
+
 _C.__getattr__ = _lazily
+PARTS["torch._C._autograd"] = _autograd

@@ -16,7 +16,7 @@ from mindtorch_v2._core.autograd.graph import get_gradient_edge
 from mindtorch_v2._core.conv_backend import ConvBackend, select_conv_backend
 from mindtorch_v2._core.processor import get_cpu_capability
 
-__all__ = ["NAMES"]
+__all__ = ["AUTOGRAD", "NAMES"]
 
 
 class _TorchFunctionState(enum.Enum):
@@ -143,9 +143,6 @@ NAMES |= {
         DelayedError=DelayedError,
         UndefinedGrad=UndefinedGrad,
     ),
-    "_autograd": types.SimpleNamespace(
-        SavedTensor=_C.SavedTensor, _saved_tensors_hooks_is_enabled=_saved_tensors_hooks_is_enabled
-    ),
     "_is_multithreading_enabled": is_multithreading_enabled,
     "_get_cpu_capability": get_cpu_capability,
     "_get_graph_executor_optimize": lambda value=None: _OPTIMIZE.get() if value is None else _OPTIMIZE.set(value),
@@ -163,4 +160,10 @@ NAMES |= {
     "has_lapack": True,
     "has_spectral": True,
     **{name: lambda *_: False for name in (*_NOBODY_FUSES, *_SETTINGS)},
+}
+
+# What is here of `torch._C._autograd`.
+AUTOGRAD: dict[str, Any] = {
+    "SavedTensor": _C.SavedTensor,
+    "_saved_tensors_hooks_is_enabled": _saved_tensors_hooks_is_enabled,
 }
