@@ -22,7 +22,7 @@ std::vector<std::string> roots() {
             if (const char* path = PyUnicode_AsUTF8(text)) found.emplace_back(path);
     };
     if (PyObject* path = PySys_GetObject("path"); path && PyList_Check(path))
-        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(path); i++) add(PyList_GET_ITEM(path, i));
+        for (Py_ssize_t i = 0; i < PyList_Size(path); i++) add(PyList_GetItem(path, i));
     add(PySys_GetObject("prefix"));
     add(PySys_GetObject("base_prefix"));
     Dl_info here;

@@ -37,8 +37,12 @@ def main() -> int:
     dist.mkdir(parents=True, exist_ok=True)
     source = _checkout(chosen.revision, work)
     for machine in chosen.machine:
+        kernels: Path | None = None
         for python in chosen.python:
-            path = _wheel(Target(machine, python), source, work, dist, chosen.jobs)
+            target = Target(machine, python)
+            stage = _stage(target, source, work, chosen.jobs, kernels)
+            kernels = kernels or stage
+            path = _wheel(target, source, work, stage, dist)
             print(f"{path}: {path.stat().st_size / 1e6:.1f} MB", flush=True)
     _stand_in(source, dist)
     wheels = sorted(dist.glob("*.whl"))
@@ -58,14 +62,25 @@ def _checkout(revision: str, work: Path) -> Path:
     return source
 
 
-def _wheel(target: Target, source: Path, work: Path, dist: Path, jobs: str) -> Path:
+def _stage(target: Target, source: Path, work: Path, jobs: str, kernels: Path | None) -> Path:
+    """A folder with the compiled files of that wheel. With `kernels`, the folder of another Python of the same processor, only
+    the core is compiled, which knows Python's structures; kernels stand on its stable ABI and are taken from there.
+    """
     build, stage = work / f"{target.machine}-{target.abi}", work / f"stage-{target.machine}-{target.abi}"
     headers = parts.python_headers(target.python, target.machine, work)
     arguments = cmake_arguments(target, glibc_stubs(target.machine, work), headers, source)
     subprocess.run(["cmake", "-S", source, "-B", build, "-G", "Ninja", *arguments], check=True)
-    subprocess.run(["cmake", "--build", build, "-j", jobs], check=True)
+    names, component = ([], []) if kernels is None else (["--target", "_C"], ["--component", "python"])
+    subprocess.run(["cmake", "--build", build, "-j", jobs, *names], check=True)
     shutil.rmtree(stage, ignore_errors=True)
-    subprocess.run(["cmake", "--install", build, "--prefix", stage, "--strip"], check=True, stdout=subprocess.DEVNULL)
+    if kernels is not None:
+        shutil.copytree(kernels, stage, symlinks=True, ignore=shutil.ignore_patterns("_C.*.so"))
+    install = ["cmake", "--install", build, "--prefix", stage, "--strip", *component]
+    subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
+    return stage
+
+
+def _wheel(target: Target, source: Path, work: Path, stage: Path, dist: Path) -> Path:
     library = stage / "mindtorch_v2" / "_lib"
     _check_symbols(library)
     bill = [_bring_openmp(target.machine, work, library)]
