@@ -6,6 +6,7 @@
 
 #include "autograd.h"
 #include "hooks.h"
+#include "node_watch.h"
 #include "python/custom_function.h"
 #include "python/types.h"
 #include "python_keys.h"
@@ -305,6 +306,7 @@ class Task {
             finish(n, nullptr);
             return;
         }
+        WatchedNode watched(n, false);
         // Those of the node, not of its tensors: only where it runs.
         run_pre_hooks(n, grads);
         Gradients out(static_cast<size_t>(n->nedges));
@@ -313,7 +315,10 @@ class Task {
         if (n->post_hooks && is_accumulate(n)) seen = grads;
         RunningNode running(n);
         try {
-            n->behaviour->apply(n, grads, out);
+            {
+                WatchedNode itself(n, true);
+                n->behaviour->apply(n, grads, out);
+            }
             validate(n, out);
             if (g_anomaly && g_anomaly_check_nan) check_nan(n, out);
         } catch (...) {

@@ -9,6 +9,7 @@
 
 #include "autograd.h"
 #include "gil.h"
+#include "node_watch.h"
 #include "python/types.h"
 #include "python_keys.h"
 #include "spares.h"
@@ -21,6 +22,8 @@ EngineOps g_engine_ops;
 namespace {
 thread_local uint64_t g_sequence = 0;
 }
+
+uint64_t next_sequence() { return g_sequence; }
 
 TensorRef engine_add(Tensor& a, Tensor& b) {
     // A dense tensor takes a sparse one up, not the other way round.

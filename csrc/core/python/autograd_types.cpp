@@ -6,6 +6,7 @@
 
 #include "../autograd.h"
 #include "../hooks.h"
+#include "../node_watch.h"
 #include "custom_function.h"
 #include "types.h"
 
@@ -435,6 +436,15 @@ PyObject* py_is_anomaly_nan(PyObject*, PyObject*) { return PyBool_FromLong(g_ano
 PyObject* py_in_backward(PyObject*, PyObject*) { return PyBool_FromLong(in_backward()); }
 PyObject* py_task(PyObject*, PyObject*) { return PyLong_FromLongLong(current_task()); }
 PyObject* py_task_is_selective(PyObject*, PyObject*) { return PyBool_FromLong(current_task_is_selective()); }
+PyObject* py_next_sequence(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(next_sequence()); }
+PyObject* py_watch_nodes(PyObject*, PyObject* watch) {
+    if (watch != Py_None && !PyCallable_Check(watch)) {
+        PyErr_Format(PyExc_TypeError, "_watch_nodes expects a callable or None, got %s", Py_TYPE(watch)->tp_name);
+        return nullptr;
+    }
+    PyObject* before = set_node_watch(watch == Py_None ? nullptr : Py_NewRef(watch));
+    return before ? before : Py_NewRef(Py_None);
+}
 PyObject* py_will_execute(PyObject*, PyObject* o) {
     return guarded<PyObject*>(nullptr, [&] {
         MT_CHECK_TYPE(PyType_IsSubtype(Py_TYPE(o), g_node_type), "_will_engine_execute_node expects a node, got ",
@@ -467,6 +477,10 @@ PyMethodDef functions[] = {
     {"_current_graph_task_id", py_task, METH_NOARGS,
      "The number of the backward run under way on this thread; -1 if none."},
     {"_current_graph_task_is_selective", py_task_is_selective, METH_NOARGS, nullptr},
+    {"_next_sequence_nr", py_next_sequence, METH_NOARGS, "The number that the next node of this thread gets."},
+    {"_watch_nodes", py_watch_nodes, METH_O,
+     "Call watch(node, inner, begins) when a node of this thread begins and ends in backward; None: do not. Returns "
+     "the one before."},
     {"_gradient_edge", py_edge, METH_O, nullptr},
     {"_will_engine_execute_node", py_will_execute, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};

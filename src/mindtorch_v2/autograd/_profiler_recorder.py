@@ -1,4 +1,4 @@
-"""Takes down the operators that a thread calls, and the ranges that programs mark."""
+"""Takes down the operators that a thread calls, the nodes of its backward, and the ranges that programs mark."""
 
 from __future__ import annotations
 
@@ -6,17 +6,27 @@ import sys
 import threading
 import time
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import mindtorch_v2 as torch
 
 from ..utils._python_dispatch import TorchDispatchMode
+from ._profiler_frames import Frame, Frames
 from .profiler_util import EventList, FunctionEvent
 
 _HERE = __name__.rpartition(".")[0].rpartition(".")[0]  # frames of the package itself are no place in a program
 
 active: list[Recorder] = []
 """The recorders that are on, in any thread: ranges are handed to all."""
+
+
+class MemoryChange(NamedTuple):
+    """At a moment in nanoseconds, the bytes that the CPU's allocator has given out, and how many more than before."""
+
+    moment: int
+    total: int
+    change: int
+    thread: int
 
 
 def _stack() -> list[str]:
@@ -35,35 +45,74 @@ def _shapes(values: Any) -> list:
 
 
 class Recorder(TorchDispatchMode):
-    """While entered, every operator call of this thread becomes an event."""
+    """While entered, every operator call of this thread becomes an event, and every node of its backward two."""
 
     def __init__(self, shapes: bool = False, stacks: bool = False, memory: bool = False, flops: bool = False) -> None:
         super().__init__()
         self._take_shapes, self._take_stacks, self._take_memory, self._count_flops = shapes, stacks, memory, flops
         self._taken: list[dict] = []
+        self._nodes: list[tuple[dict[str, Any], int]] = []  # those that run, and the bytes when they began
+        self._frames = Frames() if stacks else None
+        self._memory: list[MemoryChange] = []
+        self._watch_before: Any = None
+        self._following = 0  # the number of the next node, when the last operator was called
         self.began = 0
         self.wall_began = 0
+        self.thread = 0  # which entered it
 
     def __enter__(self) -> Recorder:
         import mindtorch_v2._ops  # noqa: F401  (loaded here, it is not put down to the first operator)
 
         self.began, self.wall_began = time.perf_counter_ns(), time.time_ns()
+        self.thread = threading.get_native_id()
         active.append(self)
-        return super().__enter__()
+        self._watch_before = torch._C._watch_nodes(self._node)
+        self._following = torch._C._next_sequence_nr()
+        self._bytes()
+        entered = super().__enter__()
+        if self._frames is not None:
+            self._frames.start(self.began)
+        return entered
 
     def __exit__(self, *exception: Any) -> Any:
+        if self._frames is not None:
+            self._frames.stop()
+        self._bytes()
+        torch._C._watch_nodes(self._watch_before)
         active.remove(self)
         return super().__exit__(*exception)
 
+    @property
+    def frames(self) -> list[Frame]:
+        """Python's calls, in order of their end; none without `stacks`."""
+        return [] if self._frames is None else self._frames.taken
+
+    @property
+    def memory(self) -> list[MemoryChange]:
+        """When memory was taken and given back, as seen at the edges of events; none without `memory`."""
+        return self._memory
+
     def _bytes(self) -> int:
-        return torch._C._cpu_memory_stats()["allocated_bytes.current"] if self._take_memory else 0
+        if not self._take_memory:
+            return 0
+        total = torch._C._cpu_memory_stats()["allocated_bytes.current"]
+        before = self._memory[-1].total if self._memory else 0
+        if total != before or not self._memory:
+            self._memory.append(MemoryChange(time.perf_counter_ns(), total, total - before, threading.get_native_id()))
+        return total
+
+    def _number_of_its_node(self) -> int:
+        """The number of the node that was made for the operator being called; -1 if none was."""
+        following = torch._C._next_sequence_nr()
+        before, self._following = self._following, following
+        return following - 1 if following > before else -1
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         event: dict[str, Any] = {
             "name": func._schema.name,
             "overload_name": func._overloadname.replace("default", ""),
-            "scope": int(torch._C._current_graph_task_id() != -1),
+            "sequence_nr": self._number_of_its_node(),
             "thread": threading.get_native_id(),
         }
         if self._take_shapes:
@@ -81,6 +130,30 @@ class Recorder(TorchDispatchMode):
         if self._count_flops:
             event["flops"] = _operations(func, args, kwargs, out)
         return out
+
+    def _node(self, node: Any, inner: bool, begins: bool) -> None:
+        """A node of this thread's backward begins or ends: the node itself, or all that the engine does for it."""
+        if self._watch_before is not None:
+            self._watch_before(node, inner, begins)
+        if begins:
+            name = node.name()
+            leaf = name == "torch::autograd::AccumulateGrad"
+            thread = threading.get_native_id()
+            event = {
+                "name": name if inner else f"autograd::engine::evaluate_function: {name}",
+                "sequence_nr": -1 if leaf else node._sequence_nr(),
+                "fwd_thread": 0 if leaf else thread,
+                "scope": int(inner),
+                "thread": thread,
+            }
+            before = self._bytes()
+            event["start"] = time.perf_counter_ns()
+            self._nodes.append((event, before))
+        elif self._nodes:
+            event, before = self._nodes.pop()
+            event["end"] = time.perf_counter_ns()
+            event["cpu_memory_usage"] = self._bytes() - before
+            self._taken.append(event)
 
     def take(self, name: str, start: int, end: int, memory: int) -> None:
         """A marked range of this thread, from and to a moment in nanoseconds."""

@@ -1,7 +1,7 @@
 """`torch.autograd.profiler`: which operators run, how often and how long.
 
-Events are the operators that the thread calls which entered the profile, in forward and backward, and the ranges that
-`record_function` marks. Times are those of the CPU, from the call below autograd until it comes back, in Python: a few
+Events are the operators that the thread calls which entered the profile, in forward and backward, the nodes of its
+backward, and the ranges that `record_function` marks. Times are those of the CPU, from the call below autograd until it comes back, in Python: a few
 microseconds of each are the profiler's own. What runs on a device afterwards is not seen, nor what other threads call,
 nor the parts of an operator that one kernel computes.
 """
@@ -9,9 +9,6 @@ nor the parts of an operator that one kernel computes.
 from __future__ import annotations
 
 import functools
-import json
-import os
-import platform
 import time
 import warnings
 from typing import Any
@@ -19,6 +16,7 @@ from typing import Any
 import mindtorch_v2 as torch
 
 from . import _profiler_recorder as _recorder
+from . import _profiler_trace as _trace
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg
 
 __all__ = [
@@ -149,10 +147,9 @@ class profile:
     @property
     def function_events(self) -> EventList:
         """The events, in order of their start. Raises RuntimeError before the profile was run."""
-        if self._recorder is None:
-            raise RuntimeError("Profiler didn't finish running")
+        recorder = self._ran()
         if self._events is None:
-            events = self._recorder.events()
+            events = recorder.events()
             self._events = EventList([*self._earlier, *events], self.profile_memory, self.with_flops)
         return self._events
 
@@ -190,35 +187,22 @@ class profile:
 
         `metadata` are further entries of the file, as JSON texts.
         """
-        events = self.function_events
-        base = self._recorder.wall_began / 1000  # type: ignore[union-attr]  # (it has been entered)
-        pid = os.getpid()
-        rows: list[dict] = [{"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": "python"}}]
-        for event in events:
-            args: dict[str, Any] = {"External id": event.id}
-            if self.record_shapes and not event.is_user_annotation:
-                args["Input Dims"] = event.input_shapes
-            if event.stack:
-                args["Call stack"] = ";".join(reversed(event.stack))
-            rows.append(
-                {"ph": "X", "cat": "user_annotation" if event.is_user_annotation else "cpu_op",
-                 "name": event.trace_name, "pid": pid, "tid": event.thread, "ts": base + event.time_range.start,
-                 "dur": event.time_range.elapsed_us(), "args": args}
-            )  # fmt: skip
-        head = {name: json.loads(text) for name, text in (metadata or {}).items()}
-        trace = {
-            "schemaVersion": 1,
-            "deviceProperties": [],
-            "host_name": platform.node(),
-            "displayTimeUnit": "ms",
-            "record_shapes": int(self.record_shapes),
-            "profile_memory": int(self.profile_memory),
-            **head,
-            "traceEvents": rows,
-            "traceName": path,
-        }
-        with open(path, "w") as file:
-            json.dump(trace, file)
+        options = {name: int(getattr(self, name)) for name in ("record_shapes", "profile_memory", "with_stack")}
+        _trace.write_trace(path, self._ran(), self.function_events, options, metadata or {})
+
+    def export_memory_timeline(self, path: str) -> None:
+        """Write the CPU's bytes over time: a picture if `path` ends in .html, else JSON, compressed if it ends in .gz.
+
+        ValueError if the profile was not asked for memory.
+        """
+        if not self.profile_memory:
+            raise ValueError("profile_memory=True required for memory profiling.")
+        _trace.write_memory_timeline(path, self._ran())
+
+    def _ran(self) -> _recorder.Recorder:
+        if self._recorder is None:
+            raise RuntimeError("Profiler didn't finish running")
+        return self._recorder
 
 
 class emit_nvtx:

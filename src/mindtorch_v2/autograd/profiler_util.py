@@ -93,7 +93,8 @@ class FunctionEvent(_Times):
     """One call of an operator, or one range marked by `record_function`.
 
     `time_range` says when, `thread` where; `cpu_parent` and `cpu_children` what it lies within and what within it;
-    `scope` is 1 in a backward. `input_shapes`, `stack` and memory are there if the profile was asked for them.
+    `scope` is 1 for a node of backward. `sequence_nr` joins it to the operator that made it, on the thread `fwd_thread`, and
+    is -1 where there is none. `input_shapes`, `stack` and memory are there if the profile was asked for them.
     """
 
     def __init__(
@@ -107,6 +108,8 @@ class FunctionEvent(_Times):
         input_shapes: list | None = None,
         stack: list | None = None,
         scope: int = 0,
+        sequence_nr: int = -1,
+        fwd_thread: int = 0,
         cpu_memory_usage: int = 0,
         flops: int = 0,
         is_user_annotation: bool = False,
@@ -121,6 +124,8 @@ class FunctionEvent(_Times):
         self.input_shapes = [] if input_shapes is None else input_shapes
         self.stack = [] if stack is None else stack
         self.scope = scope
+        self.sequence_nr = sequence_nr
+        self.fwd_thread = fwd_thread
         self.cpu_memory_usage = cpu_memory_usage
         self.flops = flops
         self.is_user_annotation = is_user_annotation

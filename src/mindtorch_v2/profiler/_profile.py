@@ -199,6 +199,15 @@ class profile:
             with open(plain, "rb") as source, gzip.open(path, "wb") as target:
                 shutil.copyfileobj(source, target)
 
+    def export_memory_timeline(self, path: str, device: str | None = None) -> None:
+        """Write the CPU's bytes over the last cycle: a picture if `path` ends in .html, else JSON (.gz: compressed).
+
+        NotImplementedError for another device than the CPU, ValueError if the profile was not asked for memory.
+        """
+        if device not in (None, "cpu"):
+            raise NotImplementedError(f"export_memory_timeline: memory of {device} is not recorded, that of the CPU is")
+        self._of("exporting memory timeline").export_memory_timeline(path)
+
     def add_metadata(self, key: str, value: str) -> None:
         """Add a text to the traces that are written."""
         self._metadata[key] = json.dumps(value)
