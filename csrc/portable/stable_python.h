@@ -1,5 +1,5 @@
-// Python's stable ABI, for the kernels of wheels: functions that every CPython from 3.11 on exports with this signature,
-// and that its headers show to users of the stable ABI from a later version on, or not (PyGILState_Check).
+// Python's stable ABI, for the kernels of wheels: functions that every CPython from 3.11 on exports with this
+// signature, and that its headers show to users of the stable ABI from a later version on, or not (PyGILState_Check).
 #pragma once
 
 #include <Python.h>
