@@ -197,7 +197,7 @@ def test_gradcheck() -> None:
             return t * 3
 
     assert not torch.autograd.gradcheck(Wrong.apply, x, raise_exception=False)
-    with pytest.raises(torch.autograd.GradcheckError, match="Jacobian mismatch for output 0 with respect to input 0"):
+    with pytest.raises(torch.autograd.GradcheckError, match="Jacobian .*mismatch for output 0 with respect to input 0"):
         torch.autograd.gradcheck(Wrong.apply, x, check_forward_ad=True, check_backward_ad=False)
     with pytest.raises(ValueError, match="at least one input tensor to require gradient"):
         torch.autograd.gradcheck(torch.sin, torch.ones(2))

@@ -92,13 +92,6 @@ def test_first_vmap_refuses_what_it_does_not_pass_through():
         mindtorch_v2._vmap_internals._vmap(lambda x: None, allow_none_pass_through=True)
 
 
-@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr"])
-def test_gradcheck_refuses_sparse_inputs(layout):
-    x = mindtorch_v2.eye(2, dtype=mindtorch_v2.float64).to_sparse(layout=getattr(mindtorch_v2, layout))
-    with pytest.raises(NotImplementedError, match=f"input 0 has the layout torch.{layout}, only strided"):
-        mindtorch_v2.autograd.gradcheck(lambda x: x.to_dense(), x.requires_grad_())
-
-
 def test_gradcheck_of_repeated_elements():
     def program(torch):
         return torch.autograd.gradcheck(torch.sin, torch.ones(1, dtype=torch.float64).expand(3).requires_grad_())

@@ -34,6 +34,13 @@ from typing import Any
 INFRASTRUCTURE = "torch.testing._internal"
 MEMORY = 10 << 30  # bytes of address space
 
+# Names that PyTorch itself lost since a file imported them: both sides have them, to be imported, and raise where they are used.
+LOST = {
+    "torch._custom_op.functional": ["register_functional_op"],
+    "torch.export": ["export_for_training"],
+    "torch.nn.attention.flex_attention": ["create_nested_block_mask"],
+}
+
 
 def _place(root: pathlib.Path, name: str) -> pathlib.Path | None:
     """The file of a module below a folder, if it is there."""
@@ -111,6 +118,27 @@ def stand_in() -> None:
 
     if not torch.__file__.replace(os.sep, "/").endswith("mindtorch_v2/__init__.py"):
         raise SystemExit(f"pytorch_suite: torch is {torch.__file__}, not this package")
+
+
+def give_back_what_was_lost() -> None:
+    """Let the files import the names that today's PyTorch no longer has."""
+    for name, lost in LOST.items():
+        try:
+            module = importlib.import_module(name)
+        except ModuleNotFoundError:
+            for place in (name.rpartition(".")[0], name):
+                sys.modules.setdefault(place, types.ModuleType(place))
+            module = sys.modules[name]
+        for each in lost:
+            if not hasattr(module, each):
+                setattr(module, each, _gone(f"{name}.{each}"))
+
+
+def _gone(name: str) -> Callable[..., Any]:
+    def raises(*arguments: Any, **named: Any) -> Any:
+        raise NotImplementedError(f"{name} is not in PyTorch any more")
+
+    return raises
 
 
 class Log:
@@ -252,6 +280,7 @@ def main() -> None:
         stand_in()
     if wheel is not None:
         sys.meta_path.insert(0, InfrastructureFinder(wheel, options.source, options.as_they_were))
+    give_back_what_was_lost()
     sys.path[0] = str(file.parent)
     sys.argv = [str(file)]
     warnings.simplefilter("ignore")

@@ -6,273 +6,430 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from .. import _C
-from .._core.autograd import tangents
-from .._core.autograd.backward import grad
-from ..func._vmap import vmap
+import mindtorch_v2 as torch
 
-__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+from . import forward_ad
+from ._slopes import (
+    Place,
+    Slopes,
+    as_tuple,
+    dense,
+    each_direction,
+    is_differentiable,
+    is_sparse,
+    layout_of,
+    random_vector,
+    with_every_element,
+)
 
+__all__ = ["GradcheckError", "get_analytical_jacobian", "get_numerical_jacobian", "gradcheck", "gradgradcheck"]
 
-def _iter_tensors(x: Any, only_requiring_grad: bool = False) -> Iterator[Any]:
-    """The tensors of nested iterables, in their order."""
-    if isinstance(x, _C.TensorBase):
-        if x.requires_grad or not only_requiring_grad:
-            yield x
-    elif isinstance(x, Iterable) and not isinstance(x, str):
-        for each in x:
-            yield from _iter_tensors(each, only_requiring_grad)
-
-
-def _get_numerical_jacobian(
-    fn: Callable[..., Any],
-    inputs: Any,
-    outputs: Any = None,
-    target: Any = None,
-    eps: float = 1e-3,
-    is_forward_ad: bool = False,
-) -> list[tuple[Any, ...]]:
-    """For each differentiable tensor of `target`, by default of the inputs: the matrices of slopes, one for each output.
-
-    A matrix has a row for each element of the tensor and a column for each of the output. Test suites call it; `gradcheck`
-    takes its own steps.
-    """
-    jacobians = []
-    for x in _iter_tensors(inputs if target is None else target, only_requiring_grad=True):
-        values = x.data
-        rows = []
-        for index in _places(values.shape):
-            value = values[index].item()
-            sides = []
-            for place in (value + eps, value - eps):
-                values[index] = place
-                found = fn(*inputs) if isinstance(inputs, tuple) else fn(inputs)
-                sides.append([each.detach().clone().reshape(-1) for each in _iter_tensors(found)])
-            values[index] = value
-            rows.append([(above - below) / (2 * eps) for above, below in zip(*sides, strict=True)])
-        jacobians.append(tuple(_op("stack")(list(column), 0) for column in zip(*rows, strict=True)))
-    return jacobians
+_UNDEFINED = (
+    'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"; a function for which that '
+    "does not matter is checked with check_undefined_grad=False"
+)
+_FAST = (
+    "\nThese numbers are products of the Jacobians with random vectors (fast_mode=True). Element by element they are:\n\n"
+    "Numerical:\n {}\nAnalytical:\n{}\n\nThe max per-element difference (slow mode) is: {}.\n"
+)
 
 
 class GradcheckError(RuntimeError):
     """A gradient that is not the slope of its function."""
 
 
-def _op(name: str, overload: str = "") -> Any:
-    return _C._find_operator(f"aten::{name}", overload)
-
-
-def _differentiable(value: Any) -> bool:
-    return isinstance(value, _C.TensorBase) and (value.dtype.is_floating_point or value.dtype.is_complex)
-
-
-def _tensors(value: Any) -> tuple:
-    return (value,) if isinstance(value, _C.TensorBase) else tuple(v for v in value if isinstance(v, _C.TensorBase))
-
-
 class _Check:
-    """One function at one point: its Jacobians by differences, by backward and by forward mode, and their comparison.
+    """A function at a point, and what is asked of its gradients there."""
 
-    Jacobians are matrices of (elements of the input, elements of the output). A complex input or output has a matrix for
-    its real and one for its imaginary direction.
-    """
-
-    def __init__(self, func: Callable, inputs: tuple, eps: float, atol: float, rtol: float) -> None:
-        self.func, self.inputs, self.eps, self.atol, self.rtol = func, inputs, eps, atol, rtol
-        self.checked = [i for i, x in enumerate(inputs) if isinstance(x, _C.TensorBase) and x.requires_grad]
-
-    def outputs(self) -> tuple:
-        return tuple(o for o in _tensors(self.func(*self.inputs)) if _differentiable(o))
-
-    # ---- by differences ----
-
-    def numerical(self, which: int, step: complex) -> list:
-        """For each output the matrix of central differences along every element of input ``which`` times ``step``."""
-        x = self.inputs[which].detach()
-        rows: list[list] = []
-        for index in _places(x.shape):
-            value = x[index].item()
-            sides = []
-            for sign in (1, -1):
-                x[index] = value + sign * self.eps * step
-                sides.append([o.detach().clone().reshape(-1) for o in self.outputs()])
-            x[index] = value
-            rows.append([(a - b) / (2 * self.eps) for a, b in zip(*sides, strict=True)])
-        return [_op("stack")([row[n] for row in rows], 0) if rows else None for n in range(len(self.outputs()))]
-
-    # ---- by backward ----
-
-    def analytical(self, output: Any, which: int, seed: complex) -> Any:
-        """The matrix of gradients of input ``which``: a column for each element of ``output``, weighted with ``seed``."""
-        x = self.inputs[which]
-        columns = []
-        for place in range(output.numel()):
-            weight = _op("zeros_like")(output.detach()).contiguous()
-            weight.view(-1)[place] = seed
-            columns.append(self._gradient(output, x, weight))
-        if not columns:
-            return None
-        return _op("stack")([c.reshape(-1) for c in columns], 1)
-
-    @staticmethod
-    def _gradient(output: Any, x: Any, weight: Any) -> Any:
-        (g,) = grad(output, x, weight.view(output.shape), retain_graph=True, allow_unused=True)
-        if g is None:
-            return _op("zeros_like")(x.detach())
-        if tuple(g.shape) != tuple(x.shape):
-            raise GradcheckError("Analytical gradient has incorrect size")
-        return g
-
-    # ---- the checks ----
-
-    def backward(self, check_grad_dtypes: bool, nondet_tol: float) -> None:
-        # All steps first: they write to the inputs, which the graph of the outputs must not see.
-        all_slopes = {
-            which: {
-                step: self.numerical(which, step) for step in ((1, 1j) if self.inputs[which].dtype.is_complex else (1,))
-            }
-            for which in self.checked
-        }
-        outputs = self.outputs()
-        for which, slopes in all_slopes.items():
-            x, steps = self.inputs[which], tuple(slopes)
-            for number, output in enumerate(outputs):
-                if not output.requires_grad:
-                    if any(slopes[s][number] is not None and slopes[s][number].ne(0).any() for s in steps):
-                        raise GradcheckError("Numerical gradient for function expected to be zero")
-                    continue
-                if not x.numel() or not output.numel():
-                    continue
-                self._compare_backward(output, number, which, slopes, check_grad_dtypes, nondet_tol)
-
-    def _compare_backward(
-        self, output: Any, number: int, which: int, slopes: dict, check_grad_dtypes: bool, nondet_tol: float
+    def __init__(
+        self,
+        func: Callable[..., Any],
+        inputs: tuple[Any, ...],
+        eps: float,
+        atol: float,
+        rtol: float,
+        nondet_tol: float = 0.0,
+        check_grad_dtypes: bool = False,
+        fast: bool = False,
+        masked: bool = False,
     ) -> None:
-        x = self.inputs[which]
-        for seed in (1, 1j) if output.dtype.is_complex else (1,):
-            found = self.analytical(output, which, seed)
-            if check_grad_dtypes and found.dtype != x.dtype:
-                raise GradcheckError("Gradient has dtype mismatch")
-            again = self.analytical(output, which, seed)
-            if (found - again).abs().max().item() > nondet_tol:
+        self.slopes = Slopes(func, inputs, eps)
+        self.steps = Slopes(func, inputs if masked else tuple(with_every_element(x) for x in inputs), eps)
+        self.func, self.inputs, self.atol, self.rtol = func, inputs, atol, rtol
+        self.nondet_tol, self.check_grad_dtypes, self.fast, self.masked = nondet_tol, check_grad_dtypes, fast, masked
+        self.generator = torch.Generator()
+        self.generator.manual_seed(1)
+
+    @property
+    def checked(self) -> list[Place]:
+        return self.slopes.places
+
+    # ---- backward ----
+
+    def backward(self) -> None:
+        """Backward gives the slopes."""
+        # All steps first: they write to the inputs, which the graph of the outputs must not see.
+        (self._backward_fast if self.fast else self._backward_slow)()
+
+    def _backward_slow(self) -> None:
+        matrices = {
+            (place.number, step): self.steps.numerical_matrix(place, step)
+            for place in self.steps.places
+            for step in place.steps
+        }
+        for number, output in enumerate(self.slopes.outputs()):
+            if not output.requires_grad:
+                continue
+            for place in self.checked:
+                slopes = {step: matrices[place.number, step][number] for step in place.steps}
+                self._compare_matrices(output, number, place, slopes)
+
+    def _compare_matrices(self, output: Any, number: int, place: Place, slopes: dict[complex, Any]) -> None:
+        for seed in (1j, 1) if output.dtype.is_complex else (1,):
+            columns = [self._twice(output, place, weight * seed) for weight in _each_weight(output)]
+            if not columns:
+                continue
+            found = torch.stack(columns, 1)
+            for step in place.steps:
+                # Backward gives, for a weight w, the gradient of Re(conj(w) * output): its real part along the real step
+                # of the input, its imaginary part along the imaginary one.
+                slope = _part(slopes[step], seed) if output.dtype.is_complex else slopes[step]
+                part = _part(found, step) if found.dtype.is_complex else found
+                if not self._close(part, slope):
+                    raise GradcheckError(_mismatch(part, slope, number, place, _outputs_part(output, seed)))
+
+    def _backward_fast(self) -> None:
+        directions = {place.number: self._direction(place) for place in self.steps.places}
+        slopes = {
+            (place.number, step): self.steps.numerical(place, directions[place.number] * step)
+            for place in self.steps.places
+            for step in place.steps
+        }
+        for number, output in enumerate(self.slopes.outputs()):
+            if not output.requires_grad or not output.numel():
+                continue
+            weight = random_vector(output.numel(), output.dtype, self.generator)
+            for place, stepped in zip(self.checked, self.steps.places, strict=True):
+                if not place.memory.numel():
+                    continue
+                along = stepped.spread(directions[place.number])
+                for seed in (1j, 1) if output.dtype.is_complex else (1,):
+                    found = self._twice(output, place, weight * seed)
+                    for step in place.steps:
+                        slope = slopes[place.number, step][number]
+                        slope = _part(slope, seed) if output.dtype.is_complex else slope
+                        part = _part(found, step) if found.dtype.is_complex else found
+                        self._compare_products(
+                            _dot(part, along), _dot(slope, weight), number, place, along, weight,
+                            _outputs_part(output, seed),
+                            lambda o=output, p=place, s=step, c=seed, n=number: self._both_matrices(o, n, p, s, c),
+                        )  # fmt: skip
+
+    def _both_matrices(self, output: Any, number: int, place: Place, step: complex, seed: complex) -> tuple[Any, Any]:
+        columns = [self._twice(output, place, weight * seed) for weight in _each_weight(output)]
+        found = torch.stack(columns, 1)
+        slope = self.steps.numerical_matrix(self.steps.places[self.checked.index(place)], step)[number]
+        return (
+            _part(found, step) if found.dtype.is_complex else found,
+            _part(slope, seed) if output.dtype.is_complex else slope,
+        )
+
+    def _compare_products(
+        self,
+        found: Any,
+        slope: Any,
+        number: int,
+        place: Place,
+        along: Any,
+        weight: Any,
+        label: str,
+        matrices: Callable[[], tuple[Any, Any]],
+        forward: bool = False,
+    ) -> None:
+        scale = float(along.abs().sum()) * float(weight.abs().sum())
+        if torch.allclose(found.to(slope.dtype), slope, self.rtol, self.atol * scale):
+            return
+        text = _mismatch(found, slope, number, place, label, forward)
+        analytical, numerical = matrices()
+        off = (analytical - numerical).abs().max() if analytical.numel() else 0.0
+        raise GradcheckError(text + _FAST.format(numerical, analytical, off))
+
+    def _direction(self, place: Place) -> Any:
+        return random_vector(place.memory.numel(), place.memory.dtype, self.generator)
+
+    def _twice(self, output: Any, place: Place, weight: Any) -> Any:
+        """The gradient as a vector of the dense input's elements, computed twice: it has to be the same."""
+        found, again = (
+            self._checked(self.slopes.gradient(output, place, _shaped(weight, output)), place) for _ in range(2)
+        )
+        if found.numel() and not float((found - again).abs().max()) <= self.nondet_tol:
+            if not (found.isnan() | found.isinf()).any():
                 raise GradcheckError(
                     "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
                     "different values, although analytical gradient matches numerical gradient."
-                    f"The tolerance for nondeterminism was {nondet_tol}."
+                    f"The tolerance for nondeterminism was {self.nondet_tol}."
                 )
-            # Backward gives, for a weight w, the gradient of Re(conj(w) * output): its real part along the real direction
-            # of the input, its imaginary part along the imaginary one.
-            for step in (1, 1j) if x.dtype.is_complex else (1,):
-                slope = slopes[step][number]
-                if output.dtype.is_complex:
-                    slope = slope.real if seed == 1 else slope.imag
-                part = (found.real if step == 1 else found.imag) if found.dtype.is_complex else found
-                label = ""
-                if output.dtype.is_complex or x.dtype.is_complex:
-                    label = f"\n({'imaginary' if seed == 1j else 'real'} part of the output, {'imaginary' if step == 1j else 'real'} direction of the input)"
-                self._close(part, slope, number, which, label)
+        return found
 
-    def _close(self, found: Any, slope: Any, number: int, which: int, label: str = "") -> None:
-        if not _op("allclose")(found.to(slope.dtype), slope, self.rtol, self.atol):
-            raise GradcheckError(
-                f"Jacobian mismatch for output {number} with respect to input {which},\nnumerical:{slope}\n"
-                f"analytical:{found}\n{label}"
-            )
+    def _checked(self, found: Any, place: Place) -> Any:
+        x = place.x
+        if found is None:
+            return torch.zeros(x.numel(), dtype=x.dtype)
+        if tuple(found.shape) != tuple(x.shape):
+            raise GradcheckError("Analytical gradient has incorrect size")
+        if self.check_grad_dtypes and found.dtype != x.dtype:
+            raise GradcheckError("Gradient has dtype mismatch")
+        return dense(found).reshape(-1)
+
+    def _close(self, found: Any, slope: Any) -> bool:
+        kind = torch.promote_types(found.dtype, slope.dtype)
+        return bool(torch.allclose(found.to(kind), slope.to(kind), self.rtol, self.atol))
+
+    # ---- forward ----
 
     def forward(self) -> None:
-        for which in self.checked:
-            x = self.inputs[which]
-            if not x.numel():
+        """Forward mode gives the slopes."""
+        for place, stepped in zip(self.checked, self.steps.places, strict=True):
+            if not place.memory.numel():
                 continue
-            for step in (1, 1j) if x.dtype.is_complex else (1,):
-                slopes = self.numerical(which, step)
-                columns = [self.pushed(which, index, step) for index in _places(x.shape)]
-                for number, slope in enumerate(slopes):
-                    found = _op("stack")([column[number] for column in columns], 0)
-                    if slope.numel():
-                        self._close(found, slope, number, which)
-
-    def pushed(self, which: int, index: tuple, step: complex) -> list:
-        """The tangents of the outputs for one element of one input, by forward mode."""
-        level = _C._enter_forward_level()
-        try:
-            direction = _op("zeros_like")(self.inputs[which].detach())
-            direction[index] = step
-            given = list(self.inputs)
-            given[which] = tangents.make_dual(given[which], direction, level)
-            made = []
-            for output in _tensors(self.func(*given)):
-                if _differentiable(output):
-                    value, tangent = tangents.unpack_dual(output, level)
-                    made.append(
-                        _op("zeros_like")(value.detach()).reshape(-1)
-                        if tangent is None
-                        else tangent.detach().reshape(-1)
+            for step in reversed(place.steps):
+                label = ""
+                if len(place.steps) == 2:
+                    label = (
+                        f"While considering the {'imaginary' if step == 1j else 'real'} part of complex inputs only, "
                     )
-            return made
-        finally:
-            _C._exit_forward_level(level)
+                (self._forward_fast if self.fast else self._forward_slow)(place, stepped, step, label)
 
-    def undefined(self) -> None:
-        """Backward takes absent gradients for zeros."""
-        outputs = [o for o in self.outputs() if o.requires_grad]
-        if len(outputs) < 2:
-            return
-        inputs = [self.inputs[i] for i in self.checked]
-        for skipped in range(len(outputs)):
-            used = [o for i, o in enumerate(outputs) if i != skipped]
-            with_none = grad(
-                used, inputs, [_op("ones_like")(o.detach()) for o in used], retain_graph=True, allow_unused=True
-            )
-            weights = [
-                _op("ones_like")(o.detach()) if i != skipped else _op("zeros_like")(o.detach())
-                for i, o in enumerate(outputs)
-            ]
-            with_zeros = grad(outputs, inputs, weights, retain_graph=True, allow_unused=True)
-            for a, b in zip(with_none, with_zeros, strict=True):
-                a = 0 if a is None else a
-                b = 0 if b is None else b
-                if _op("ne", "Scalar")(abs(a - b), 0).any() if isinstance(a - b, _C.TensorBase) else False:
-                    raise GradcheckError(
-                        'Expected backward function to handle undefined output grads. Please look at "Notes about undefined '
-                        'output gradients" in "tools/autograd/derivatives.yaml"'
-                    )
+    def _forward_slow(self, place: Place, stepped: Place, step: complex, label: str) -> None:
+        slopes = self.steps.numerical_matrix(stepped, step)
+        rows = [self.slopes.pushed(place, direction) for direction in each_direction(place, step)]
+        for number, slope in enumerate(slopes):
+            found = torch.stack([row[number] for row in rows])
+            if place.flat is not None:
+                found = torch.zeros(place.x.numel(), found.shape[1], dtype=found.dtype).index_add_(0, place.flat, found)
+                slope = slope[place.flat.unique()]
+                found = found[place.flat.unique()]
+            if slope.numel() and not self._close(found, slope):
+                raise GradcheckError(_mismatch(found, slope, number, place, label, True))
+
+    def _forward_fast(self, place: Place, stepped: Place, step: complex, label: str) -> None:
+        direction = self._direction(place)
+        full = direction
+        if stepped.memory.numel() != place.memory.numel():  # elements that were left out stay where they are
+            full = place.spread(direction)[stepped.flat]
+        slopes = self.steps.numerical(stepped, full * step)
+        tangents = self.slopes.pushed(place, direction * step)
+        for number, (found, slope) in enumerate(zip(tangents, slopes, strict=True)):
+            if not slope.numel():
+                continue
+            weight = random_vector(slope.numel(), slope.dtype, self.generator)
+            self._compare_products(
+                _dot(found, weight), _dot(slope, weight), number, place, direction, weight, label,
+                lambda f=found, s=slope: (f, s), True,
+            )  # fmt: skip
+
+    def forward_undefined(self) -> None:
+        """Forward mode gives the same for a tangent that is absent as for one of zeros."""
+        with forward_ad.dual_level():
+            given, primals = list(self.inputs), {}
+            for place in self.checked:
+                tangent = place.like_input(self._direction(place))
+                given[place.number] = forward_ad.make_dual(place.x.detach(), tangent)
+                primals[place.number] = place.x.detach()
+            for number, primal in primals.items():
+                kept = given[number]
+                found = []
+                for without in (forward_ad.make_dual(primal, torch.zeros_like(primal)), primal):
+                    given[number] = without
+                    made = [o for o in as_tuple(self.func(*given)) if is_differentiable(o)]
+                    found.append([forward_ad.unpack_dual(o).tangent for o in made])
+                given[number] = kept
+                for place, (zeros, absent) in enumerate(zip(*found, strict=True)):
+                    if zeros is not None and absent is not None and not torch.allclose(zeros, absent):
+                        raise GradcheckError(
+                            f"Mismatch in tangent values for output with index: {place} when input: {primal} has an undefined "
+                            f"tangent value. Got: {zeros} but expected: {absent}"
+                        )
+
+    def forward_batched(self) -> None:
+        """Forward mode of several tangents at once gives what one after the other does."""
+        for place in self.checked:
+
+            def push(tangent: Any, place: Place = place) -> tuple[Any, ...]:
+                with forward_ad.dual_level():
+                    given = list(self.inputs)
+                    given[place.number] = forward_ad.make_dual(place.x.detach(), tangent)
+                    made = []
+                    for output in as_tuple(self.func(*given)):
+                        if is_differentiable(output):
+                            value, pushed = forward_ad.unpack_dual(output)
+                            made.append(torch.zeros_like(value) if pushed is None else pushed)
+                    return tuple(made)
+
+            tangents = [torch.randn_like(place.x.detach()) for _ in range(2)]
+            alone = [push(tangent) for tangent in tangents]
+            self._compare_batched(push, tangents, alone, " with forward-mode AD")
+
+    # ---- other properties of backward ----
 
     def batched(self) -> None:
         """Backward of several gradients at once gives what one after the other does."""
-        for number, output in enumerate(self.outputs()):
+        inputs = [place.x for place in self.checked]
+        for output in self.slopes.outputs():
             if not output.requires_grad:
                 continue
-            inputs = [self.inputs[i] for i in self.checked]
 
-            def back(weight: Any, output: Any = output, inputs: list = inputs) -> tuple:
-                made = grad(output, inputs, weight, retain_graph=True, allow_unused=True)
+            def back(weight: Any, output: Any = output) -> tuple[Any, ...]:
+                made = torch.autograd.grad(output, inputs, weight, retain_graph=True, allow_unused=True)
                 return tuple(
-                    _op("zeros_like")(x.detach()) if g is None else g for g, x in zip(made, inputs, strict=True)
+                    torch.zeros_like(x.detach()) if g is None else g for g, x in zip(made, inputs, strict=True)
                 )
 
-            weights = [_op("randn_like")(output.detach()) for _ in range(2)]
-            try:
-                together = vmap(back)(_op("stack")(weights, 0))
-            except RuntimeError as error:
+            weights = [torch.randn_like(output.detach()) for _ in range(2)]
+            self._compare_batched(back, weights, [back(weight) for weight in weights], "")
+
+    def _compare_batched(
+        self, function: Callable[[Any], Any], given: list[Any], alone: list[tuple[Any, ...]], how: str
+    ) -> None:
+        failed = f"gradcheck or gradgradcheck failed while testing batched gradient computation{how}."
+        try:
+            together = torch.vmap(function)(torch.stack(given))
+        except RuntimeError as error:
+            raise GradcheckError(f"While computing batched gradients, got: {error}\n\n{failed}") from error
+        for place, one in enumerate(alone):
+            for number, (apart, batch) in enumerate(zip(one, together, strict=True)):
+                if not self._close(batch[place], apart):
+                    raise GradcheckError(
+                        f"For output {number}:\n\n{failed}\n\nGot:\n{batch[place]}\n\nExpected:\n{apart}"
+                    )
+
+    def multiplies(self) -> None:
+        """Backward gives zeros for zeros, in the inputs' layouts, dtypes and sizes."""
+        inputs = [place.x for place in self.checked]
+        for output in self.slopes.outputs():
+            if not output.requires_grad:
+                continue
+            found = torch.autograd.grad(
+                [output], inputs, [torch.zeros_like(output.detach())], retain_graph=True, allow_unused=True
+            )
+            for gradient, x in zip(found, inputs, strict=True):
+                if gradient is not None:
+                    self._check_zero(gradient, x)
+
+    def _check_zero(self, gradient: Any, x: Any) -> None:
+        if gradient.layout != x.layout:
+            raise GradcheckError(f"grad is incorrect layout ({gradient.layout} is not {x.layout})")
+        kind = layout_of(x)
+        if is_sparse(x):
+            for what in ("sparse_dim", "dense_dim"):
+                found, expected = getattr(gradient, what)(), getattr(x, what)()
+                if found != expected:
+                    name = "sparse" if kind == "sparse_coo" else kind
+                    raise GradcheckError(
+                        f"grad is {name} tensor, but has incorrect {what} {found}, expected {expected}"
+                    )
+        values = dense(gradient)
+        zero = torch.allclose(values, torch.zeros_like(values)) if self.masked else not values.ne(0).any()
+        if not zero:
+            raise GradcheckError("backward not multiplied by grad_output")
+        for what in ("dtype", "device", "shape"):
+            if getattr(gradient, what) != getattr(x, what):
+                said = {"dtype": "type", "shape": "size"}.get(what, what)
+                raise GradcheckError(f"grad is incorrect {said}")
+
+    def undefined(self) -> None:
+        """Backward takes absent gradients for zeros."""
+        outputs = [o for o in self.slopes.outputs() if o.requires_grad]
+        if not outputs:
+            return
+        self._check_undefined([_Absent.apply(o) for o in outputs])
+        for skipped in range(len(outputs) if len(outputs) > 1 else 0):
+            made = [_Absent.apply(o) if i == skipped else o for i, o in enumerate(outputs)]
+            self._check_undefined(made, zeros=True)
+
+    def _check_undefined(self, outputs: list[Any], zeros: bool = False) -> None:
+        inputs = [place.x for place in self.checked]
+        try:
+            found = torch.autograd.grad(
+                outputs, inputs, [torch.zeros_like(o.detach()) for o in outputs], retain_graph=True, allow_unused=True
+            )
+        except RuntimeError as error:
+            _warn_of_undefined()
+            raise GradcheckError(
+                f"Expected backward function to handle undefined output grads. {_UNDEFINED}"
+            ) from error
+        for gradient in found:
+            if gradient is not None and dense(gradient).ne(0).any():
+                _warn_of_undefined()
                 raise GradcheckError(
-                    f"While computing batched gradients, got: {error}\n\ngradcheck or gradgradcheck failed while testing "
-                    "batched gradient computation."
-                ) from error
-            for place, weight in enumerate(weights):
-                for which, one, all_of_them in zip(self.checked, back(weight), together, strict=True):
-                    self._close(all_of_them[place], one, number, which)
+                    f"Expected all input grads to be undefined or zero when all output grads are undefined or zero. {_UNDEFINED}"
+                )
+
+    def independent(self) -> None:
+        """Where no output requires a gradient, no output moves with an input."""
+        for place in self.steps.places:
+            for slope in self.steps.numerical_matrix(place, 1):
+                if slope.ne(0).any():
+                    raise GradcheckError("Numerical gradient for function expected to be zero")
 
 
-def _places(shape: Any) -> list:
-    places: list[tuple] = [()]
-    for n in shape:
-        places = [(*p, i) for p in places for i in range(n)]
-    return places
+class _Absent(torch.autograd.Function):
+    """The same number, whose gradient is absent."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return None
+
+
+def _warn_of_undefined() -> None:
+    warnings.warn(
+        "Backwards compatibility: New undefined gradient support checking feature is enabled by default; a function that does "
+        "not take absent gradients is checked without with check_undefined_grad=False.",
+        stacklevel=4,
+    )
+
+
+def _part(x: Any, of: complex) -> Any:
+    return x.imag if of == 1j else x.real
+
+
+def _dot(x: Any, y: Any) -> Any:
+    kind = torch.promote_types(x.dtype, y.dtype)
+    return (x.to(kind) * y.to(kind)).sum()
+
+
+def _shaped(weight: Any, output: Any) -> Any:
+    shaped = weight.reshape(output.shape)
+    return shaped if layout_of(output) == "strided" else shaped.to_sparse(layout=output.layout)
+
+
+def _each_weight(output: Any) -> Iterator[Any]:
+    for place in range(output.numel()):
+        weight = torch.zeros(output.numel(), dtype=output.dtype)
+        weight[place] = 1
+        yield weight
+
+
+def _outputs_part(output: Any, seed: complex) -> str:
+    if not output.dtype.is_complex:
+        return ""
+    return f"While considering the {'imaginary' if seed == 1j else 'real'} part of complex outputs only, "
+
+
+def _mismatch(found: Any, slope: Any, number: int, place: Place, label: str, forward: bool = False) -> str:
+    mode = "computed with forward mode " if forward else ""
+    return (
+        f"{label}Jacobian {mode}mismatch for output {number} with respect to input {place.number},\nnumerical:{slope}\n"
+        f"analytical:{found}\n"
+    )
 
 
 def gradcheck(
-    func: Callable,
+    func: Callable[..., Any],
     inputs: Any,
     *,
     eps: float = 1e-6,
@@ -291,9 +448,12 @@ def gradcheck(
 ) -> bool:
     """Whether backward of ``func`` gives its numerical slope at ``inputs`` (float64 inputs that require grad).
 
-    Every output element is checked against every input element (with ``fast_mode`` too). ``check_forward_ad`` checks
-    forward mode the same way, ``check_batched_grad`` backward under vmap. Raises :class:`GradcheckError` (False with
-    ``raise_exception=False``) at the first gradient that differs by more than ``atol + rtol * |slope|``.
+    Every output element is checked against every input element; with ``fast_mode`` the products of both Jacobians with
+    random vectors are, which takes two calls an input in place of two an element. Inputs may be sparse: with ``masked`` only
+    the elements that they hold are moved, else all. ``check_forward_ad`` checks forward mode the same way,
+    ``check_batched_grad`` backward and ``check_batched_forward_grad`` forward mode under vmap. Raises
+    :class:`GradcheckError` (False with ``raise_exception=False``) at the first gradient that differs by more than
+    ``atol + rtol * |slope|``.
 
     >>> x = torch.ones(2, dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradcheck(torch.sin, x)
@@ -305,21 +465,29 @@ def gradcheck(
         raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
-    arguments = (inputs,) if isinstance(inputs, _C.TensorBase) else tuple(inputs)
+    arguments = as_tuple(inputs) if isinstance(inputs, torch.Tensor) else tuple(inputs)
     try:
-        _check_inputs(arguments, eps)
-        check = _Check(func, arguments, eps, atol, rtol)
-        if not any(o.requires_grad for o in check.outputs()):
-            _check_independent(check)
+        _check_inputs(arguments)
+        check = _Check(func, arguments, eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode, bool(masked))
+        outputs = check.slopes.outputs()
+        _check_outputs(outputs)
+        if not any(o.requires_grad for o in outputs):
+            check.independent()
             return True
+        if check_backward_ad:
+            check.backward()
         if check_forward_ad:
             check.forward()
+            if check_undefined_grad:
+                check.forward_undefined()
+        if check_batched_forward_grad:
+            check.forward_batched()
+        if check_batched_grad:
+            check.batched()
         if check_backward_ad:
-            check.backward(check_grad_dtypes, nondet_tol)
+            check.multiplies()
             if check_undefined_grad:
                 check.undefined()
-            if check_batched_grad:
-                check.batched()
     except GradcheckError:
         if raise_exception:
             raise
@@ -327,23 +495,20 @@ def gradcheck(
     return True
 
 
-def _check_inputs(inputs: tuple, eps: float) -> None:
+def _check_inputs(inputs: tuple[Any, ...]) -> None:
     any_checked = False
     for place, x in enumerate(inputs):
-        if not (isinstance(x, _C.TensorBase) and x.requires_grad):
+        if not (isinstance(x, torch.Tensor) and x.requires_grad):
             continue
         any_checked = True
-        if x.dtype not in (_C._dtypes["float64"], _C._dtypes["complex128"]):
+        if x.dtype not in (torch.float64, torch.complex128):
             warnings.warn(
                 f"Input #{place} requires gradient and is not a double precision floating point or complex. This check will "
                 "likely fail if all the inputs are not of double precision floating point or complex. ",
                 stacklevel=4,
             )
-        if x.layout != _C.strided:
-            raise NotImplementedError(
-                f"gradcheck(): input {place} has the layout {x.layout}, only strided inputs are checked; check the function of "
-                "its values instead"
-            )
+        if layout_of(x) != "strided":
+            continue
         if any(stride == 0 and size > 1 for stride, size in zip(x.stride(), x.shape, strict=True)):
             raise RuntimeError(
                 f"The {place}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping "
@@ -356,24 +521,27 @@ def _check_inputs(inputs: tuple, eps: float) -> None:
         )
 
 
-def _check_independent(check: _Check) -> None:
-    for which in check.checked:
-        for slope in check.numerical(which, 1):
-            if slope is not None and slope.ne(0).any():
-                raise GradcheckError("Numerical gradient for function expected to be zero")
+def _check_outputs(outputs: tuple[Any, ...]) -> None:
+    for output in outputs:
+        kind = "Sparse" if is_sparse(output) else "MKLDNN" if layout_of(output) == "_mkldnn" else ""
+        if kind and output.requires_grad:
+            raise ValueError(
+                f"{kind} output is not supported at gradcheck yet. Please call to_dense(masked_grad=...) on the output of fn "
+                "for gradcheck."
+            )
 
 
 def _drawn_like(output: Any, spread: bool) -> Any:
     """Numbers from [-1, 1) in the shape of `output`: the draws of `torch.testing.make_tensor`. `spread`: not contiguous."""
     twice = spread and output.numel() > 1
     shape = (*output.shape[:-1], 2 * output.shape[-1]) if twice else output.shape
-    made = _op("new_empty")(output.detach(), shape)
-    _op("uniform_")(_op("view_as_real")(made) if made.dtype.is_complex else made, -1.0, 1.0)
+    made = output.detach().new_empty(shape)
+    (torch.view_as_real(made) if made.dtype.is_complex else made).uniform_(-1.0, 1.0)
     return made[..., ::2] if twice else made
 
 
 def gradgradcheck(
-    func: Callable,
+    func: Callable[..., Any],
     inputs: Any,
     grad_outputs: Any = None,
     *,
@@ -400,22 +568,24 @@ def gradgradcheck(
     for name, wanted in (("check_undefined_grad", check_undefined_grad), ("check_batched_grad", check_batched_grad)):
         if wanted and not check_rev_over_rev:
             raise AssertionError(f"Setting {name}=True requires check_rev_over_rev to be True")
-    arguments = (inputs,) if isinstance(inputs, _C.TensorBase) else tuple(inputs)
-    checked = [i for i, a in enumerate(arguments) if isinstance(a, _C.TensorBase) and a.requires_grad]
-    outputs = [o for o in _tensors(func(*arguments)) if o.requires_grad]
+    arguments = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
+    checked = [i for i, a in enumerate(arguments) if isinstance(a, torch.Tensor) and a.requires_grad]
+    outputs = [o for o in as_tuple(func(*arguments)) if isinstance(o, torch.Tensor) and o.requires_grad]
     if grad_outputs is None:
         seeds = [_drawn_like(o, gen_non_contig_grad_outputs).requires_grad_() for o in outputs]
     else:
-        seeds = list(_tensors(grad_outputs))  # differentiated by only where they require it
+        seeds = list(as_tuple(grad_outputs))  # differentiated by only where they require it
 
     def first_derivative(*everything: Any) -> Any:
-        given, weights = everything[: len(arguments)], everything[len(arguments) :]
-        made = [o for o in _tensors(func(*given)) if o.requires_grad]
-        found = grad(made, [given[i] for i in checked], weights, create_graph=True, allow_unused=True)
+        given, weights = list(everything[: len(arguments)]), everything[len(arguments) :]
+        for i in checked:  # forward mode hands in tensors that require none
+            given[i] = given[i] if given[i].requires_grad else given[i].requires_grad_()
+        made = [o for o in as_tuple(func(*given)) if isinstance(o, torch.Tensor) and o.requires_grad]
+        found = torch.autograd.grad(made, [given[i] for i in checked], weights, create_graph=True, allow_unused=True)
         return tuple(g for g in found if g is not None)
 
     return gradcheck(
-        _with_grad(first_derivative),
+        torch.enable_grad()(first_derivative),
         (*arguments, *seeds),
         eps=eps,
         atol=atol,
@@ -427,16 +597,81 @@ def gradgradcheck(
         check_batched_grad=check_batched_grad,
         check_forward_ad=check_fwd_over_rev,
         check_backward_ad=check_rev_over_rev,
+        fast_mode=fast_mode,
+        masked=masked,
     )
 
 
-def _with_grad(fn: Callable) -> Callable:
-    def run(*args: Any) -> Any:
-        before = _C.is_grad_enabled()
-        _C._set_grad_enabled(True)
-        try:
-            return fn(*args)
-        finally:
-            _C._set_grad_enabled(before)
+# ---- what PyTorch once had in the open ----
 
-    return run
+
+def _iter_tensors(x: Any, only_requiring_grad: bool = False) -> Iterator[Any]:
+    """The tensors of nested iterables, in their order."""
+    if isinstance(x, torch.Tensor):
+        if x.requires_grad or not only_requiring_grad:
+            yield x
+    elif isinstance(x, Iterable) and not isinstance(x, str):
+        for each in x:
+            yield from _iter_tensors(each, only_requiring_grad)
+
+
+def _get_numerical_jacobian(
+    fn: Callable[..., Any],
+    inputs: Any,
+    outputs: Any = None,
+    target: Any = None,
+    eps: float = 1e-3,
+    is_forward_ad: bool = False,
+) -> list[tuple[Any, ...]]:
+    """For each differentiable tensor of `target`, by default of the inputs: the matrices of slopes, one for each output.
+
+    A matrix has a row for each element of the tensor and a column for each of the output. Test suites call it; `gradcheck`
+    takes its own steps.
+    """
+    call = (lambda: fn(*inputs)) if isinstance(inputs, tuple) else (lambda: fn(inputs))
+    slopes = Slopes(lambda *_: tuple(_iter_tensors(call())), (), eps)
+    wanted = _iter_tensors(inputs if target is None else target, only_requiring_grad=True)
+    return [tuple(slopes.numerical_matrix(Place(x, -1), 1)) for x in wanted]
+
+
+def _gone(name: str, grad_out: float) -> None:
+    warnings.warn(
+        f"`{name}` was part of PyTorch's private API and not meant to be exposed; use torch.autograd.functional.jacobian.",
+        FutureWarning,
+        stacklevel=3,
+    )
+    if grad_out != 1.0:
+        raise ValueError(
+            f"Expected grad_out to be 1.0. {name} no longer supports other values of grad_out; multiply what it gives."
+        )
+
+
+def get_numerical_jacobian(
+    fn: Callable[..., Any], inputs: Any, target: Any = None, eps: float = 1e-3, grad_out: float = 1.0
+) -> list[Any]:
+    """The slopes of the first output of ``fn(inputs)``, a matrix for each tensor of `target`. Deprecated, as in PyTorch."""
+    _gone("get_numerical_jacobian", grad_out)
+    found = _get_numerical_jacobian(lambda *given: fn(given), tuple(inputs), target=target, eps=eps)
+    return [matrices[0] for matrices in found]
+
+
+def get_analytical_jacobian(
+    inputs: Any, output: Any, nondet_tol: float = 0.0, grad_out: float = 1.0
+) -> tuple[tuple[Any, ...], bool, bool, bool]:
+    """The matrices that backward gives, and whether it is reentrant and gives the right sizes and dtypes. Deprecated."""
+    _gone("get_analytical_jacobian", grad_out)
+    slopes = Slopes(lambda *_: output, tuple(inputs), 1e-6)
+    reentrant = sizes = dtypes = True
+    matrices = []
+    for place in slopes.places:
+        columns = []
+        for weight in _each_weight(output):
+            one, other = (slopes.gradient(output, place, _shaped(weight, output)) for _ in range(2))
+            if one is None:
+                one = other = torch.zeros_like(place.x.detach())
+            sizes = sizes and tuple(one.shape) == tuple(place.x.shape)
+            dtypes = dtypes and one.dtype == place.x.dtype
+            reentrant = reentrant and bool(((one - other).abs() <= nondet_tol).all())
+            columns.append(dense(one).reshape(-1))
+        matrices.append(torch.stack(columns, 1))
+    return tuple(matrices), reentrant, sizes, dtypes
