@@ -320,7 +320,9 @@ void convolution_backward_cpu(Out out, const Tensor& grad, const Tensor& input, 
             conv::backward_weight(geometry(p, input.sizes(), grad.sizes(), weight.sizes()), *x, *g, *to, last);
         if (to.get() != &out[1]) copy_into(out[1], *to);
     }
-    if (mask[2]) bias_gradient(*g, last, out[2]);
+    // PyTorch gives zeros here too, though the outputs of a convolution of no channels are the bias.
+    if (mask[2] && empty_problem) zero(out[2]);
+    if (mask[2] && !empty_problem) bias_gradient(*g, last, out[2]);
 }
 
 // The dtype that columns and gemm work in is the tensors' own; float16 is widened as a whole.

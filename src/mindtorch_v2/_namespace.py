@@ -10,7 +10,7 @@ from typing import Any
 
 from . import _C
 from ._core.above import provide
-from ._core.absent_modules import provide_absent_modules
+from ._core.absent_modules import PARTS, provide_absent_modules
 from ._core.deterministic import (
     are_deterministic_algorithms_enabled,
     get_deterministic_debug_mode,
@@ -195,6 +195,13 @@ def _typed_storage(tensor: Tensor) -> Any:
     return TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=tensor.dtype, _internal=True)
 
 
+def _functorch_names() -> dict[str, Any]:
+    from ._behaviours.batched._functorch_names import NAMES  # which few programs ask for
+
+    return NAMES
+
+
+PARTS["torch._C._functorch"] = _functorch_names
 provide_absent_modules()
 provide(
     companion_operators=_companion_operators,

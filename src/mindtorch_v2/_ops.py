@@ -6,6 +6,7 @@ overload, in the order of registration, whose schema fits the arguments.
 
 from __future__ import annotations
 
+import enum
 import os
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -42,7 +43,9 @@ class HigherOrderOperator:
         """A decorator: the function is the kernel of a dispatch key."""
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
-            self.py_kernels[key_name(key)] = function
+            # Kinds of transforms, and classes, are keys of their own, which are kept for those who look them up.
+            other = isinstance(key, (type, enum.Enum)) and not isinstance(key, DispatchKey)
+            self.py_kernels[key if other else key_name(key)] = function
             return function
 
         return register

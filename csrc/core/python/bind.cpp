@@ -217,6 +217,12 @@ PyObject* deprecated_form(const char* name, const CallInput& in) {
     return r;
 }
 
+// Whether an operator gives nothing and writes to its first argument alone, a list: a function of torch hands that back.
+bool writes_first_list(const Operator& op) {
+    if (op.nrets || !op.nargs || !op.schema.args[0].writes || op.schema.args[0].kind != ArgKind::TensorList) return false;
+    return std::none_of(op.schema.args.begin() + 1, op.schema.args.end(), [](const Argument& a) { return a.writes; });
+}
+
 Call call_of(Operator* op, Value* args, PyObject** source, Arena& arena) {
     Call c;
     c.op = op;
@@ -282,6 +288,7 @@ PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const
                 throw;
             }
             PyObject* r = box_results(c);
+            if (r == Py_None && writes_first_list(*op) && c.source[0]) Py_SETREF(r, Py_NewRef(c.source[0]));
             // torch.split(...) and the like give tuples; torch.ops.aten.split gives a list.
             if (r && PyList_CheckExact(r)) Py_SETREF(r, PyList_AsTuple(r));
             if (op->factory && in.kwnames && r) {

@@ -97,7 +97,7 @@ def _saved_tensors_hooks_is_enabled() -> bool:
 
 
 class _Executor:
-    """Settings of TorchScript's executor, which is not here: each remembers what it was set to, and changes nothing."""
+    """A setting of parts that are not here, TorchScript's executor first: it remembers what it was set to, and changes nothing."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -111,6 +111,9 @@ class _Executor:
         return before
 
 
+_VMAP_WARNS = _Executor(
+    False
+)  # of PyTorch's first vmap; today's always says where it maps over one slice after the other
 _OPTIMIZE, _PROFILING, _PROFILING_MODE, _RUNS, _INLINE, _WARN = (
     _Executor(value) for value in (True, True, True, 1, False, True)
 )
@@ -148,6 +151,8 @@ NAMES |= {
     "_get_graph_executor_optimize": lambda value=None: _OPTIMIZE.get() if value is None else _OPTIMIZE.set(value),
     "_set_graph_executor_optimize": _OPTIMIZE.set,
     "_skip_one_hop_torch_function": torch_function.redispatch_function,
+    "_debug_only_are_vmap_fallback_warnings_enabled": _VMAP_WARNS.get,
+    "_debug_only_display_vmap_fallback_warnings": _VMAP_WARNS.set,
     "_jit_set_profiling_executor": _PROFILING.set,
     "_jit_set_profiling_mode": _PROFILING_MODE.set,
     "_jit_set_num_profiled_runs": _RUNS.set,

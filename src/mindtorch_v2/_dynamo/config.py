@@ -6,7 +6,7 @@ several objects share. `suppress_errors`: where a back end fails, the function r
 `error_on_recompile`: a second graph is an error. `automatic_dynamic_shapes`, `assume_static_by_default`: what is done with
 sizes that change. The others are accepted, and what they ask for is so, or there is nothing that they would change here:
 they are plain names of this module. `capture_scalar_outputs` and `capture_dynamic_output_shape_ops` cannot be set: numbers
-and sizes that depend on values end a graph.
+and sizes that depend on values end a graph; nor can `compiled_autograd`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ cache_size_limit = 8
 accumulated_cache_size_limit = 256
 capture_dynamic_output_shape_ops = False
 capture_scalar_outputs = False
+compiled_autograd = False
 disable = False
 dynamic_shapes = True
 error_on_recompile = False
@@ -45,6 +46,7 @@ _SAME |= {other: name for name, other in _SAME.items()}
 _REFUSED = {
     "capture_scalar_outputs": "numbers that depend on values end a graph",
     "capture_dynamic_output_shape_ops": "sizes that depend on values end a graph",
+    "compiled_autograd": "the way back is compiled with the way there, and runs as it is where nothing was compiled",
 }
 
 

@@ -50,6 +50,15 @@ def compiled_callable(function: Any, **settings: Any) -> OptimizedModule | Calla
     return call
 
 
+def is_dynamo_supported() -> bool:
+    """Whether functions are captured on this machine: yes, on each that the package runs on."""
+    return True
+
+
+def check_if_dynamo_supported() -> None:
+    """Nothing: RuntimeError where functions could not be captured."""
+
+
 class OptimizedModule(torch.nn.Module):
     """The Module `mod`, its only child `_orig_mod`, called through graphs; other attributes are the child's.
 

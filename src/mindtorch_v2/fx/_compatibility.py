@@ -7,11 +7,17 @@ from typing import Any
 
 __all__ = ["compatibility"]
 
+_BACK_COMPAT_OBJECTS: dict[Any, None] = {}  # what is stable, in the order in which it was marked
+_MARKED_WITH_COMPATIBILITY: dict[Any, None] = {}  # what is marked, either way
+
 
 def compatibility(is_backward_compatible: bool) -> Callable[..., Any]:
     """A decorator that states how stable a name is; it returns what it decorates."""
 
     def mark(fn: Any) -> Any:
+        _MARKED_WITH_COMPATIBILITY.setdefault(fn)
+        if is_backward_compatible:
+            _BACK_COMPAT_OBJECTS.setdefault(fn)
         return fn
 
     return mark

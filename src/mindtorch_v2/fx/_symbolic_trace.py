@@ -48,6 +48,7 @@ _KEPT = {
     pytree.TreeSpec: "_tree_spec_constant",
     _C.CompiledObject: "_torchbind_obj",
 }
+_wrapped_methods_to_patch: list[tuple[type, str]] = []  # methods that are leaves: the class, and the name
 _wrapped_functions: dict = {}  # (identity of the globals, name) -> the globals: functions that users have marked as leaves
 _VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
@@ -137,7 +138,7 @@ class _Patches:
             self._undo.append(functools.partial(namespace.__delitem__, name))
         namespace[name] = value
 
-    def attribute(self, owner: type[torch.nn.Module], name: str, value: Any) -> None:
+    def attribute(self, owner: type, name: str, value: Any) -> None:
         self._undo.append(functools.partial(setattr, owner, name, getattr(owner, name)))
         setattr(owner, name, value)
 
@@ -165,6 +166,19 @@ def _as_leaf(function):
         result = proxy.tracer.create_proxy("call_function", function, args, kwargs)
         result.node.meta["is_wrapped"] = True
         return result
+
+    return leaf
+
+
+def _as_leaf_method(owner: type, name: str) -> Callable[..., Any]:
+    method = getattr(owner, name)
+
+    @functools.wraps(method)
+    def leaf(*args: Any, **kwargs: Any) -> Any:
+        proxy = _find_proxy(args, kwargs)
+        return (
+            method(*args, **kwargs) if proxy is None else proxy.tracer.create_proxy("call_method", name, args, kwargs)
+        )
 
     return leaf
 
@@ -438,6 +452,8 @@ class Tracer(TracerBase):
                 function = where.get(name, getattr(builtins, name, None))
                 if function is not None:
                     patches.item(where, name, _as_leaf(function))
+            for owner, name in _wrapped_methods_to_patch:
+                patches.attribute(owner, name, _as_leaf_method(owner, name))
             for where in (namespace, *map(vars, self._autowrap_search)):
                 patches.leaves(where, self._autowrap_function_ids)
             yield

@@ -102,15 +102,15 @@ def described_value(meta: Any) -> torch.Tensor | None:
     return None
 
 
-def _argument_text(arg) -> str:
+def _format_arg(arg) -> str:
     if hasattr(arg, "_custom_fx_repr_fn"):
         return arg._custom_fx_repr_fn()
     if isinstance(arg, list):
-        return "[" + ", ".join(map(_argument_text, arg)) + "]"
+        return "[" + ", ".join(map(_format_arg, arg)) + "]"
     if isinstance(arg, tuple):
-        return "(" + ", ".join(map(_argument_text, arg)) + ("," if len(arg) == 1 else "") + ")"
+        return "(" + ", ".join(map(_format_arg, arg)) + ("," if len(arg) == 1 else "") + ")"
     if isinstance(arg, dict):
-        return "{" + ", ".join(f"{key}: {_argument_text(value)}" for key, value in arg.items()) + "}"
+        return "{" + ", ".join(f"{key}: {_format_arg(value)}" for key, value in arg.items()) + "}"
     return f"%{arg}" if isinstance(arg, Node) else str(arg)
 
 
@@ -392,7 +392,7 @@ class Node(GraphNode):
         text += f"{self._pretty_print_target(self.target)}]"
         if not calls:
             return text
-        return f"{text}(args = {_argument_text(self.args)}, kwargs = {_argument_text(self.kwargs)})"
+        return f"{text}(args = {_format_arg(self.args)}, kwargs = {_format_arg(self.kwargs)})"
 
 
 def draws(target: Any) -> bool:

@@ -1,0 +1,1 @@
+"""Passes that hold for every dialect whose operators write to nothing."""
