@@ -18,7 +18,7 @@ from mindtorch_v2._core.loading import load_shared_library
 from mindtorch_v2._dispatch.keys import DispatchKey, DispatchKeySet, key_name
 from mindtorch_v2._dispatch.schema import schema_of
 from mindtorch_v2._dispatch.tags import tags_of_schema
-from mindtorch_v2._operators.table import row_of
+from mindtorch_v2._operators.table import aliases_of, row_of
 
 __all__ = ["DispatchKey", "HigherOrderOperator", "OpOverload", "OpOverloadPacket", "classes", "ops"]
 
@@ -245,7 +245,11 @@ class _OpNamespace(types.ModuleType):
         return packet
 
     def _named(self, op_name: str) -> list[Any]:
-        return [handle for handle in _C._all_operators() if handle.namespace == self.name and handle.name == op_name]
+        here = [handle for handle in _C._all_operators() if handle.namespace == self.name]
+        # Further names of an operator, as aten::arctan2 of aten::atan2, are packets of their own here as in PyTorch.
+        return [handle for handle in here if handle.name == op_name] or [
+            handle for handle in here if op_name in aliases_of(handle)
+        ]
 
     def __dir__(self) -> list[str]:
         # As PyTorch: the packets that somebody has asked for.

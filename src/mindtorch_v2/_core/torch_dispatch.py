@@ -139,7 +139,7 @@ def _handle(handle: Any, args: tuple, kwargs: dict) -> Any:
 
 def _nobody(func: Any, types: tuple) -> str:
     return (
-        f"Multiple dispatch failed for '{func}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
+        f"Multiple dispatch failed for 'torch._ops.{func}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
         + "".join(f"  - tensor subclass {kind}\n" for kind in types)
         + "".join(f"  - mode object {mode}\n" for mode in _state.modes)
         + "\nFor more information, try re-running with TORCH_LOGS=not_implemented"

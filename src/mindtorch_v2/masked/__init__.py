@@ -1,7 +1,7 @@
-"""`torch.masked`: reductions and normalisations of the elements that a mask leaves in.
+"""`torch.masked`: reductions and normalisations of the elements that a mask leaves in, and tensors that carry their mask.
 
-`mask` is True where an element counts, and broadcasts to the input; without one every element does. What is masked out has
-no part in the result: it stands for the operation's identity, and so does a row without any element left.
+The functions take a plain tensor and `mask=`, True where an element counts; a :class:`MaskedTensor` has both, and the
+operators of torch respect it (docs/masked.md).
 
     >>> x = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     >>> mask = torch.tensor([[True, False, True], [False, False, False]])
@@ -9,17 +9,38 @@ no part in the result: it stands for the operation's identity, and so does a row
     tensor([4., 0.])
     >>> torch.masked.mean(x, 1, mask=mask)
     tensor([2., nan])
+    >>> torch.masked.as_masked_tensor(x, mask).sum(1).to_tensor(-1.0)
+    tensor([ 4., -1.])
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import Any
-
-import math
-
-import mindtorch_v2 as torch
-from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
+from ._layouts import _input_mask, _where
+from ._layouts import canonical_dim as _canonical_dim
+from ._ops import (
+    _combine_input_and_mask,
+    _output_mask,
+    _reduction_identity,
+    amax,
+    amin,
+    argmax,
+    argmin,
+    cumprod,
+    cumsum,
+    log_softmax,
+    logaddexp,
+    logsumexp,
+    mean,
+    median,
+    norm,
+    normalize,
+    prod,
+    softmax,
+    softmin,
+    std,
+    sum,
+    var,
+)
+from .maskedtensor.core import MaskedTensor, is_masked_tensor
+from .maskedtensor.creation import as_masked_tensor, masked_tensor
 
 __all__ = [
     "MaskedTensor",
@@ -46,373 +67,3 @@ __all__ = [
     "sum",
     "var",
 ]
-
-_REMEDY = "the functions of torch.masked take mask= with plain tensors"
-MaskedTensor = unavailable_class("torch.masked.MaskedTensor", _REMEDY)
-masked_tensor = unavailable_function("torch.masked.masked_tensor", _REMEDY)
-as_masked_tensor = unavailable_function("torch.masked.as_masked_tensor", _REMEDY)
-
-
-def is_masked_tensor(obj: object, /) -> bool:
-    """Whether `obj` is a MaskedTensor; as there are none yet, it is not."""
-    return isinstance(obj, MaskedTensor)
-
-
-# ---- what all share ----
-
-
-def _dims(dim, ndim) -> tuple:
-    """Each dimension of `dim`, from 0 up; all of them for None and ()."""
-    if ndim == 0:
-        dims = [] if dim is None else [dim] if isinstance(dim, int) else list(dim)
-        for d in dims:
-            if d not in (0, -1):
-                raise IndexError(f"Dimension out of range (expected to be in range of [-1, 0], but got {d})")
-        return ()
-    if dim is None or (isinstance(dim, tuple) and not dim):
-        return tuple(range(ndim))
-    result = []
-    for d in [dim] if isinstance(dim, int) else dim:
-        if not -ndim <= d < ndim:
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {d})")
-        if d % ndim in result:
-            raise RuntimeError(f"dim={d % ndim} appears multiple times in the list of dims")
-        result.append(d % ndim)
-    return tuple(result)
-
-
-def _mask_of(input, mask) -> torch.Tensor:
-    """The mask in the sizes of `input`, as bool."""
-    if mask.dim() > input.dim():
-        raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
-    mask = mask.expand(input.shape)
-    return mask if mask.dtype == torch.bool else mask.ne(0)
-
-
-def _fill(input, mask, value) -> torch.Tensor:
-    return input if mask is None else torch.where(_mask_of(input, mask), input, value)
-
-
-def _lowest(dtype) -> float:
-    if dtype == torch.bool:
-        return False
-    return -math.inf if dtype.is_floating_point or dtype.is_complex else torch.iinfo(dtype).min
-
-
-def _highest(dtype) -> float:
-    if dtype == torch.bool:
-        return True
-    return math.inf if dtype.is_floating_point else torch.iinfo(dtype).max
-
-
-def _identity(value, like) -> torch.Tensor:
-    return torch.tensor(value, dtype=like.dtype, device=like.device)
-
-
-def _reduction_identity(op_name: str, input: torch.Tensor, *args: Any) -> torch.Tensor | None:
-    """The value that leaves a reduction as it is, in the dtype of `input`; None for one that has none.
-
-    `op_name` may have a module before it; `args` is the order of a norm. NotImplementedError for what has no such value.
-    """
-    name, dtype = op_name.rpartition(".")[2], input.dtype
-    if name in ("mean", "std", "var"):
-        return None
-    if name == "median":
-        return torch.tensor(math.nan, dtype=dtype if dtype.is_floating_point else None, device=input.device)
-    if name == "norm":
-        return _identity(math.inf if args and args[0] == -math.inf else 0, input)
-    if name in ("sum", "cumsum", "prod", "cumprod"):
-        return _identity(int(name.endswith("prod")), input)
-    ordered = name in ("amax", "amin", "argmax", "argmin", "logaddexp")
-    if dtype != torch.bool and (name == "logsumexp" or ordered):
-        if dtype.is_complex and ordered:
-            raise TypeError(f"{name} of complex numbers has no identity: they are not ordered")
-        return _identity(_highest(dtype) if name.endswith("min") else _lowest(dtype), input)
-    raise NotImplementedError(f"identity of {name} on {dtype} input")
-
-
-def _wide(dtype, given):
-    """The dtype of sums and products: small integers grow to int64."""
-    if given is not None:
-        return given
-    return dtype if dtype.is_floating_point or dtype.is_complex else torch.int64
-
-
-def _mean_dtype(dtype, given):
-    """The dtype of a mean, which has to be one that holds fractions."""
-    dtype = dtype if given is None else given
-    if not (dtype.is_floating_point or dtype.is_complex):
-        raise ValueError(
-            "mean(): Could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
-            f"Got: {dtype}"
-        )
-    return dtype
-
-
-# ---- reductions ----
-
-
-def sum(
-    input: torch.Tensor,
-    dim: int | Sequence[int] | None = None,
-    *,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: torch.Tensor | None = None,
-) -> torch.Tensor:
-    """Sum of the elements that count; 0 if none does."""
-    dtype = _wide(input.dtype, dtype)
-    return torch.sum(_fill(input, mask, _identity(0, input)), _dims(dim, input.dim()), bool(keepdim), dtype=dtype)
-
-
-def prod(
-    input: torch.Tensor,
-    dim: int | Sequence[int] | None = None,
-    *,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: torch.Tensor | None = None,
-) -> torch.Tensor:
-    """Product of the elements that count; 1 if none does."""
-    dtype = _wide(input.dtype, dtype)
-    result = _fill(input, mask, _identity(1, input)).to(dtype)
-    for d in sorted(_dims(dim, input.dim()), reverse=True):
-        result = result.prod(d, keepdim=bool(keepdim))
-    return result
-
-
-def amax(
-    input: torch.Tensor,
-    dim: int | Sequence[int] | None = None,
-    *,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: torch.Tensor | None = None,
-) -> torch.Tensor:
-    """Largest of the elements that count; the lowest number if none does."""
-    x = _fill(input, mask, _identity(_lowest(input.dtype), input))
-    return torch.amax(x if dtype is None else x.to(dtype), _dims(dim, x.dim()), bool(keepdim))
-
-
-def amin(
-    input: torch.Tensor,
-    dim: int | Sequence[int] | None = None,
-    *,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: torch.Tensor | None = None,
-) -> torch.Tensor:
-    """Smallest of the elements that count; the highest number if none does."""
-    x = _fill(input, mask, _identity(_highest(input.dtype), input))
-    return torch.amin(x if dtype is None else x.to(dtype), _dims(dim, x.dim()), bool(keepdim))
-
-
-def argmax(
-    input: torch.Tensor,
-    dim: int | None = None,
-    *,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: torch.Tensor | None = None,
-) -> torch.Tensor:
-    """Where the largest element that counts stands, in the input's dtype."""
-    dtype = input.dtype if dtype is None else dtype
-    x = input.to(dtype)
-    return torch.argmax(_fill(x, mask, _identity(_lowest(x.dtype), x)), dim, bool(keepdim)).to(dtype)
-
-
-def argmin(
-    input: torch.Tensor,
-    dim: int | None = None,
-    *,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: torch.Tensor | None = None,
-) -> torch.Tensor:
-    """Where the smallest element that counts stands, in the input's dtype."""
-    dtype = input.dtype if dtype is None else dtype
-    x = input.to(dtype)
-    return torch.argmin(_fill(x, mask, _identity(_highest(x.dtype), x)), dim, bool(keepdim)).to(dtype)
-
-
-def _count(input, dims, keepdim, dtype, mask) -> torch.Tensor:
-    counted = torch.ones(input.shape, dtype=torch.int64, device=input.device)
-    return torch.sum(_fill(counted, mask, _identity(0, counted)), dims, keepdim).to(dtype)
-
-
-def mean(
-    input: torch.Tensor,
-    dim: int | Sequence[int] | None = None,
-    *,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: torch.Tensor | None = None,
-) -> torch.Tensor:
-    """Mean of the elements that count; nan if none does."""
-    dtype = _mean_dtype(input.dtype, dtype)
-    dims = _dims(dim, input.dim())
-    if mask is None:
-        return torch.mean(input, dims, bool(keepdim), dtype=dtype)
-    total = sum(input, dim, keepdim=keepdim, dtype=dtype, mask=mask)
-    return total / _count(input, dims, bool(keepdim), total.dtype, mask)
-
-
-def median(
-    input: torch.Tensor,
-    dim: int = -1,
-    *,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: torch.Tensor | None = None,
-) -> torch.Tensor:
-    """Lower median of the elements that count, nan if none does, which an integer cannot say."""
-    floating = input.is_floating_point()
-    x = input if floating or dtype is None else input.to(dtype)
-    if mask is None:
-        return torch.median(x, dim, bool(keepdim)).values
-    if not floating:
-        if not bool(_mask_of(input, mask).any(dim).all()):
-            raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
-        wide = torch.nanmedian(_fill(x.double(), mask, _identity(math.nan, x.double())), dim, bool(keepdim)).values
-        return wide.to(x.dtype)
-    return torch.nanmedian(_fill(x, mask, _identity(math.nan, x)), dim, bool(keepdim)).values
-
-
-def logsumexp(
-    input: torch.Tensor,
-    dim: int | Sequence[int] | None = None,
-    *,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: torch.Tensor | None = None,
-) -> torch.Tensor:
-    """Logarithm of the sum of the exponentials of the elements that count; -inf if none does."""
-    dtype = input.dtype if dtype is None else dtype
-    x = _fill(input, mask, _identity(_lowest(input.dtype), input))
-    return torch.logsumexp(x, _dims(dim, x.dim()), bool(keepdim)).to(dtype)
-
-
-def logaddexp(
-    input: torch.Tensor,
-    other: torch.Tensor,
-    *,
-    dtype: Any = None,
-    input_mask: torch.Tensor | None = None,
-    other_mask: torch.Tensor | None = None,
-) -> torch.Tensor:
-    """`log(exp(input) + exp(other))` of the elements that count on either side."""
-    dtype = input.dtype if dtype is None else dtype
-    a = _fill(input, input_mask, _identity(_lowest(input.dtype), input))
-    b = _fill(other, other_mask, _identity(_lowest(other.dtype), other))
-    return torch.logaddexp(a, b).to(dtype)
-
-
-def norm(
-    input: torch.Tensor,
-    ord: float = 2.0,
-    dim: int | Sequence[int] | None = None,
-    *,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: torch.Tensor | None = None,
-) -> torch.Tensor:
-    """Vector norm of order `ord` of the elements that count."""
-    value = math.inf if ord == -math.inf else 0
-    x = _fill(input, mask, _identity(value, input))
-    return torch.linalg.vector_norm(x, ord, _dims(dim, input.dim()), bool(keepdim), dtype=dtype)
-
-
-def _variance(input, dim, unbiased, correction, keepdim, dtype, mask, root) -> torch.Tensor:
-    if unbiased is not None and correction is not None:
-        raise RuntimeError("Only one of unbiased and correction may be given")
-    correction = (1 if unbiased is None else int(unbiased)) if correction is None else correction
-    if dtype is None:
-        dtype = input.dtype if input.is_floating_point() or input.is_complex() else torch.float32
-    dims = _dims(dim, input.dim())
-    count = _count(input, dims, True, torch.int64, mask)
-    centre = torch.sum(_fill(input, mask, _identity(0, input)), dims, True, dtype=dtype) / count
-    away = _fill(input.to(dtype) - centre, mask, torch.zeros((), dtype=dtype, device=input.device))
-    total = torch.sum(away * away.conj(), dims, bool(keepdim), dtype=dtype)
-    if not keepdim:
-        count = count.reshape(total.shape)
-    freedom = torch.clamp_min(count - correction, 0)
-    result = (total / freedom).to(dtype)
-    result = torch.real(result) if result.is_complex() else result
-    return torch.sqrt(result) if root else result
-
-
-def var(
-    input: torch.Tensor,
-    dim: int | Sequence[int] | None = None,
-    unbiased: bool | None = None,
-    *,
-    correction: int | None = None,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: torch.Tensor | None = None,
-) -> torch.Tensor:
-    """Variance of the elements that count, divided by their number less `correction` (1; 0 if not `unbiased`)."""
-    return _variance(input, dim, unbiased, correction, keepdim, dtype, mask, False)
-
-
-def std(
-    input: torch.Tensor,
-    dim: int | Sequence[int] | None = None,
-    unbiased: bool | None = None,
-    *,
-    correction: int | None = None,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: torch.Tensor | None = None,
-) -> torch.Tensor:
-    """Square root of `var`."""
-    return _variance(input, dim, unbiased, correction, keepdim, dtype, mask, True)
-
-
-# ---- normalisations, of the input's sizes ----
-
-
-def softmax(input: torch.Tensor, dim: int, *, dtype: Any = None, mask: torch.Tensor | None = None) -> torch.Tensor:
-    """Softmax along `dim` of the elements that count; 0 elsewhere, nan in a row without any."""
-    dtype = input.dtype if dtype is None else dtype
-    return torch.softmax(_fill(input, mask, _identity(_lowest(input.dtype), input)), dim, dtype=dtype)
-
-
-def log_softmax(input: torch.Tensor, dim: int, *, dtype: Any = None, mask: torch.Tensor | None = None) -> torch.Tensor:
-    """Logarithm of `softmax`."""
-    dtype = input.dtype if dtype is None else dtype
-    return torch.log_softmax(_fill(input, mask, _identity(_lowest(input.dtype), input)), dim, dtype=dtype)
-
-
-def softmin(input: torch.Tensor, dim: int, *, dtype: Any = None, mask: torch.Tensor | None = None) -> torch.Tensor:
-    """`softmax` of the negative input."""
-    dtype = input.dtype if dtype is None else dtype
-    filled = _fill(input, mask, _identity(_highest(input.dtype), input))
-    return torch.nn.functional.softmin(filled, dim, dtype=dtype)
-
-
-def normalize(
-    input: torch.Tensor,
-    ord: float,
-    dim: int,
-    *,
-    eps: float = 1e-12,
-    dtype: Any = None,
-    mask: torch.Tensor | None = None,
-) -> torch.Tensor:
-    """The elements that count divided by their norm along `dim`, which is taken to be `eps` at least."""
-    size = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
-    size = torch.maximum(size, torch.full((), eps, dtype=size.dtype, device=size.device))
-    return _fill(input, mask, _identity(0, input)) / size
-
-
-def cumsum(input: torch.Tensor, dim: int, *, dtype: Any = None, mask: torch.Tensor | None = None) -> torch.Tensor:
-    """Running sum of the elements that count."""
-    dtype = _wide(input.dtype, dtype)
-    return torch.cumsum(_fill(input, mask, _identity(0, input)), dim, dtype=dtype).to(dtype)
-
-
-def cumprod(input: torch.Tensor, dim: int, *, dtype: Any = None, mask: torch.Tensor | None = None) -> torch.Tensor:
-    """Running product of the elements that count."""
-    dtype = _wide(input.dtype, dtype)
-    return torch.cumprod(_fill(input, mask, _identity(1, input)), dim, dtype=dtype).to(dtype)

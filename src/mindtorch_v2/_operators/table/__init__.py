@@ -2,7 +2,7 @@
 
 from .facts import Facts
 from .formula import conj, not_derived, not_recorded
-from .names import aten, bound, namespace
+from .names import aliases_of, aten, bound, namespace
 from .returns import ReturnType, return_type
 from .rows import ROWS, Row, composite, declare, facts_of, op, row_of, rows_of
 from .rules import Rule, like, like_exactly, pointwise, reduce, rule
@@ -19,6 +19,7 @@ __all__ = [
     "Sample",
     "T",
     "TensorSpec",
+    "aliases_of",
     "aten",
     "bound",
     "class_name",

@@ -13,6 +13,7 @@ PLACES = ("function", "method", "nn", "linalg", "special", "fft")
 BOUND: dict[str, dict[str, list]] = {place: {} for place in PLACES}  # place -> name -> operators
 FUNCTIONAL: dict[str, Functional] = {}  # name in torch.nn.functional -> what stands there
 _NAMED: dict[str, dict[str, list]] = {}  # namespace -> name -> operators
+_ALIASES: dict[Any, tuple[str, ...]] = {}  # operator -> its further names
 
 
 class Functional(NamedTuple):
@@ -44,12 +45,19 @@ aten = namespace("aten")
 
 def record(handle: Any, name: str, bind: tuple[str, ...], alias: tuple[str, ...]) -> None:
     _NAMED.setdefault(handle.namespace, {}).setdefault(name, []).append(handle)
+    if alias:
+        _ALIASES[handle] = alias
     for word in bind:
         if word not in BOUND:  # a derived form
             continue
         for n in (name, *alias):
             short = n.removeprefix(word + "_") if word in ("linalg", "special", "fft") else n
             BOUND[word].setdefault(short, []).append(handle)
+
+
+def aliases_of(handle: Any) -> tuple[str, ...]:
+    """The further names of an operator; none for most."""
+    return _ALIASES.get(handle, ())
 
 
 _ENTRY = re.compile(r"(\w+)(?:\(([^()]+)\))?(?:\s+|$)")
