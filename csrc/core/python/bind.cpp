@@ -217,9 +217,11 @@ PyObject* deprecated_form(const char* name, const CallInput& in) {
     return r;
 }
 
-// Whether an operator gives nothing and writes to its first argument alone, a list: a function of torch hands that back.
+// Whether an operator gives nothing and writes to its first argument alone, a list: a function of torch hands that
+// back.
 bool writes_first_list(const Operator& op) {
-    if (op.nrets || !op.nargs || !op.schema.args[0].writes || op.schema.args[0].kind != ArgKind::TensorList) return false;
+    if (op.nrets || !op.nargs || !op.schema.args[0].writes || op.schema.args[0].kind != ArgKind::TensorList)
+        return false;
     return std::none_of(op.schema.args.begin() + 1, op.schema.args.end(), [](const Argument& a) { return a.writes; });
 }
 
