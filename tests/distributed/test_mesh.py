@@ -7,7 +7,7 @@ import threading
 import pytest
 
 import mindtorch_v2 as torch
-from mindtorch_v2.distributed import _mesh
+from mindtorch_v2.distributed import _introductions, _mesh
 
 KEY = (_mesh.DIRECT, 0, 0)
 
@@ -66,7 +66,7 @@ def test_giving_up_while_bytes_are_sent():
 
 
 def test_a_stranger_that_says_nothing_does_not_keep_the_ranks_apart(monkeypatch):
-    monkeypatch.setattr(_mesh, "_PATIENCE", 0.1)
+    monkeypatch.setattr(_introductions, "_PATIENCE", 0.1)
     strangers = []
 
     def disturb(store):

@@ -1,55 +1,36 @@
 """The back end "gloo": collectives on tensors of the CPU, between processes, over TCP.
 
-Every collective is one or two rounds in which ranks send to each other directly. Numbers are combined in the order of the
-ranks, so that all of them, and every run, get the same bits.
+Up to eight ranks, every collective is one or two rounds in which ranks send to each other directly; numbers are combined in the
+order of the ranks. Among more they go in rings and trees (`_rings`). Either way all ranks, and every run, get the same bits.
 """
 
 from __future__ import annotations
 
-import ctypes
 import itertools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future as Outcome
-from types import TracebackType
 from typing import Any
 
 import mindtorch_v2 as torch
-from mindtorch_v2._backends.npu import groups
-from mindtorch_v2.distributed._arguments import (
-    check_exchanged,
-    check_gathered,
-    check_like,
-    check_one_for_each,
-    check_one_of_parts,
-    check_reducible,
-    check_root,
-    check_splits,
-    size_text,
-)
+from mindtorch_v2.distributed import _flight, _rings
+from mindtorch_v2.distributed._arguments import check_root, size_text
+from mindtorch_v2.distributed._collectives import Collectives
+from mindtorch_v2.distributed._memory import bytes_of, check_contiguous, combined, contiguous, packed, plain
 from mindtorch_v2.distributed._mesh import COLLECTIVE, DIRECT, Mesh
 from mindtorch_v2.distributed._reduce_op import RedOpType
+from mindtorch_v2.distributed._stores import seconds_of
 from mindtorch_v2.distributed._work import Work, Worker, run_now
 
 __all__ = ["ProcessGroupGloo"]
 
 _MOST_RANKS = 64
+_MOST_DIRECT = 8  # ranks up to which everyone sends to everyone
 _SMALL = 1 << 14  # bytes up to which an all_reduce sends everything to everybody, in one round
-_COMBINE: dict[Any, tuple[Callable[..., torch.Tensor], Callable[..., torch.Tensor]]] = {
-    RedOpType.SUM: (torch.add, torch.Tensor.add_),
-    RedOpType.AVG: (torch.add, torch.Tensor.add_),
-    RedOpType.PRODUCT: (torch.mul, torch.Tensor.mul_),
-    RedOpType.MIN: (torch.minimum, lambda total, part: torch.minimum(total, part, out=total)),
-    RedOpType.MAX: (torch.maximum, lambda total, part: torch.maximum(total, part, out=total)),
-    RedOpType.BAND: (torch.bitwise_and, torch.Tensor.bitwise_and_),
-    RedOpType.BOR: (torch.bitwise_or, torch.Tensor.bitwise_or_),
-    RedOpType.BXOR: (torch.bitwise_xor, torch.Tensor.bitwise_xor_),
-}
-_OF_BOOL = {RedOpType.SUM: RedOpType.BOR, RedOpType.MAX: RedOpType.BOR, RedOpType.PRODUCT: RedOpType.BAND}
-_OF_BOOL[RedOpType.MIN] = RedOpType.BAND
+_QUESTIONS = 1.0, 0.1  # seconds, or this part of the time-out, that are left for asking who keeps the others waiting
 
 
-class ProcessGroupGloo:
+class ProcessGroupGloo(Collectives):
     """A group of processes, each with tensors on the CPU.
 
     Args:
@@ -59,8 +40,7 @@ class ProcessGroupGloo:
         timeout: how long a collective may take: a `datetime.timedelta`.
     """
 
-    name = "gloo"
-    SUM = RedOpType.SUM  # for those below who combine by it
+    name, title = "gloo", "ProcessGroupGloo"
 
     def __init__(self, store: Any, rank: int, size: int, timeout: Any) -> None:
         if size > _MOST_RANKS:
@@ -69,173 +49,170 @@ class ProcessGroupGloo:
                 'program by mpirun or srun and use init_process_group("mpi") (pip install mindtorch_v2[mpi])'
             )
         self.rank, self.size, self.timeout = rank, size, timeout
-        self._mesh = Mesh(store, rank, size, timeout.total_seconds())
-        self._numbers = itertools.count()
+        self.seconds = timeout.total_seconds()
+        self.recorded = _flight.recorder.group(self.seconds)
+        self._last: tuple[int, str, bool] = -1, "", True  # the last collective that was begun, and whether it is done
+        self._mesh = Mesh(store, rank, size, self.seconds, self._doing)
+        self._numbers, self._messages = itertools.count(), itertools.count()
         self._worker = Worker()
+        self._rings = size > _MOST_DIRECT
 
-    def get_hccl_comm_name(self, rank: int) -> str:
-        """The name by which fused operators take this group; `rank` is this process', as it was for HCCL."""
-        check_root("ProcessGroup::get_hccl_comm_name", rank, self.size)
-        return groups.name_of(self)
+    # ---- how they run ----
 
-    # ---- collectives: each returns a Work ----
-
-    def allreduce(self, tensor: torch.Tensor, op: Any, asynchronous: bool = False) -> Work:
-        """Combine `tensor` over the ranks, in place, everywhere."""
-        check_reducible("all_reduce", tensor, op)
-
-        def run(exchange: _Exchange) -> None:
-            with _contiguous(tensor) as flat:
-                self._all_reduce(exchange, _plain(flat), op)
-
-        return self._start("all_reduce", _label("all_reduce", tensor, op), run, [tensor], asynchronous)
-
-    def broadcast(self, tensor: torch.Tensor, root: Any, asynchronous: bool = False) -> Work:
-        """Copy `tensor` from the rank `root` to all."""
-        check_root("ProcessGroupGloo::broadcast", root, self.size)
-
-        def run(exchange: _Exchange) -> None:
-            with _contiguous(tensor, read=self.rank == root, write=self.rank != root) as flat:
-                view = _bytes(flat)
-                if self.rank == root:
-                    exchange(0, dict.fromkeys(self._others(), view), {})
-                else:
-                    exchange(0, {}, {root: view})
-
-        return self._start("broadcast", _label("broadcast", tensor, f"from {root}"), run, [tensor], asynchronous)
-
-    def reduce(self, tensor: torch.Tensor, root: Any, op: Any, asynchronous: bool = False) -> Work:
-        """Combine `tensor` over the ranks, in place, on the rank `root`."""
-        check_root("ProcessGroupGloo::reduce", root, self.size)
-        check_reducible("reduce", tensor, op)
-
-        def run(exchange: _Exchange) -> None:
-            with _contiguous(tensor, write=self.rank == root) as flat:
-                own = _plain(flat)
-                if self.rank == root:
-                    parts = [own if rank == root else torch.empty_like(own) for rank in range(self.size)]
-                    exchange(0, {}, {rank: _bytes(parts[rank]) for rank in self._others()})
-                    own.copy_(_combined(parts, op, self.size))
-                else:
-                    exchange(0, {root: _bytes(own)}, {})
-
-        return self._start("reduce", _label("reduce", tensor, op, f"to {root}"), run, [tensor], asynchronous)
-
-    def allgather(self, outputs: Sequence[torch.Tensor], tensor: torch.Tensor, asynchronous: bool = False) -> Work:
-        """Copy each rank's `tensor` into `outputs[rank]`, everywhere."""
-        check_gathered("ProcessGroupGloo::allgather", outputs, tensor, self.size)
-
-        def run(exchange: _Exchange) -> None:
-            own = _bytes(_packed(tensor))
-            self._fill(exchange, outputs, dict.fromkeys(self._others(), own))
-            outputs[self.rank].copy_(tensor)
-
-        return self._start("all_gather", _label("all_gather", tensor), run, outputs, asynchronous)
-
-    def allgather_into(self, output: torch.Tensor, tensor: torch.Tensor, asynchronous: bool = False) -> Work:
-        """Put the ranks' tensors one after the other, along the first dimension, into `output`."""
-        return self.allgather(list(output.chunk(self.size)), tensor, asynchronous)
-
-    def gather(self, tensor: torch.Tensor, outputs: Any, root: Any, asynchronous: bool = False) -> Work:
-        """Copy each rank's `tensor` into `outputs[rank]` on the rank `root`; `outputs` is None elsewhere."""
-        check_root("ProcessGroupGloo::gather", root, self.size)
-        if self.rank == root:
-            check_one_for_each("ProcessGroupGloo::gather", "output", outputs, self.size)
-            check_like("ProcessGroupGloo::gather", tensor, outputs)
-
-        def run(exchange: _Exchange) -> None:
-            if self.rank == root:
-                self._fill(exchange, outputs, {})
-                outputs[root].copy_(tensor)
-            else:
-                exchange(0, {root: _bytes(_packed(tensor))}, {})
-
-        return self._start("gather", _label("gather", tensor, f"to {root}"), run, outputs or [], asynchronous)
-
-    def scatter(self, output: torch.Tensor, inputs: Any, root: Any, asynchronous: bool = False) -> Work:
-        """Copy `inputs[rank]` of the rank `root` into each rank's `output`; `inputs` is None elsewhere."""
-        check_root("ProcessGroupGloo::scatter", root, self.size)
-        if self.rank == root:
-            check_one_for_each("ProcessGroupGloo::scatter", "input", inputs, self.size)
-            check_like("ProcessGroupGloo::scatter", output, inputs)
-
-        def run(exchange: _Exchange) -> None:
-            if self.rank == root:
-                packed = [_packed(each) for each in inputs]
-                exchange(0, {rank: _bytes(packed[rank]) for rank in self._others()}, {})
-                output.copy_(inputs[root])
-            else:
-                with _contiguous(output, read=False) as flat:
-                    exchange(0, {}, {root: _bytes(flat)})
-
-        return self._start("scatter", _label("scatter", output, f"from {root}"), run, [output], asynchronous)
-
-    def reduce_scatter(
-        self, output: torch.Tensor, inputs: Sequence[torch.Tensor], op: Any, asynchronous: bool = False
-    ) -> Work:
-        """Combine the ranks' `inputs[rank]` into each rank's `output`."""
-        if len(inputs) != self.size:
-            raise RuntimeError("invalid input tensor list size, must be world size")
-        check_like("ProcessGroupGloo::reduce_scatter", output, inputs)
-        check_reducible("reduce_scatter", output, op)
-
-        def run(exchange: _Exchange) -> None:
-            packed = [_plain(_packed(each)) for each in inputs]
-            parts = [packed[rank] if rank == self.rank else torch.empty_like(packed[rank]) for rank in range(self.size)]
-            others = self._others()
-            exchange(0, {r: _bytes(packed[r]) for r in others}, {r: _bytes(parts[r]) for r in others})
-            with _contiguous(output, read=False) as flat:
-                _plain(flat).copy_(_combined(parts, op, self.size))
-
-        return self._start("reduce_scatter", _label("reduce_scatter", output, op), run, [output], asynchronous)
-
-    def reduce_scatter_from(
-        self, output: torch.Tensor, tensor: torch.Tensor, op: Any, asynchronous: bool = False
-    ) -> Work:
-        """Combine the ranks' `tensor`, of which each gets its part along the first dimension as `output`."""
-        check_one_of_parts(output, tensor, self.size)
-        return self.reduce_scatter(output, list(tensor.chunk(self.size)), op, asynchronous)
-
-    def alltoall(
-        self, outputs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor], asynchronous: bool = False
-    ) -> Work:
-        """Copy `inputs[other]` of each rank into `outputs[rank]` of the other."""
-        check_exchanged("ProcessGroupGloo::alltoall", outputs, inputs, self.size)
-
-        def run(exchange: _Exchange) -> None:
-            packed = [_packed(each) for each in inputs]
-            self._fill(exchange, outputs, {rank: _bytes(packed[rank]) for rank in self._others()})
-            outputs[self.rank].copy_(inputs[self.rank])
-
-        label = f"all_to_all of {inputs[0].dtype}" if inputs else "all_to_all"
-        return self._start("all_to_all", label, run, outputs, asynchronous)
-
-    def alltoall_single(
+    def _start(
         self,
-        output: torch.Tensor,
-        tensor: torch.Tensor,
-        output_splits: Sequence[int] | None,
-        input_splits: Sequence[int] | None,
-        asynchronous: bool = False,
+        name: str,
+        run: Callable[..., None],
+        operands: tuple[Any, ...],
+        written: Sequence[torch.Tensor],
+        asynchronous: bool,
+        *details: Any,
     ) -> Work:
-        """Copy the parts of `tensor` along its first dimension to the ranks; `output` gets theirs, one after the other."""
-        outputs = check_splits(output, output_splits, self.size)
-        inputs = check_splits(tensor, input_splits, self.size)
-        if not output_splits and not input_splits and output.numel() != tensor.numel():
-            raise RuntimeError(
-                f"all_to_all_single: the input has {tensor.numel()} elements, the output {output.numel()}"
-            )
-        return self.alltoall(list(outputs), list(inputs), asynchronous)
+        number = next(self._numbers)
+        label = _label(name, operands, details)
+        read = [operands[0]] if operands and isinstance(operands[0], torch.Tensor) else []
+        entry = _flight.recorder.begin(self.recorded, number, name, read, written)
+        self.recorded.asked = number
+        exchange = _Exchange(self, number, name, label)
 
-    def barrier(self, asynchronous: bool = False) -> Work:
-        """Wait until all ranks are there."""
-        nothing = memoryview(bytearray())
+        def work() -> None:
+            entry.begun = time.time_ns()
+            self._last = number, label, False
+            with torch.no_grad():
+                run(exchange, *operands)
+            self._last = number, label, True
+            entry.done = time.time_ns()
+            self.recorded.finished = number
 
-        def run(exchange: _Exchange) -> None:
-            others = self._others()
-            exchange(0, dict.fromkeys(others, nothing), dict.fromkeys(others, nothing))
+        outcome = self._worker.submit(work) if asynchronous else run_now(work, Outcome())
+        return Work(outcome, list(written), name)
 
-        return self._start("barrier", "barrier", run, [], asynchronous)
+    def _doing(self) -> str:
+        """What this rank does, for others that wait for it."""
+        number, label, done = self._last
+        if number < 0:
+            return "has not begun any collective of this group"
+        return f"is through with collective {number} ({label})" if done else f"waits in collective {number} ({label})"
+
+    def _others(self) -> list[int]:
+        return [rank for rank in range(self.size) if rank != self.rank]
+
+    def _fill(self, exchange, outputs, sends) -> None:
+        """One round, in which every other rank's part goes into the output at its place."""
+        landing = {
+            rank: outputs[rank] if outputs[rank].is_contiguous() else torch.empty_like(outputs[rank]).contiguous()
+            for rank in self._others()
+        }
+        exchange(0, sends, {rank: bytes_of(tensor) for rank, tensor in landing.items()})
+        for rank, tensor in landing.items():
+            if tensor is not outputs[rank]:
+                outputs[rank].copy_(tensor)
+
+    # ---- what they do: the first argument carries out a round ----
+
+    def _all_reduce(self, exchange, tensor, op) -> None:
+        with contiguous(tensor) as whole:
+            flat = plain(whole)
+            small = flat.numel() * flat.element_size() <= _SMALL
+            if self._rings:
+                (_rings.all_reduce_small if small else _rings.all_reduce)(exchange, self.rank, self.size, flat, op)
+            elif small:
+                parts = self._parts(flat)
+                own = bytes_of(flat)
+                exchange(0, dict.fromkeys(self._others(), own), self._landing(parts))
+                _put(flat, combined(parts, op, self.size, self.rank))
+            else:
+                self._all_reduce_pieces(exchange, flat, op)
+
+    def _all_reduce_pieces(self, exchange, flat, op) -> None:
+        """Each rank combines one piece, and then gives it to all."""
+        step = -(-flat.numel() // self.size)
+        pieces = [flat[min(rank * step, flat.numel()) : (rank + 1) * step] for rank in range(self.size)]
+        mine = pieces[self.rank]
+        parts = self._parts(mine)
+        exchange(0, {rank: bytes_of(pieces[rank]) for rank in self._others()}, self._landing(parts))
+        _put(mine, combined(parts, op, self.size, self.rank))
+        exchange(1, dict.fromkeys(self._others(), bytes_of(mine)), self._landing(pieces))
+
+    def _parts(self, own) -> list[torch.Tensor]:
+        """Room for each rank's part; this rank's own in its place."""
+        return [own if rank == self.rank else torch.empty_like(own) for rank in range(self.size)]
+
+    def _landing(self, parts) -> dict[int, memoryview]:
+        return {rank: bytes_of(parts[rank]) for rank in self._others()}
+
+    def _broadcast(self, exchange, tensor, root) -> None:
+        with contiguous(tensor, read=self.rank == root, write=self.rank != root) as flat:
+            view = bytes_of(flat)
+            if self._rings:
+                _rings.broadcast(exchange, self.rank, self.size, view, root)
+            elif self.rank == root:
+                exchange(0, dict.fromkeys(self._others(), view), {})
+            else:
+                exchange(0, {}, {root: view})
+
+    def _reduce(self, exchange, tensor, root, op) -> None:
+        with contiguous(tensor, write=self.rank == root) as whole:
+            own = plain(whole)
+            if self._rings:
+                _rings.reduce(exchange, self.rank, self.size, own, root, op)
+            elif self.rank == root:
+                parts = self._parts(own)
+                exchange(0, {}, self._landing(parts))
+                _put(own, combined(parts, op, self.size, self.rank))
+            else:
+                exchange(0, {root: bytes_of(own)}, {})
+
+    def _all_gather(self, exchange, tensor, outputs) -> None:
+        own = packed(tensor)
+        if self._rings:
+            _rings.all_gather(exchange, self.rank, self.size, own, outputs)
+        else:
+            self._fill(exchange, outputs, dict.fromkeys(self._others(), bytes_of(own)))
+        outputs[self.rank].copy_(tensor)
+
+    def _all_gather_into(self, exchange, tensor, output) -> None:
+        self._all_gather(exchange, tensor, list(output.chunk(self.size)))
+
+    def _gather(self, exchange, tensor, outputs, root) -> None:
+        if self.rank == root:
+            self._fill(exchange, outputs, {})
+            outputs[root].copy_(tensor)
+        else:
+            exchange(0, {root: bytes_of(packed(tensor))}, {})
+
+    def _scatter(self, exchange, output, inputs, root) -> None:
+        if self.rank == root:
+            sent = [packed(each) for each in inputs]
+            exchange(0, {rank: bytes_of(sent[rank]) for rank in self._others()}, {})
+            output.copy_(inputs[root])
+        else:
+            with contiguous(output, read=False) as flat:
+                exchange(0, {}, {root: bytes_of(flat)})
+
+    def _reduce_scatter(self, exchange, output, inputs, op) -> None:
+        own = [plain(packed(each)) for each in inputs]
+        with contiguous(output, read=False) as flat:
+            into = plain(flat)
+            if self._rings:
+                _rings.reduce_scatter(exchange, self.rank, self.size, own, into, op)
+                return
+            parts = self._parts(into)  # the program's own parts stay as they are
+            exchange(0, {rank: bytes_of(own[rank]) for rank in self._others()}, self._landing(parts))
+            into.copy_(own[self.rank])
+            _put(into, combined(parts, op, self.size, self.rank))
+
+    def _all_to_all(self, exchange, inputs, outputs) -> None:
+        sent = [packed(each) for each in inputs]
+        self._fill(exchange, outputs, {rank: bytes_of(sent[rank]) for rank in self._others()})
+        outputs[self.rank].copy_(inputs[self.rank])
+
+    def _barrier(self, exchange) -> None:
+        if self._rings:
+            _rings.barrier(exchange, self.rank, self.size)
+        else:
+            nothing = memoryview(bytearray())
+            exchange(0, dict.fromkeys(self._others(), nothing), dict.fromkeys(self._others(), nothing))
 
     def monitored_barrier(self, timeout: Any, wait_all_ranks: bool) -> None:
         """Wait until all ranks are there; the rank 0 says who is missing: RuntimeError."""
@@ -266,7 +243,7 @@ class ProcessGroupGloo:
                 f"[Rank 0]: {'Ranks' if wait_all_ranks else 'Rank'} {ranks} failed to pass monitoredBarrier "
                 f"in {round(seconds * 1000)} ms"
             )
-            self._mesh.abort(failure)
+            self.break_up(failure)
             raise failure
         for rank in self._others():
             self._mesh.send(rank, key, label, nothing).result()
@@ -275,27 +252,52 @@ class ProcessGroupGloo:
 
     def send(self, tensor: torch.Tensor, rank: int, tag: int) -> Work:
         """Send `tensor` to a rank; done when its bytes are on their way."""
-        _check_contiguous(tensor)
+        check_contiguous(tensor)
         check_root("ProcessGroupGloo::send", rank, self.size, "destination")
-        outcome = self._mesh.send(rank, (DIRECT, tag, 0), b"send", _bytes(tensor))
-        return self._direct(outcome, "send", tensor)
+        outcome = self._mesh.send(rank, (DIRECT, tag, 0), b"send", bytes_of(tensor))
+        return _Message(self, outcome, "send", tensor, rank)
 
     def recv(self, tensor: torch.Tensor, rank: int | None, tag: int) -> Work:
         """Receive into `tensor` from a rank; None is any."""
-        _check_contiguous(tensor)
+        check_contiguous(tensor)
         if rank is not None:
             check_root("ProcessGroupGloo::recv", rank, self.size, "source")
-        outcome = self._mesh.receive(rank, (DIRECT, tag, 0), b"send", _bytes(tensor))
-        return self._direct(outcome, "recv", tensor)
+        outcome = self._mesh.receive(rank, (DIRECT, tag, 0), b"send", bytes_of(tensor))
+        return _Message(self, outcome, "recv", tensor, rank)
 
-    def batch(self, operations: Sequence[tuple[bool, torch.Tensor, int, int]]) -> list:
-        """Begin all of (whether it sends, tensor, rank, tag); a list of Work."""
-        return [(self.send if sends else self.recv)(tensor, rank, tag) for sends, tensor, rank, tag in operations]
+    # ---- when something goes wrong ----
 
-    def _direct(self, outcome, description, tensor):
-        return Work(outcome, [tensor], description, self.timeout.total_seconds(), on_timeout=self._mesh.abort)
+    def wait_for(self, outcomes: dict[int, list[Outcome[Any]]], name: str, seconds: float) -> None:
+        """Wait for what ranks send and take: {rank: futures}. RuntimeError that names those that do not.
 
-    # ---- lives ----
+        Before the time is over, the ranks are asked what they do, so that the error can tell a rank that is gone from a late one.
+        """
+        futures = [future for each in outcomes.values() for future in each]
+        deadline = time.monotonic() + seconds
+        questions = min(_QUESTIONS[0], seconds * _QUESTIONS[1])
+        try:
+            self._mesh.wait(futures, outcomes, deadline - questions)
+        except TimeoutError:
+            pass
+        else:
+            return
+        answers = self._mesh.ask(self._others(), questions, lambda: all(future.done() for future in futures))
+        try:
+            self._mesh.wait(futures, outcomes, deadline)
+        except TimeoutError:
+            late = [rank for rank, each in outcomes.items() if not all(future.done() for future in each)]
+            broken = self._mesh.failures()
+            names = [*late, *(rank for rank in self._others() if rank not in answers and rank not in late)]
+            found = [f"rank {each} {answers.get(each) or broken.get(each) or 'does not answer'}" for each in names]
+            error = RuntimeError(
+                f"Timed out waiting {round(seconds * 1000)}ms for {name} operation to complete: {'; '.join(found)}"
+            )
+            raise error from None
+
+    def break_up(self, error: BaseException) -> None:
+        """Break the group's connections, so that all ranks learn of an error; write down what was under way."""
+        self._mesh.abort(error)
+        _flight.dump_on_failure(self.rank)
 
     def abort(self) -> None:
         """Break all connections."""
@@ -306,143 +308,58 @@ class ProcessGroupGloo:
         self._worker.close()
         self._mesh.close()
 
-    # ---- how they run ----
-
-    def _others(self) -> list:
-        return [rank for rank in range(self.size) if rank != self.rank]
-
-    def _start(self, name, label, run, result, asynchronous):
-        exchange = _Exchange(self._mesh, next(self._numbers), name, label.encode(), self.timeout)
-
-        def work() -> None:
-            with torch.no_grad():
-                run(exchange)
-
-        outcome = self._worker.submit(work) if asynchronous else run_now(work, Outcome())
-        return Work(outcome, [tensor for tensor in result], name)
-
-    def _fill(self, exchange, outputs, sends) -> None:
-        """One round, in which every other rank's part goes into the output at its place."""
-        landing = {
-            rank: outputs[rank] if outputs[rank].is_contiguous() else torch.empty_like(outputs[rank]).contiguous()
-            for rank in self._others()
-        }
-        exchange(0, sends, {rank: _bytes(tensor) for rank, tensor in landing.items()})
-        for rank, tensor in landing.items():
-            if tensor is not outputs[rank]:
-                outputs[rank].copy_(tensor)
-
-    def _all_reduce(self, exchange, flat, op) -> None:
-        others = self._others()
-        if flat.numel() * flat.element_size() <= _SMALL:
-            parts = [flat if rank == self.rank else torch.empty_like(flat) for rank in range(self.size)]
-            own = _bytes(flat)
-            exchange(0, dict.fromkeys(others, own), {rank: _bytes(parts[rank]) for rank in others})
-            flat.copy_(_combined(parts, op, self.size))
-            return
-        # Each rank combines one piece, and then gives it to all.
-        step = -(-flat.numel() // self.size)
-        pieces = [flat[min(rank * step, flat.numel()) : (rank + 1) * step] for rank in range(self.size)]
-        mine = pieces[self.rank]
-        parts = [mine if rank == self.rank else torch.empty_like(mine) for rank in range(self.size)]
-        exchange(0, {r: _bytes(pieces[r]) for r in others}, {r: _bytes(parts[r]) for r in others})
-        mine.copy_(_combined(parts, op, self.size))
-        exchange(1, dict.fromkeys(others, _bytes(mine)), {rank: _bytes(pieces[rank]) for rank in others})
-
 
 class _Exchange:
     """The rounds of one collective."""
 
-    def __init__(self, mesh: Any, number: int, name: str, label: bytes, timeout: Any) -> None:
-        self.mesh, self.number, self.name, self.label = mesh, number, name, label
-        self.timeout = timeout.total_seconds()
+    def __init__(self, group: ProcessGroupGloo, number: int, name: str, label: str) -> None:
+        self.group, self.number, self.name, self.label = group, number, name, label.encode()
 
     def __call__(self, turn: int, sends: dict[int, memoryview], receives: dict[int, memoryview]) -> None:
         """Send and receive: both are {rank: memoryview}. Any failure breaks the group's connections, so that all ranks learn of it."""
-        deadline = time.monotonic() + self.timeout
-        key = (COLLECTIVE, self.number, turn)
-        futures = [self.mesh.receive(rank, key, self.label, view) for rank, view in receives.items()]
-        futures += [self.mesh.send(rank, key, self.label, view) for rank, view in sends.items()]
+        mesh, key = self.group._mesh, (COLLECTIVE, self.number, turn)
+        outcomes = {rank: [mesh.receive(rank, key, self.label, view)] for rank, view in receives.items()}
+        for rank, view in sends.items():
+            outcomes.setdefault(rank, []).append(mesh.send(rank, key, self.label, view, awaited=True))
         try:
-            for future in futures:
-                future.result(max(0, deadline - time.monotonic()))
-        except TimeoutError:
-            error = RuntimeError(
-                f"Timed out waiting {round(self.timeout * 1000)}ms for {self.name} operation to complete"
-            )
-            self.mesh.abort(error)
-            raise error from None
+            self.group.wait_for(outcomes, self.name, self.group.seconds)
         except RuntimeError as error:
-            self.mesh.abort(error)
+            self.group.break_up(error)
             raise
 
 
-def _label(name, tensor, *details) -> str:
-    parts = [f"{name} of {size_text(tensor)} {str(tensor.dtype).removeprefix('torch.')}"]
+class _Message(Work):
+    """A message under way: whoever waits moves its bytes."""
+
+    def __init__(
+        self, group: ProcessGroupGloo, outcome: Outcome[Any], name: str, tensor: torch.Tensor, rank: int | None
+    ) -> None:
+        super().__init__(outcome, [tensor], name)
+        self._group, self._rank = group, rank
+
+    def wait(self, timeout: Any = None) -> bool:
+        """Wait, at most for `timeout` (a `datetime.timedelta`); True. RuntimeError if it failed or is not done in time."""
+        ranks: Iterable[int] = self._group._others() if self._rank is None else [self._rank]
+        seconds = seconds_of(timeout) if timeout else self._group.seconds
+        try:
+            self._group.wait_for({rank: [self._outcome] for rank in ranks}, self._description, seconds)
+        except RuntimeError as error:
+            if not self._outcome.done():
+                self._group.break_up(error)
+            raise
+        return True
+
+
+def _put(tensor: torch.Tensor, total: torch.Tensor) -> None:
+    if total is not tensor:
+        tensor.copy_(total)
+
+
+def _label(name: str, operands: tuple[Any, ...], details: tuple[Any, ...]) -> str:
+    """A collective in words: what other ranks have to call as well."""
+    if name == "all_to_all":
+        return f"{name} of {operands[0][0].dtype}" if operands[0] else name
+    if not operands:
+        return name
+    parts = [f"{name} of {size_text(operands[0])} {str(operands[0].dtype).removeprefix('torch.')}"]
     return " ".join(parts + [detail.name if isinstance(detail, RedOpType) else detail for detail in details])
-
-
-def _combined(parts, op, size):
-    """The ranks' parts as one, in the order of the ranks."""
-    if parts[0].dtype is torch.bool:
-        op = _OF_BOOL.get(op, op)
-    if len(parts) == 1:
-        return parts[0]
-    combine, combine_into = _COMBINE[op]
-    total = combine(parts[0], parts[1])
-    for part in parts[2:]:
-        combine_into(total, part)
-    if op is RedOpType.AVG:
-        total = total.div_(size)
-    return total
-
-
-def _plain(tensor):
-    """A contiguous tensor as a row of real numbers."""
-    return (torch.view_as_real(tensor) if tensor.is_complex() else tensor).view(-1)
-
-
-def _check_contiguous(tensor) -> None:
-    if not tensor.is_contiguous():
-        raise RuntimeError("input tensor has to be contiguous")
-
-
-def _packed(tensor):
-    """The tensor, or a copy of it without gaps."""
-    return tensor.detach().contiguous()
-
-
-def _bytes(tensor):
-    """The memory of a contiguous tensor, which lives as long as this view of it."""
-    nbytes = tensor.numel() * tensor.element_size()
-    if not nbytes:
-        return memoryview(bytearray())
-    memory = (ctypes.c_char * nbytes).from_address(tensor.data_ptr())
-    memory.owner = tensor
-    return memoryview(memory).cast("B")
-
-
-class _contiguous:
-    """A tensor without gaps in its place: the tensor itself, or a copy that is copied back.
-
-    Args:
-        tensor: the tensor.
-        read: whether what it holds matters.
-        write: whether it is to be changed.
-    """
-
-    def __init__(self, tensor: torch.Tensor, read: bool = True, write: bool = True) -> None:
-        self.tensor, self.read, self.write = tensor.detach(), read, write
-
-    def __enter__(self) -> torch.Tensor:
-        if self.tensor.is_contiguous():
-            self.flat = self.tensor
-        elif self.read:
-            self.flat = self.tensor.contiguous()
-        else:
-            self.flat = torch.empty(self.tensor.shape, dtype=self.tensor.dtype)
-        return self.flat
-
-    def __exit__(self, kind: type[BaseException] | None, error: Any, traceback: TracebackType | None) -> None:
-        if kind is None and self.write and self.flat is not self.tensor:
-            self.tensor.copy_(self.flat)

@@ -14,6 +14,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2.distributed import _flight
 from mindtorch_v2.distributed._reduce_op import RedOpType
 from mindtorch_v2.distributed._stores import PrefixStore, seconds_of
 from mindtorch_v2.distributed._tcp_store import TCPStore
@@ -63,6 +64,10 @@ _BACKENDS = {
     "hccl": ("_hccl", "ProcessGroupHCCL"),
     "mpi": ("_mpi", "ProcessGroupMPI"),
 }
+# What the launchers of MPIs tell the processes that they start.
+_MPI_VARIABLES = frozenset(
+    {"MPI_LOCALNRANKS", "MV2_COMM_WORLD_RANK", "OMPI_COMM_WORLD_RANK", "PALS_RANKID", "PMIX_RANK", "PMI_RANK"}
+)
 _DEVICES = {"gloo": "cpu", "hccl": "npu"}
 _NOT_INITIALISED = "Default process group has not been initialized, please make sure to call init_process_group."
 
@@ -103,8 +108,13 @@ def is_gloo_available() -> bool:
 
 
 def is_mpi_available() -> bool:
-    """Whether MPI can be used: with mpi4py, the extra `mindtorch_v2[mpi]`."""
-    return importlib.util.find_spec("mpi4py") is not None
+    """Whether MPI can be used: with mpi4py, the extra `mindtorch_v2[mpi]`, unless another launcher than MPI's started a job.
+
+    Libraries take MPI where they find it: in processes that torchrun started it could not connect them.
+    """
+    if importlib.util.find_spec("mpi4py") is None:
+        return False
+    return os.environ.get("WORLD_SIZE", "1") == "1" or not _MPI_VARIABLES.isdisjoint(os.environ)
 
 
 def is_nccl_available() -> bool:
@@ -355,6 +365,9 @@ def _make(name, ranks, rank, backend, timeout, description):
             failed.callback(backends[device].close)
         failed.pop_all()
     made = ProcessGroup(name, list(ranks), rank, backends, backend, timeout, description or "undefined")
+    for each in backends.values():
+        if hasattr(each, "recorded"):
+            _flight.names_of_group(each.recorded, name, made._description, ranks)
     _world.groups[made] = ",".join(f"{device}:{library}" for device, library in libraries.items())
     return made
 

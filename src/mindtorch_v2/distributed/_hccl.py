@@ -9,22 +9,15 @@ from __future__ import annotations
 import ctypes
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future as Outcome
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
-from mindtorch_v2._backends.npu import groups, hccl
+from mindtorch_v2._backends.npu import hccl
 from mindtorch_v2._backends.npu.casts import in_rows
-from mindtorch_v2.distributed._arguments import (
-    check_exchanged,
-    check_gathered,
-    check_like,
-    check_one_for_each,
-    check_one_of_parts,
-    check_root,
-    check_splits,
-)
+from mindtorch_v2.distributed._arguments import check_gathered, check_one_of_parts, check_root
+from mindtorch_v2.distributed._collectives import Collectives
 from mindtorch_v2.distributed._reduce_op import RedOpType
 from mindtorch_v2.distributed._work import Work
 
@@ -45,7 +38,7 @@ _OPS = {
 _WIDER = {torch.bool: torch.int32, torch.uint8: torch.int32}
 
 
-class ProcessGroupHCCL:
+class ProcessGroupHCCL(Collectives):
     """A group of processes, each with tensors on an NPU. A communicator is made when a device is first used.
 
     Args:
@@ -55,8 +48,7 @@ class ProcessGroupHCCL:
         timeout: how long a collective may take, unless HCCL_EXEC_TIMEOUT says so.
     """
 
-    name = "hccl"
-    SUM = RedOpType.SUM  # for those below who combine by it
+    name, title = "hccl", "ProcessGroupHCCL"
 
     class Options:
         """Options of a group as programs fill them in; the configuration is kept and has no effect."""
@@ -73,118 +65,97 @@ class ProcessGroupHCCL:
         self._communicators: dict[Any, Any] = {}
         self._library: hccl.Library | None = None
 
-    def get_hccl_comm_name(self, rank: int) -> str:
-        """The name by which fused operators take this group; `rank` is this process', as it was for HCCL."""
-        check_root("ProcessGroup::get_hccl_comm_name", rank, self.size)
-        return groups.name_of(self)
+    # ---- collectives: enqueued, whether they are waited for or not ----
 
-    # ---- collectives: each returns a Work ----
+    def _start(
+        self,
+        name: str,
+        run: Callable[..., None],
+        operands: tuple[Any, ...],
+        written: Sequence[torch.Tensor],
+        asynchronous: bool,
+        *details: Any,
+    ) -> Work:
+        run(*operands)
+        return self._started(*(written or operands[:1]))
 
-    def allreduce(self, tensor: torch.Tensor, op: Any, asynchronous: bool = False) -> _Queued:
-        """Combine `tensor` over the ranks, in place, everywhere."""
-        return self._reduce("HcclAllReduce", tensor, op, ())
+    def _check_reducible(self, name: str, tensor: torch.Tensor, op: Any) -> None:
+        if op not in _OPS:
+            raise RuntimeError(f"Cannot use ReduceOp.{op.name} with HCCL")
 
-    def reduce(self, tensor: torch.Tensor, root: Any, op: Any, asynchronous: bool = False) -> _Queued:
-        """Combine `tensor` over the ranks, in place, on the rank `root`."""
-        check_root("ProcessGroupHCCL::reduce", root, self.size)
-        return self._reduce("HcclReduce", tensor, op, (root,), write=self.rank == root)
+    def _all_reduce(self, tensor: torch.Tensor, op: Any) -> None:
+        self._combine("HcclAllReduce", tensor, op, ())
 
-    def _reduce(self, function, tensor, op, more, write=True):
-        held = _reducible(tensor, op)
+    def _reduce(self, tensor: torch.Tensor, root: int, op: Any) -> None:
+        self._combine("HcclReduce", tensor, op, (root,), write=self.rank == root)
+
+    def _combine(self, function, tensor, op, more, write=True):
+        held = _reducible(tensor)
         place = held.data_ptr()
         self._on(tensor).call(function, place, place, held.numel(), _type(held), _OPS[op], *more)
         if write:
             _settle(tensor, held, op, self.size)
-        return self._started(tensor)
 
-    def broadcast(self, tensor: torch.Tensor, root: Any, asynchronous: bool = False) -> _Queued:
-        """Copy `tensor` from the rank `root` to all."""
-        check_root("ProcessGroupHCCL::broadcast", root, self.size)
+    def _broadcast(self, tensor: torch.Tensor, root: int) -> None:
         held = _plain(tensor)
         self._on(tensor).call("HcclBroadcast", held.data_ptr(), held.numel(), _type(held), root)
         _restore(tensor, held)
-        return self._started(tensor)
 
-    def allgather(self, outputs: Sequence[torch.Tensor], tensor: torch.Tensor, asynchronous: bool = False) -> _Queued:
-        """Copy each rank's `tensor` into `outputs[rank]`, everywhere."""
-        check_gathered("ProcessGroupHCCL::allgather", outputs, tensor, self.size)
+    def _all_gather(self, tensor: torch.Tensor, outputs: Sequence[torch.Tensor]) -> None:
         whole = torch.empty((self.size, *tensor.shape), dtype=tensor.dtype, device=tensor.device)
-        self._gather(whole, tensor)
+        self._all_gather_into(tensor, whole)
         for output, part in zip(outputs, whole, strict=True):
             output.detach().copy_(part)
-        return self._started(*outputs)
 
-    def allgather_into(self, output: torch.Tensor, tensor: torch.Tensor, asynchronous: bool = False) -> _Queued:
+    def allgather_into(self, output: torch.Tensor, tensor: torch.Tensor, asynchronous: bool = False) -> Work:
         """Put the ranks' tensors one after the other into `output`, whose sizes may be any of as many elements."""
         if output.dtype != tensor.dtype:
             raise TypeError("output tensor must have the same type as input tensor")
         if output.numel() != self.size * tensor.numel():
             check_gathered("ProcessGroupHCCL::allgather", list(output.chunk(self.size)), tensor, self.size)
             raise ValueError("output tensor size must be equal to world_size times input tensor size")
-        self._gather(output, tensor)
-        return self._started(output)
+        return self._start("all_gather", self._all_gather_into, (tensor, output), [output], asynchronous)
 
-    def _gather(self, output, tensor) -> None:
+    def _all_gather_into(self, tensor: torch.Tensor, output: torch.Tensor) -> None:
         held, landing = _plain(tensor), _plain(output)
         place = landing.data_ptr()
         self._on(tensor).call("HcclAllGather", held.data_ptr(), place, held.numel(), _type(held))
         _restore(output, landing)
 
-    def gather(self, tensor: torch.Tensor, outputs: Any, root: Any, asynchronous: bool = False) -> _Queued:
-        """Copy each rank's `tensor` into `outputs[rank]` on the rank `root`; `outputs` is None elsewhere."""
-        check_root("ProcessGroupHCCL::gather", root, self.size)
+    def _gather(self, tensor: torch.Tensor, outputs: Any, root: int) -> None:
         if self.rank != root:
-            return self.send(tensor.contiguous(), root, 0)
-        check_one_for_each("ProcessGroupHCCL::gather", "output", outputs, self.size)
-        check_like("ProcessGroupHCCL::gather", tensor, outputs)
-        plain: dict[str, Any] = {"dtype": tensor.dtype, "device": tensor.device}
-        landing = [tensor.detach() if rank == root else torch.empty(tensor.shape, **plain) for rank in range(self.size)]
+            self.send(tensor.contiguous(), root, 0)
+            return
+        kind: dict[str, Any] = {"dtype": tensor.dtype, "device": tensor.device}
+        landing = [tensor.detach() if rank == root else torch.empty(tensor.shape, **kind) for rank in range(self.size)]
         self.batch([(False, landing[rank], rank, 0) for rank in range(self.size) if rank != root])
         for output, part in zip(outputs, landing, strict=True):
             output.detach().copy_(part)
-        return self._started(*outputs)
 
-    def scatter(self, output: torch.Tensor, inputs: Any, root: Any, asynchronous: bool = False) -> _Queued:
-        """Copy `inputs[rank]` of the rank `root` into each rank's `output`; `inputs` is None elsewhere."""
-        check_root("ProcessGroupHCCL::scatter", root, self.size)
-        whole = output
-        if self.rank == root:
-            check_one_for_each("ProcessGroupHCCL::scatter", "input", inputs, self.size)
-            check_like("ProcessGroupHCCL::scatter", output, inputs)
-            whole = torch.stack([each.detach() for each in inputs])
+    def _scatter(self, output: torch.Tensor, inputs: Any, root: int) -> None:
+        whole = torch.stack([each.detach() for each in inputs]) if self.rank == root else output
         held, landing = _plain(whole), _plain(output)
         self._on(output).call("HcclScatter", held.data_ptr(), landing.data_ptr(), landing.numel(), _type(held), root)
         _restore(output, landing)
-        return self._started(output)
 
-    def reduce_scatter(
-        self, output: torch.Tensor, inputs: Sequence[torch.Tensor], op: Any, asynchronous: bool = False
-    ) -> _Queued:
-        """Combine the ranks' `inputs[rank]` into each rank's `output`."""
-        if len(inputs) != self.size:
-            raise RuntimeError("invalid input tensor list size, must be world size")
-        check_like("ProcessGroupHCCL::reduce_scatter", output, inputs)
-        return self._reduce_scatter(output, torch.stack([each.detach() for each in inputs]), op)
+    def _reduce_scatter(self, output: torch.Tensor, inputs: Sequence[torch.Tensor], op: Any) -> None:
+        self._combine_parts(output, torch.stack([each.detach() for each in inputs]), op)
 
     def reduce_scatter_from(
         self, output: torch.Tensor, tensor: torch.Tensor, op: Any, asynchronous: bool = False
-    ) -> _Queued:
+    ) -> Work:
         """Combine the ranks' `tensor`, of which each gets its part along the first dimension as `output`."""
         check_one_of_parts(output, tensor, self.size)
-        return self._reduce_scatter(output, tensor, op)
+        self._check_reducible("reduce_scatter", output, op)
+        return self._start("reduce_scatter", self._combine_parts, (output, tensor, op), [output], asynchronous)
 
-    def _reduce_scatter(self, output, whole, op):
-        held, landing = _reducible(whole, op), _reducible(output, op)
+    def _combine_parts(self, output, whole, op):
+        held, landing = _reducible(whole), _reducible(output)
         place, count = landing.data_ptr(), landing.numel()
         self._on(output).call("HcclReduceScatter", held.data_ptr(), place, count, _type(held), _OPS[op])
         _settle(output, landing, op, self.size)
-        return self._started(output)
 
-    def alltoall(
-        self, outputs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor], asynchronous: bool = False
-    ) -> _Queued:
-        """Copy `inputs[other]` of each rank into `outputs[rank]` of the other."""
-        check_exchanged("ProcessGroupHCCL::alltoall", outputs, inputs, self.size)
+    def _all_to_all(self, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]) -> None:
         held = _plain(torch.cat([each.detach().reshape(-1) for each in inputs]))
         landing = torch.empty(sum(each.numel() for each in outputs), dtype=held.dtype, device=held.device)
         sends, receives = ([each.numel() for each in tensors] for tensors in (inputs, outputs))
@@ -195,20 +166,6 @@ class ProcessGroupHCCL:
         self._on(held).call("HcclAlltoAllV", *out, *into)
         for output, part in zip(outputs, landing.split(receives), strict=True):
             output.detach().copy_(part.view(output.shape))
-        return self._started(*outputs)
-
-    def alltoall_single(
-        self,
-        output: torch.Tensor,
-        tensor: torch.Tensor,
-        output_splits: Sequence[int] | None,
-        input_splits: Sequence[int] | None,
-        asynchronous: bool = False,
-    ) -> _Queued:
-        """Copy the parts of `tensor` along its first dimension to the ranks; `output` gets theirs, one after the other."""
-        outputs = check_splits(output, output_splits, self.size)
-        inputs = check_splits(tensor, input_splits, self.size)
-        return self.alltoall(list(outputs), list(inputs))
 
     def barrier(self, asynchronous: bool = False) -> _Barrier:
         """Wait until all ranks are there."""
@@ -326,10 +283,8 @@ def _restore(tensor, held) -> None:
         tensor.detach().copy_(held.view(tensor.dtype))
 
 
-def _reducible(tensor, op):
+def _reducible(tensor):
     """A tensor without gaps of a dtype that HCCL combines."""
-    if op not in _OPS:
-        raise RuntimeError(f"Cannot use ReduceOp.{op.name} with HCCL")
     held = tensor.detach()
     return held.to(_WIDER[held.dtype]) if held.dtype in _WIDER else in_rows(held.contiguous())
 

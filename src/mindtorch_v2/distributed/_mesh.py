@@ -1,38 +1,38 @@
 """Connections between the processes of a group, over TCP: messages with a key, which are received into waiting buffers.
 
-One thread of each process moves all bytes. A message that nobody waits for yet is kept. A rank that goes away fails what
-waits for it; ranks that do not do the same fail all that waits.
+One thread of each process moves all bytes, but for those of a collective that a thread waits for: that thread moves them
+itself. A message that nobody waits for yet is kept. A rank that goes away fails what waits for it; ranks that do not do the
+same fail all that waits. Ranks answer when they are asked what they do, so that one which does not answer can be named.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hmac
 import mmap
-import secrets
-import selectors
+import os
+import select
 import socket
 import struct
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
 from mindtorch_v2.distributed._errors import DistNetworkError
-from mindtorch_v2.distributed._tcp_store import TCPStore
+from mindtorch_v2.distributed._introductions import introduce
 
 # A message begins with: its key (what it belongs to, which of its rounds, a number), bytes of the label, bytes of the contents.
 _HEADER = struct.Struct("<BBQHQ")
-_PIECE = 1 << 20
-_TURNS = 8  # pieces that one connection moves before the others have their turn
-_PATIENCE = 5  # seconds that one who connects has to say who it is
-_MOST_STRANGERS = 128  # who have not said it yet
+_PIECE = 1 << 18
+_JOINED = 1 << 13  # bytes up to which the contents go out together with their header
+_TURNS = 1  # pieces that one connection moves before the others, and its other direction, have their turn
+_LOOK = 0.05  # seconds after which a thread that moves bytes looks whether another one has ended what it waits for
 
 COLLECTIVE, DIRECT = 0, 1
 """What a message belongs to: the collective of a number, or point-to-point traffic under a tag."""
-_FAREWELL = 2  # the label says why the sender breaks its connections
+_FAREWELL, _QUESTION, _ANSWER = 2, 3, 4  # the label says why the sender breaks its connections; -; what it does
 
 
 class MismatchError(RuntimeError):
@@ -60,114 +60,46 @@ class Mesh:
         rank: this process' rank.
         size: how many there are.
         seconds: how long to wait for the others.
+        doing: gives, in words, what this process does for the group: the answer to others that ask.
     """
 
-    def __init__(self, store: Any, rank: int, size: int, seconds: float) -> None:
-        self.rank, self.size, self._seconds = rank, size, seconds
+    def __init__(
+        self, store: Any, rank: int, size: int, seconds: float, doing: Callable[[], str] = lambda: "is there"
+    ) -> None:
+        self.rank, self.size, self._seconds, self._doing = rank, size, seconds, doing
         # Held while bytes are moved too: what has failed is never written to again, as its memory may be another's by then.
         self._lock = threading.RLock()
         self._waiting: dict[Any, Any] = {}  # (rank or None for anyone, kind, number, round) -> messages waited for
         self._kept: dict[Any, Any] = {}  # (rank, kind, number, round) -> messages nobody waits for yet
-        self._peers: dict[Any, Any] = {}
         self._hanging_up: Any = None  # until when what is queued is sent, once `close` was called
-        self._selector = selectors.DefaultSelector()
-        self._wake, self._woken = socket.socketpair()
-        for end in (self._wake, self._woken):
-            end.setblocking(False)
-        self._selector.register(self._woken, selectors.EVENT_READ, None)
-        try:
-            if size > 1:
-                self._connect(store)
-        except BaseException:
-            self._release()
-            raise
+        self._driver: int | None = None  # the thread that moves the bytes of the peers that are `driven`
+        self._answers: dict[int, str] = {}  # what others said that they do
+        connections = introduce(store, rank, size, seconds) if size > 1 else {}
+        flags = os.EFD_NONBLOCK | os.EFD_CLOEXEC
+        with contextlib.ExitStack() as failed:
+            for connection in connections.values():
+                failed.callback(connection.close)
+            self._epoll = select.epoll()
+            failed.callback(self._epoll.close)
+            self._woken = os.eventfd(0, flags)  # wakes the moving thread
+            failed.callback(os.close, self._woken)
+            self._poked = os.eventfd(0, flags)  # wakes a thread that moves bytes for itself
+            failed.pop_all()
+        self._epoll.register(self._woken, select.EPOLLIN)
+        self._peers: dict[int, _Peer] = {}
+        self._by_file: dict[int, _Peer] = {}
+        for other in sorted(connections):
+            self._peers[other] = peer = _Peer(self, other, connections[other])
+            self._by_file[peer.file] = peer
+            self._epoll.register(peer.file, select.EPOLLIN)
         self._thread = threading.Thread(target=self._move, name="torch.distributed", daemon=True)
         self._thread.start()
 
-    # ---- finding each other ----
-
-    def _connect(self, store) -> None:
-        deadline = time.monotonic() + self._seconds
-        address = _own_address(store)
-        family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        # The word keeps strangers out: it stands in the store only.
-        word = store.compare_set("word", "", secrets.token_hex(16))
-        with socket.create_server((address, 0), family=family, backlog=self.size) as listener:
-            store.set(f"address/{self.rank}", f"{address} {listener.getsockname()[1]}")
-            for other in range(self.rank):
-                host, port = store.get(f"address/{other}").decode().split(" ")
-                try:
-                    connection = socket.create_connection((host, int(port)), max(0.01, deadline - time.monotonic()))
-                    connection.sendall(word + self.rank.to_bytes(4, "little"))
-                except OSError as error:
-                    raise DistNetworkError(
-                        f"rank {self.rank} cannot reach rank {other} at [{host}]:{port}: {error}"
-                    ) from None
-                self._add(other, connection)
-            self._accept(listener, word, deadline)
-
-    def _accept(self, listener, word, deadline) -> None:
-        """Let the higher ranks in. Who says nothing holds up nobody, and goes after a while."""
-        listener.setblocking(False)
-        silent: dict[socket.socket, tuple[float, bytearray]] = {}  # until when each has to say what is left to be said
-        with selectors.DefaultSelector() as selector, contextlib.ExitStack() as ends:
-            ends.callback(_close_all, silent)
-            selector.register(listener, selectors.EVENT_READ)
-            while len(self._peers) < self.size - 1:
-                now = time.monotonic()
-                if now > deadline:
-                    missing = [rank for rank in range(self.size) if rank != self.rank and rank not in self._peers]
-                    raise DistNetworkError(f"rank {self.rank} of {self.size} waited in vain for ranks {missing}")
-                for connection in [each for each, (until, _) in silent.items() if until < now]:
-                    _turn_away(connection, selector, silent)
-                ready = selector.select(max(0.01, min([deadline, *(until for until, _ in silent.values())]) - now))
-                for key, _ in ready:
-                    if key.fileobj is listener:
-                        self._begin_talk(listener, selector, silent)
-                    else:
-                        self._hear(key.fileobj, word, selector, silent)
-
-    def _begin_talk(self, listener, selector, silent) -> None:
-        try:
-            connection, _ = listener.accept()
-        except OSError:
-            return  # gone again, or no file is left for it
-        if len(silent) >= max(_MOST_STRANGERS, self.size):
-            _turn_away(next(iter(silent)), selector, silent)
-        connection.setblocking(False)
-        silent[connection] = time.monotonic() + _PATIENCE, bytearray()
-        selector.register(connection, selectors.EVENT_READ)
-
-    def _hear(self, connection, word, selector, silent) -> None:
-        said = silent[connection][1]
-        length = len(word) + 4
-        try:
-            piece = connection.recv(length - len(said))
-        except BlockingIOError:
-            return
-        except OSError:
-            piece = b""
-        said += piece
-        if piece and len(said) < length:
-            return
-        rank = int.from_bytes(said[len(word) :], "little")
-        if hmac.compare_digest(bytes(said[: len(word)]), word) and self.rank < rank < self.size:
-            if rank not in self._peers:
-                selector.unregister(connection)
-                del silent[connection]
-                self._add(rank, connection)
-                return
-        _turn_away(connection, selector, silent)  # not one of us
-
-    def _add(self, rank, connection) -> None:
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection.setblocking(False)
-        self._peers[rank] = _Peer(self, rank, connection)
-        self._selector.register(connection, selectors.EVENT_READ, self._peers[rank])
-
     # ---- what collectives call ----
 
-    def send(self, rank: int, key: tuple[int, int, int], label: bytes, buffer: memoryview) -> Future[Any]:
+    def send(
+        self, rank: int, key: tuple[int, int, int], label: bytes, buffer: memoryview, awaited: bool = False
+    ) -> Future[Any]:
         """Send a buffer's bytes; a future, done when they are on their way. The buffer must stay as it is until then.
 
         Args:
@@ -175,6 +107,7 @@ class Mesh:
             key: (kind, number, round): what the receiver asks for.
             label: what the message is, in words (bytes): the receiver has to expect the same.
             buffer: a memoryview of bytes.
+            awaited: whether `wait` follows, whose thread moves what does not go at once.
         """
         kind, number, turn = key
         future: Future[Any] = Future()
@@ -183,11 +116,13 @@ class Mesh:
             if peer.error:
                 future.set_exception(peer.error)
                 return future
-            header = memoryview(_HEADER.pack(kind, turn, number, len(label), len(buffer)) + label)
-            peer.outgoing.append((header, None if len(buffer) else future))
-            if len(buffer):
+            header = _HEADER.pack(kind, turn, number, len(label), len(buffer)) + label
+            if len(buffer) <= _JOINED:
+                peer.outgoing.append((memoryview(header + bytes(buffer)), future))
+            else:
+                peer.outgoing.append((memoryview(header), None))
                 peer.outgoing.append((buffer, future))
-        self._notify()
+            self._post(peer, awaited)
         return future
 
     def receive(self, rank: int | None, key: tuple[int, int, int], label: bytes, buffer: memoryview) -> Future[Any]:
@@ -215,6 +150,53 @@ class Mesh:
                 self._waiting.setdefault((rank, *key), deque()).append(message)
         return message.future
 
+    def wait(self, futures: Sequence[Future[Any]], ranks: Iterable[int], deadline: float) -> None:
+        """Wait for what `send` and `receive` gave, moving the bytes to and from `ranks` in this thread meanwhile.
+
+        Raises what failed, and TimeoutError at the deadline (of `time.monotonic`).
+        """
+        if not all(future.done() for future in futures):
+            with self._lock:
+                drives = self._driver is None
+                driven = [peer for peer in map(self._peers.__getitem__, ranks) if not peer.closed]
+                for peer in driven:
+                    peer.driven = peer.driven or drives
+                    self._watch(peer)
+                if drives:
+                    self._driver = threading.get_ident()
+            if drives:
+                try:
+                    self._drive(driven, futures, deadline)
+                finally:
+                    with self._lock:
+                        self._driver = None
+                        for peer in driven:
+                            peer.driven = False
+                            self._watch(peer)
+                            if peer.error:
+                                self._notify()
+        for future in futures:
+            future.result(max(0, deadline - time.monotonic()))
+
+    def ask(self, ranks: Iterable[int], seconds: float, until: Callable[[], bool]) -> dict[int, str]:
+        """What those ranks say that they do: {rank: words}, of those that answer in time. Ends early when `until()` holds."""
+        asked = [peer for peer in map(self._peers.__getitem__, ranks) if not peer.error]
+        with self._lock:
+            for peer in asked:
+                self._answers.pop(peer.rank, None)
+                peer.outgoing.append((memoryview(_HEADER.pack(_QUESTION, 0, 0, 0, 0)), None))
+                self._post(peer)
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline and not until():
+            if all(peer.rank in self._answers or peer.error for peer in asked):
+                break
+            time.sleep(min(_LOOK, seconds / 20))
+        return {peer.rank: self._answers[peer.rank] for peer in asked if peer.rank in self._answers}
+
+    def failures(self) -> dict[int, BaseException]:
+        """The ranks to which the connections broke, and why."""
+        return {peer.rank: peer.error for peer in self._peers.values() if peer.error}
+
     def abort(self, error: Any) -> None:
         """Break all connections: what waits, here and at the others, fails."""
         with self._lock:
@@ -231,36 +213,75 @@ class Mesh:
         if threading.current_thread() is not self._thread:
             self._thread.join()
 
-    # ---- the moving thread ----
+    # ---- moving ----
 
     def _notify(self) -> None:
-        # A send that fails for want of memory goes through the next time, and nobody else wakes the thread.
-        for _ in range(3):
-            try:
-                self._wake.send(b"x")
+        with self._lock:
+            if self._woken >= 0:
+                os.eventfd_write(self._woken, 1)
+
+    def _watch(self, peer) -> None:
+        """Let the moving thread see what happens to a peer, or not. With the lock held."""
+        if peer.closed:
+            return
+        wanted = 0 if peer.driven else select.EPOLLIN | (select.EPOLLOUT if peer.outgoing else 0)
+        if wanted != peer.watched:
+            peer.watched = wanted
+            self._epoll.modify(peer.file, wanted)
+
+    def _post(self, peer, awaited=False) -> None:
+        """Send what is queued for a peer, as far as that is possible at once. With the lock held."""
+        self._serve(peer, select.EPOLLOUT)
+        if peer.outgoing:
+            if peer.driven and self._driver != threading.get_ident() and self._poked >= 0:
+                os.eventfd_write(self._poked, 1)
+            if not awaited:
+                self._watch(peer)
+
+    def _drive(self, peers, futures, deadline) -> None:
+        """Move bytes in this thread until the futures are done or it is time."""
+        poller = select.poll()
+        poller.register(self._poked, select.POLLIN)
+        for peer in peers:
+            poller.register(peer.file, select.POLLIN)
+        events = dict.fromkeys((peer.file for peer in peers), 0)
+        while True:
+            for peer in peers:
+                self._serve(peer, select.EPOLLIN | select.EPOLLOUT)
+                wanted = 0 if peer.error else select.POLLIN | (select.POLLOUT if peer.outgoing else 0)
+                if not wanted:
+                    if events.pop(peer.file, None) is not None:
+                        poller.unregister(peer.file)
+                elif wanted != events.get(peer.file):
+                    events[peer.file] = wanted
+                    poller.modify(peer.file, wanted)
+            left = deadline - time.monotonic()
+            if left <= 0 or all(future.done() for future in futures) or not events:
                 return
-            except BlockingIOError:
-                return  # it is awake: its socket is full
-            except OSError:
-                continue  # that, or it has ended
+            for file, _ in poller.poll(min(left, _LOOK) * 1000):
+                if file == self._poked:
+                    with contextlib.suppress(BlockingIOError):
+                        os.eventfd_read(self._poked)
 
     def _move(self) -> None:
         while self._has_to_do():
-            for peer in self._peers.values():
-                if peer.error and not peer.closed:
-                    self._selector.unregister(peer.connection)
-                    peer.close()
-                elif not peer.closed:
-                    wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if peer.outgoing else 0)
-                    if wanted != peer.events:
-                        peer.events = wanted
-                        self._selector.modify(peer.connection, wanted, peer)
+            with self._lock:
+                for peer in self._peers.values():
+                    if peer.error and not peer.closed and not peer.driven:
+                        self._epoll.unregister(peer.file)
+                        peer.close()
             patience = None if self._hanging_up is None else max(0, self._hanging_up - time.monotonic())
-            for ready, events in self._selector.select(patience):
-                if ready.data is None:
-                    self._woken.recv(4096)
+            for file, events in self._epoll.poll(patience):
+                if file == self._woken:
+                    os.eventfd_read(self._woken)
+                    continue
+                peer = self._by_file[file]
+                if peer.driven:
+                    time.sleep(0.001)  # broken: whoever drives it finds out
                 else:
-                    self._serve(ready.data, events)
+                    self._serve(peer, events)
+                    with self._lock:
+                        self._watch(peer)
         with self._lock:
             for peer in self._peers.values():
                 self._fail(peer, RuntimeError("the process group was destroyed"))
@@ -274,15 +295,17 @@ class Mesh:
     def _release(self) -> None:
         for peer in self._peers.values():
             peer.close()
-        self._selector.close()
-        self._wake.close()
-        self._woken.close()
+        with self._lock:
+            self._epoll.close()
+            os.close(self._woken)
+            os.close(self._poked)
+            self._woken = self._poked = -1  # the numbers may be other files' from now on
 
     def _serve(self, peer, events) -> None:
         try:
-            if events & selectors.EVENT_WRITE:
+            if events & select.EPOLLOUT:
                 peer.move(peer.write)
-            if events & selectors.EVENT_READ:
+            if events & ~select.EPOLLOUT:  # the end of the connection too
                 peer.move(peer.read)
         except MismatchError as error:
             self.abort(error)
@@ -313,6 +336,7 @@ class Mesh:
             futures.append((peer.incoming.taker or peer.incoming).future)
         for future in futures:
             future.set_exception(error)
+        self._notify()
 
     def _begin(self, rank, key, label, size):
         """The message that one that begins to come is received into."""
@@ -357,16 +381,29 @@ class Mesh:
             message.taker.buffer[:] = message.buffer
             message.taker.future.set_result(rank)
 
+    def _talk(self, peer, kind, text) -> None:
+        """What one rank asks another about the work of the group."""
+        if kind == _FAREWELL:
+            raise FarewellError(text)
+        if kind == _ANSWER:
+            self._answers[peer.rank] = text
+            return
+        answer = self._doing().encode()
+        peer.outgoing.append((memoryview(_HEADER.pack(_ANSWER, 0, 0, len(answer), 0) + answer), None))
+        self._watch(peer)
+
 
 class _Peer:
     """One connection, and how far it is in sending and receiving."""
 
     def __init__(self, mesh: Any, rank: int, connection: socket.socket) -> None:
         self.mesh, self.rank, self.connection = mesh, rank, connection
+        self.file = connection.fileno()
         host, port = connection.getpeername()[:2]
         self.address = f"[{host}]:{port}"
-        self.events = selectors.EVENT_READ
-        self.error = None
+        self.watched = select.EPOLLIN
+        self.driven = False  # whether the mesh' driver moves its bytes, and not the moving thread
+        self.error: Any = None
         self.closed = False
         self.outgoing: deque[Any] = deque()  # (bytes that are left, the future to complete or None)
         self.incoming = None  # the message of which a part has come
@@ -381,7 +418,7 @@ class _Peer:
     def say_farewell(self, text: str) -> None:
         """Tell the other end why, if that can be done at once."""
         if not self.outgoing:
-            label = f"rank {self.mesh.rank} gave up: {text}".encode()
+            label = f"rank {self.mesh.rank} gave up: {text}".encode()[:60000]
             with contextlib.suppress(OSError):
                 self.connection.send(_HEADER.pack(_FAREWELL, 0, 0, len(label), 0) + label)
 
@@ -431,8 +468,9 @@ class _Peer:
             kind, turn, number, label_size, size = _HEADER.unpack(header)
             label = bytearray(label_size)
             yield memoryview(label)
-            if kind == _FAREWELL:
-                raise FarewellError(bytes(label).decode(errors="replace"))
+            if kind not in (COLLECTIVE, DIRECT):
+                mesh._talk(self, kind, bytes(label).decode(errors="replace"))
+                continue
             message = self.incoming = mesh._begin(self.rank, (kind, number, turn), bytes(label), size)
             yield message.buffer
             self.incoming = None
@@ -449,17 +487,6 @@ def _room(size: int) -> memoryview:
         raise MemoryError(f"no memory for {size} bytes: {error}") from None
 
 
-def _close_all(connections) -> None:
-    for connection in connections:
-        connection.close()
-
-
-def _turn_away(connection, selector, silent) -> None:
-    selector.unregister(connection)
-    del silent[connection]
-    connection.close()
-
-
 def _take(table, key):
     """The first message under a key, taken out; None if there is none."""
     messages = table.get(key)
@@ -469,10 +496,3 @@ def _take(table, key):
     if not messages:
         del table[key]
     return message
-
-
-def _own_address(store):
-    """The address at which the other ranks reach this process: the one from which it reaches the store."""
-    while hasattr(store, "underlying_store"):
-        store = store.underlying_store
-    return store.local_address() if isinstance(store, TCPStore) else "127.0.0.1"

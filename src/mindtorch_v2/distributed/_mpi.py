@@ -15,17 +15,9 @@ from concurrent.futures import Future as Outcome
 from typing import Any
 
 import mindtorch_v2 as torch
-from mindtorch_v2.distributed._arguments import (
-    check_exchanged,
-    check_gathered,
-    check_like,
-    check_one_for_each,
-    check_one_of_parts,
-    check_reducible,
-    check_root,
-    check_splits,
-)
-from mindtorch_v2.distributed._gloo import _bytes, _check_contiguous, _combined, _contiguous, _packed, _plain
+from mindtorch_v2.distributed._arguments import check_root
+from mindtorch_v2.distributed._collectives import Collectives
+from mindtorch_v2.distributed._memory import bytes_of, check_contiguous, combine_into, contiguous, packed, plain
 from mindtorch_v2.distributed._reduce_op import RedOpType
 from mindtorch_v2.distributed._work import Work, Worker, run_now
 
@@ -111,13 +103,13 @@ class _Kinds:
             def combine(theirs: Any, ours: Any, datatype: Any) -> None:
                 with torch.no_grad():
                     into = torch.frombuffer(ours, dtype=dtype)
-                    into.copy_(_combined([torch.frombuffer(bytearray(theirs), dtype=dtype), into], kind, 2))
+                    combine_into(into, torch.frombuffer(bytearray(theirs), dtype=dtype), kind)
 
             made = self._own[dtype, kind] = self.mpi.Op.Create(combine, commute=True)
         return made
 
 
-class ProcessGroupMPI:
+class ProcessGroupMPI(Collectives):
     """A group of processes, each with tensors on the CPU, on a communicator of MPI.
 
     Args:
@@ -127,7 +119,7 @@ class ProcessGroupMPI:
         timeout: how long a collective may take: a `datetime.timedelta`.
     """
 
-    name = "mpi"
+    name, title = "mpi", "ProcessGroupMPI"
 
     def __init__(self, store: Any, rank: int, size: int, timeout: Any) -> None:
         mpi = self._mpi = _library()
@@ -147,176 +139,84 @@ class ProcessGroupMPI:
         self._lock = threading.Lock()
         self._broken: RuntimeError | None = None
 
-    # ---- collectives: each returns a Work ----
+    # ---- collectives ----
 
-    def allreduce(self, tensor: torch.Tensor, op: Any, asynchronous: bool = False) -> Work:
-        """Combine `tensor` over the ranks, in place, everywhere."""
-        check_reducible("all_reduce", tensor, op)
+    def _all_reduce(self, tensor: torch.Tensor, op: Any) -> None:
+        with contiguous(tensor) as flat:
+            own = plain(flat)
+            datatype, operation = self._kinds.of(own, op)
+            memory = [bytes_of(own), own.numel(), datatype]
+            self._wait("all_reduce", self._comm.Iallreduce(self._mpi.IN_PLACE, memory, operation))
+            self._averaged(own, op)
 
-        def run() -> None:
-            with _contiguous(tensor) as flat:
-                own = _plain(flat)
-                datatype, operation = self._kinds.of(own, op)
-                self._wait(
-                    "all_reduce",
-                    self._comm.Iallreduce(self._mpi.IN_PLACE, [_bytes(own), own.numel(), datatype], operation),
-                )
+    def _broadcast(self, tensor: torch.Tensor, root: int) -> None:
+        with contiguous(tensor, write=self.rank != root) as flat:
+            for piece in _pieces(flat):
+                self._wait("broadcast", self._comm.Ibcast([piece, self._mpi.BYTE], root))
+
+    def _reduce(self, tensor: torch.Tensor, root: int, op: Any) -> None:
+        here = self.rank == root
+        with contiguous(tensor, write=here) as flat:
+            own = plain(flat)
+            datatype, operation = self._kinds.of(own, op)
+            memory = [bytes_of(own), own.numel(), datatype]
+            sent, received = (self._mpi.IN_PLACE, memory) if here else (memory, None)
+            self._wait("reduce", self._comm.Ireduce(sent, received, operation, root))
+            if here:
                 self._averaged(own, op)
 
-        return self._start("all_reduce", run, [tensor], asynchronous)
+    def _all_gather(self, tensor: torch.Tensor, outputs: Sequence[torch.Tensor]) -> None:
+        sent = packed(tensor)
+        whole = torch.empty((self.size, sent.numel()), dtype=sent.dtype)
+        self._gather_into(whole, sent)
+        for output, row in zip(outputs, whole, strict=True):
+            output.copy_(row.view(output.shape))
 
-    def broadcast(self, tensor: torch.Tensor, root: Any, asynchronous: bool = False) -> Work:
-        """Copy `tensor` from the rank `root` to all."""
-        check_root("ProcessGroupMPI::broadcast", root, self.size)
+    def _gather_into(self, whole: torch.Tensor, sent: torch.Tensor) -> None:
+        memory = [bytes_of(sent), self._mpi.BYTE]
+        self._wait("all_gather", self._comm.Iallgather(memory, [bytes_of(whole), self._mpi.BYTE]))
 
-        def run() -> None:
-            with _contiguous(tensor, write=self.rank != root) as flat:
-                for piece in _pieces(flat):
-                    self._wait("broadcast", self._comm.Ibcast([piece, self._mpi.BYTE], root))
+    def _all_gather_into(self, tensor: torch.Tensor, output: torch.Tensor) -> None:
+        with contiguous(output, read=False) as whole:
+            self._gather_into(whole, packed(tensor))
 
-        return self._start("broadcast", run, [tensor], asynchronous)
-
-    def reduce(self, tensor: torch.Tensor, root: Any, op: Any, asynchronous: bool = False) -> Work:
-        """Combine `tensor` over the ranks, in place, on the rank `root`."""
-        check_root("ProcessGroupMPI::reduce", root, self.size)
-        check_reducible("reduce", tensor, op)
-
-        def run() -> None:
-            with _contiguous(tensor, write=self.rank == root) as flat:
-                own = _plain(flat)
-                datatype, operation = self._kinds.of(own, op)
-                memory = [_bytes(own), own.numel(), datatype]
-                here = self.rank == root
-                sent, received = (self._mpi.IN_PLACE, memory) if here else (memory, None)
-                self._wait("reduce", self._comm.Ireduce(sent, received, operation, root))
-                if here:
-                    self._averaged(own, op)
-
-        return self._start("reduce", run, [tensor], asynchronous)
-
-    def allgather(self, outputs: Sequence[torch.Tensor], tensor: torch.Tensor, asynchronous: bool = False) -> Work:
-        """Copy each rank's `tensor` into `outputs[rank]`, everywhere."""
-        check_gathered("ProcessGroupMPI::allgather", outputs, tensor, self.size)
-
-        def run() -> None:
-            sent = _packed(tensor)
-            whole = torch.empty((self.size, sent.numel()), dtype=sent.dtype)
-            self._gather(whole, sent)
+    def _gather(self, tensor: torch.Tensor, outputs: Any, root: int) -> None:
+        sent = packed(tensor)
+        whole = torch.empty((self.size, sent.numel()), dtype=sent.dtype) if self.rank == root else None
+        memory = None if whole is None else [bytes_of(whole), self._mpi.BYTE]
+        self._wait("gather", self._comm.Igather([bytes_of(sent), self._mpi.BYTE], memory, root))
+        if whole is not None:
             for output, row in zip(outputs, whole, strict=True):
                 output.copy_(row.view(output.shape))
 
-        return self._start("all_gather", run, outputs, asynchronous)
+    def _scatter(self, output: torch.Tensor, inputs: Any, root: int) -> None:
+        memory = [bytes_of(_joined(inputs)), self._mpi.BYTE] if self.rank == root else None
+        with contiguous(output, read=False) as flat:
+            self._wait("scatter", self._comm.Iscatter(memory, [bytes_of(flat), self._mpi.BYTE], root))
 
-    def _gather(self, whole: torch.Tensor, sent: torch.Tensor) -> None:
-        memory = [_bytes(sent), self._mpi.BYTE]
-        self._wait("all_gather", self._comm.Iallgather(memory, [_bytes(whole), self._mpi.BYTE]))
+    def _reduce_scatter(self, output: torch.Tensor, inputs: Sequence[torch.Tensor], op: Any) -> None:
+        sent = plain(_joined(inputs))
+        with contiguous(output, read=False) as flat:
+            own = plain(flat)
+            datatype, operation = self._kinds.of(own, op)
+            request = self._comm.Ireduce_scatter_block([bytes_of(sent), datatype], [bytes_of(own), datatype], operation)
+            self._wait("reduce_scatter", request)
+            self._averaged(own, op)
 
-    def allgather_into(self, output: torch.Tensor, tensor: torch.Tensor, asynchronous: bool = False) -> Work:
-        """Put the ranks' tensors one after the other, along the first dimension, into `output`."""
-        check_gathered("ProcessGroupMPI::allgather", list(output.chunk(self.size)), tensor, self.size)
+    def _all_to_all(self, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]) -> None:
+        sent = _joined(inputs)
+        counts = [each.numel() * each.element_size() for each in outputs]
+        received = torch.empty(sum(each.numel() for each in outputs), dtype=outputs[0].dtype)
+        request = self._comm.Ialltoallv(
+            [bytes_of(sent), ([each.numel() * each.element_size() for each in inputs], None), self._mpi.BYTE],
+            [bytes_of(received), (counts, None), self._mpi.BYTE],
+        )
+        self._wait("all_to_all", request)
+        for output, piece in zip(outputs, received.split([each.numel() for each in outputs]), strict=True):
+            output.copy_(piece.view(output.shape))
 
-        def run() -> None:
-            with _contiguous(output, read=False) as whole:
-                self._gather(whole, _packed(tensor))
-
-        return self._start("all_gather", run, [output], asynchronous)
-
-    def gather(self, tensor: torch.Tensor, outputs: Any, root: Any, asynchronous: bool = False) -> Work:
-        """Copy each rank's `tensor` into `outputs[rank]` on the rank `root`; `outputs` is None elsewhere."""
-        check_root("ProcessGroupMPI::gather", root, self.size)
-        here = self.rank == root
-        if here:
-            check_one_for_each("ProcessGroupMPI::gather", "output", outputs, self.size)
-            check_like("ProcessGroupMPI::gather", tensor, outputs)
-
-        def run() -> None:
-            sent = _packed(tensor)
-            whole = torch.empty((self.size, sent.numel()), dtype=sent.dtype) if here else None
-            memory = [_bytes(whole), self._mpi.BYTE] if here else None
-            self._wait("gather", self._comm.Igather([_bytes(sent), self._mpi.BYTE], memory, root))
-            if whole is not None:
-                for output, row in zip(outputs, whole, strict=True):
-                    output.copy_(row.view(output.shape))
-
-        return self._start("gather", run, outputs or [], asynchronous)
-
-    def scatter(self, output: torch.Tensor, inputs: Any, root: Any, asynchronous: bool = False) -> Work:
-        """Copy `inputs[rank]` of the rank `root` into each rank's `output`; `inputs` is None elsewhere."""
-        check_root("ProcessGroupMPI::scatter", root, self.size)
-        here = self.rank == root
-        if here:
-            check_one_for_each("ProcessGroupMPI::scatter", "input", inputs, self.size)
-            check_like("ProcessGroupMPI::scatter", output, inputs)
-
-        def run() -> None:
-            memory = [_bytes(_joined(inputs)), self._mpi.BYTE] if here else None
-            with _contiguous(output, read=False) as flat:
-                self._wait("scatter", self._comm.Iscatter(memory, [_bytes(flat), self._mpi.BYTE], root))
-
-        return self._start("scatter", run, [output], asynchronous)
-
-    def reduce_scatter(
-        self, output: torch.Tensor, inputs: Sequence[torch.Tensor], op: Any, asynchronous: bool = False
-    ) -> Work:
-        """Combine the ranks' `inputs[rank]` into each rank's `output`."""
-        if len(inputs) != self.size:
-            raise RuntimeError("invalid input tensor list size, must be world size")
-        check_like("ProcessGroupMPI::reduce_scatter", output, inputs)
-        check_reducible("reduce_scatter", output, op)
-
-        def run() -> None:
-            sent = _plain(_joined(inputs))
-            with _contiguous(output, read=False) as flat:
-                own = _plain(flat)
-                datatype, operation = self._kinds.of(own, op)
-                request = self._comm.Ireduce_scatter_block([_bytes(sent), datatype], [_bytes(own), datatype], operation)
-                self._wait("reduce_scatter", request)
-                self._averaged(own, op)
-
-        return self._start("reduce_scatter", run, [output], asynchronous)
-
-    def reduce_scatter_from(
-        self, output: torch.Tensor, tensor: torch.Tensor, op: Any, asynchronous: bool = False
-    ) -> Work:
-        """Combine the ranks' `tensor`, of which each gets its part along the first dimension as `output`."""
-        check_one_of_parts(output, tensor, self.size)
-        return self.reduce_scatter(output, list(tensor.chunk(self.size)), op, asynchronous)
-
-    def alltoall(
-        self, outputs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor], asynchronous: bool = False
-    ) -> Work:
-        """Copy `inputs[other]` of each rank into `outputs[rank]` of the other."""
-        check_exchanged("ProcessGroupMPI::alltoall", outputs, inputs, self.size)
-
-        def run() -> None:
-            sent = _joined(inputs)
-            counts = [each.numel() * each.element_size() for each in outputs]
-            received = torch.empty(sum(each.numel() for each in outputs), dtype=outputs[0].dtype)
-            request = self._comm.Ialltoallv(
-                [_bytes(sent), ([each.numel() * each.element_size() for each in inputs], None), self._mpi.BYTE],
-                [_bytes(received), (counts, None), self._mpi.BYTE],
-            )
-            self._wait("all_to_all", request)
-            for output, piece in zip(outputs, received.split([each.numel() for each in outputs]), strict=True):
-                output.copy_(piece.view(output.shape))
-
-        return self._start("all_to_all", run, outputs, asynchronous)
-
-    def alltoall_single(
-        self,
-        output: torch.Tensor,
-        tensor: torch.Tensor,
-        output_splits: Sequence[int] | None,
-        input_splits: Sequence[int] | None,
-        asynchronous: bool = False,
-    ) -> Work:
-        """Copy the parts of `tensor` along its first dimension to the ranks; `output` gets theirs, one after the other."""
-        outputs = check_splits(output, output_splits, self.size)
-        return self.alltoall(list(outputs), list(check_splits(tensor, input_splits, self.size)), asynchronous)
-
-    def barrier(self, asynchronous: bool = False) -> Work:
-        """Wait until all ranks are there."""
-        return self._start("barrier", lambda: self._wait("barrier", self._comm.Ibarrier()), [], asynchronous)
+    def _barrier(self) -> None:
+        self._wait("barrier", self._comm.Ibarrier())
 
     def monitored_barrier(self, timeout: Any, wait_all_ranks: bool) -> None:
         """Wait until all ranks are there: RuntimeError if they are not in time. MPI does not say which."""
@@ -326,21 +226,17 @@ class ProcessGroupMPI:
 
     def send(self, tensor: torch.Tensor, rank: int, tag: int) -> Work:
         """Send `tensor` to a rank; done when its bytes are on their way."""
-        _check_contiguous(tensor)
+        check_contiguous(tensor)
         check_root("ProcessGroupMPI::send", rank, self.size, "destination")
-        request = self._comm.Isend([_bytes(tensor), self._mpi.BYTE], rank, tag)
+        request = self._comm.Isend([bytes_of(tensor), self._mpi.BYTE], rank, tag)
         return self._direct("send", request, tensor)
 
     def recv(self, tensor: torch.Tensor, rank: int | None, tag: int) -> Work:
         """Receive into `tensor` from a rank; None is any."""
-        _check_contiguous(tensor)
+        check_contiguous(tensor)
         source = self._mpi.ANY_SOURCE if rank is None else rank
-        request = self._comm.Irecv([_bytes(tensor), self._mpi.BYTE], source, tag)
+        request = self._comm.Irecv([bytes_of(tensor), self._mpi.BYTE], source, tag)
         return self._direct("recv", request, tensor)
-
-    def batch(self, operations: Sequence[tuple[bool, torch.Tensor, int, int]]) -> list[Work]:
-        """Begin all of (whether it sends, tensor, rank, tag); a list of Work."""
-        return [(self.send if sends else self.recv)(tensor, rank, tag) for sends, tensor, rank, tag in operations]
 
     def _direct(self, name: str, request: Any, tensor: torch.Tensor) -> Work:
         return _Message(self, name, request, tensor)
@@ -359,13 +255,21 @@ class ProcessGroupMPI:
 
     # ---- how they run ----
 
-    def _start(self, name: str, run: Callable[[], None], result: Sequence[torch.Tensor], asynchronous: bool) -> Work:
+    def _start(
+        self,
+        name: str,
+        run: Callable[..., None],
+        operands: tuple[Any, ...],
+        written: Sequence[torch.Tensor],
+        asynchronous: bool,
+        *details: Any,
+    ) -> Work:
         """Run now, or behind what the thread has to do: collectives of a communicator begin in one order on all ranks."""
 
         def work() -> None:
             try:
                 with torch.no_grad():
-                    run()
+                    run(*operands)
             finally:
                 if queued:
                     with self._lock:
@@ -375,7 +279,7 @@ class ProcessGroupMPI:
             queued = asynchronous or self._queued > 0
             self._queued += queued
         outcome = self._worker.submit(work) if queued else run_now(work, Outcome())
-        return Work(outcome, list(result), name, self.timeout.total_seconds() * 2)
+        return Work(outcome, list(written), name, self.timeout.total_seconds() * 2)
 
     def _wait(self, name: str, request: Any, seconds: float | None = None) -> Any:
         """Carry a request on until it is done; RuntimeError after the time that the group allows."""
@@ -437,5 +341,5 @@ def _joined(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
 
 def _pieces(tensor: torch.Tensor) -> list[memoryview]:
     """A tensor's memory in pieces whose bytes MPI can count."""
-    memory = _bytes(tensor)
+    memory = bytes_of(tensor)
     return [memory[start : start + _MOST_BYTES] for start in range(0, max(1, len(memory)), _MOST_BYTES)]
