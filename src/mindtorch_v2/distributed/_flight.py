@@ -77,7 +77,9 @@ class Entry:
             "retired": bool(self.done),
             "timeout_ms": round(self.group.seconds * 1000),
             "is_p2p": direct,
-            "frames": [{"name": code.co_name, "filename": code.co_filename, "line": line} for code, line in self.frames],
+            "frames": [
+                {"name": code.co_name, "filename": code.co_filename, "line": line} for code, line in self.frames
+            ],
         }
 
 
