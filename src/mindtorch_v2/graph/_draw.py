@@ -10,13 +10,16 @@ from mindtorch_v2._lowered.verify import written
 from mindtorch_v2.fx import Graph, GraphModule
 from mindtorch_v2.fx.node import DTYPE_NAMES, described_value, shape_text
 
+from ._layout import Box, Edge, Picture, by_graphviz, by_layers
+
 if TYPE_CHECKING:
     from mindtorch_v2.fx.node import Node
 
 
 __all__ = ["svg"]
 
-_CHARACTER, _LINE, _PAD, _GAP, _LAYER = 7.0, 15, 8, 24, 74  # pixels
+_CHARACTER, _LINE, _PAD = 7.0, 15, 8  # pixels
+_SMALL = 6.2  # a character of the texts at edges
 _FILL = {"placeholder": "#dbe9f6", "get_attr": "#ece4f4", "output": "#e3f1df"}
 
 
@@ -27,65 +30,40 @@ def _value_text(node: Node) -> str:
     return ""
 
 
-def _lines(node) -> list:
+def _lines(node: Node) -> list[str]:
     if node.op in ("placeholder", "output"):
         return [node.name]
     return [node.name, node._pretty_print_target(node.target)]
 
 
-class _Box:
-    """Where a node stands: the middle of its upper edge, and its size."""
-
-    def __init__(self, node: Node) -> None:
-        self.node, self.lines = node, _lines(node)
-        self.width = max(map(len, self.lines)) * _CHARACTER + 2 * _PAD
-        self.height = len(self.lines) * _LINE + _PAD
-        self.x = self.y = 0.0
+def _box(node: Node) -> Box:
+    lines = _lines(node)
+    return Box(node, max(map(len, lines)) * _CHARACTER + 2 * _PAD, len(lines) * _LINE + _PAD)
 
 
-def _layers(graph):
-    """The boxes by layer: each below all that it uses. A write comes below earlier uses of what it writes to."""
-    depth: dict[Node, int] = {}
-    uses: dict[Node, list[Node]] = {}
-    layers: dict[int, list[_Box]] = {}
-    for node in graph.nodes:
-        before = [depth[used] + 1 for used in node.all_input_nodes]
-        for target in written(node):
-            before += [depth[user] + 1 for user in uses.get(target, ())]
-        depth[node] = max(before, default=0)
-        for used in node.all_input_nodes:
-            uses.setdefault(used, []).append(node)
-        layers.setdefault(depth[node], []).append(_Box(node))
-    return [layers[level] for level in sorted(layers)]
+def _picture(graph: Graph, layout: str) -> Picture:
+    boxes = {node: _box(node) for node in graph.nodes}
+    picture = None
+    if layout != "layers":
+        labels = {node: len(_value_text(node)) * _SMALL for node in graph.nodes}
+        picture = by_graphviz(graph, boxes, labels)
+    if picture is None:
+        if layout == "graphviz":
+            raise RuntimeError(
+                "svg(): layout='graphviz' needs the program `dot`, which is not there or failed: install graphviz"
+            )
+        picture = by_layers(graph, boxes)
+    return picture
 
 
-def _place(layers):
-    boxes: dict[Node, _Box] = {}
-    width = max(sum(box.width + _GAP for box in layer) for layer in layers) + _GAP
-    for level, layer in enumerate(layers):
-
-        def wanted(box: _Box) -> float:
-            above = [boxes[used].x for used in box.node.all_input_nodes if used in boxes]
-            return sum(above) / len(above) if above else 0.0
-
-        if level:
-            layer.sort(key=wanted)
-        x = (width - sum(box.width + _GAP for box in layer) + _GAP) / 2
-        for box in layer:
-            box.x, box.y = x + box.width / 2, level * _LAYER + 40.0
-            x += box.width + _GAP
-            boxes[box.node] = box
-    return boxes, width, len(layers) * _LAYER + 40
-
-
-def _drawn(box, writes):
+def _drawn(box: Box, writes: bool) -> list[str]:
     color = "#c22" if writes else "#555"
     fill = _FILL.get(box.node.op, "#fff")
     parts = [
         f'<rect x="{box.x - box.width / 2:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{box.height}" rx="4" '
         f'fill="{fill}" stroke="{color}" stroke-width="{2 if writes else 1}"/>'
     ]
-    for place, line in enumerate(box.lines):
+    for place, line in enumerate(_lines(box.node)):
         weight = ' font-weight="bold"' if place == 0 else ""
         parts.append(
             f'<text x="{box.x:.1f}" y="{box.y + _LINE * (place + 1) - 1:.1f}" text-anchor="middle"{weight}>'
@@ -94,33 +72,37 @@ def _drawn(box, writes):
     return parts
 
 
-def _edge(above, below, writes):
-    x1, y1, x2, y2 = above.x, above.y + above.height, below.x, below.y
+def _edge(edge: Edge, writes: bool) -> list[str]:
     color = "#c22" if writes else "#888"
-    middle = (y1 + y2) / 2
+    (x, y), *others = edge.points
+    way = " ".join(f"{x:.1f},{y:.1f}" for x, y in others)
     parts = [
-        f'<path d="M{x1:.1f},{y1:.1f} C{x1:.1f},{middle:.1f} {x2:.1f},{middle:.1f} {x2:.1f},{y2:.1f}" fill="none" '
-        f'stroke="{color}" marker-end="url(#{"write" if writes else "use"})"/>'
+        f'<path d="M{x:.1f},{y:.1f} C{way}" fill="none" stroke="{color}" '
+        f'marker-end="url(#{"write" if writes else "use"})"/>'
     ]
-    said = _value_text(above.node)
+    said = _value_text(edge.above)
     if said:
+        x, y = edge.label
         parts.append(
-            f'<text x="{(x1 + x2) / 2 + 4:.1f}" y="{middle:.1f}" fill="{color}" font-size="10">{html.escape(said)}</text>'
+            f'<text x="{x:.1f}" y="{y + 3:.1f}" text-anchor="middle" fill="{color}" font-size="10" paint-order="stroke" '
+            f'stroke="#fff" stroke-width="3">{html.escape(said)}</text>'
         )
     return parts
 
 
-def _arrow(name, color) -> str:
+def _arrow(name: str, color: str) -> str:
     return (
         f'<marker id="{name}" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
         f'<path d="M0,0 L8,4 L0,8 z" fill="{color}"/></marker>'
     )
 
 
-def svg(graphs: dict[str, Any] | int | Graph | GraphModule) -> str:
+def svg(graphs: dict[str, Any] | int | Graph | GraphModule, layout: str = "best") -> str:
     """A picture of an fx.Graph or GraphModule, or of several side by side (a dict from titles), as SVG text.
 
-    TypeError for something else, ValueError for an empty graph.
+    `layout` is "graphviz" (the program `dot`), "layers" (our own), or "best": Graphviz's where it is installed. In no
+    layout an edge runs through a box. TypeError for something else than a graph, ValueError for an empty one or another
+    layout, RuntimeError for Graphviz where it is not there.
 
     >>> traced = torch.fx.symbolic_trace(lambda x: torch.relu(x))
     >>> from mindtorch_v2.graph import svg
@@ -128,6 +110,8 @@ def svg(graphs: dict[str, Any] | int | Graph | GraphModule) -> str:
     >>> picture.startswith("<svg"), picture.count("<rect")
     (True, 3)
     """
+    if layout not in ("best", "graphviz", "layers"):
+        raise ValueError(f"svg(): layout is best, graphviz or layers, not {layout!r}")
     titled = graphs if isinstance(graphs, dict) else {"": graphs}
     drawn, left, tallest = [], 0.0, 0.0
     for title, each in titled.items():
@@ -136,12 +120,10 @@ def svg(graphs: dict[str, Any] | int | Graph | GraphModule) -> str:
             raise TypeError(f"svg(): expected an fx.Graph or GraphModule, got {type(graph).__name__}")
         if not len(graph.nodes):
             raise ValueError("svg(): the graph has no nodes")
-        boxes, width, height = _place(_layers(graph))
+        boxes, edges, width, height = _picture(graph, layout)
         parts = [f'<text x="{width / 2:.1f}" y="20" text-anchor="middle" font-size="14">{html.escape(title)}</text>']
-        for node, box in boxes.items():
-            targets = written(node)
-            for used in node.all_input_nodes:
-                parts += _edge(boxes[used], box, used in targets)
+        for edge in edges:
+            parts += _edge(edge, edge.above in written(edge.below))
         for node, box in boxes.items():
             parts += _drawn(box, bool(written(node)))
         drawn.append(f'<g transform="translate({left:.1f},0)">{"".join(parts)}</g>')
