@@ -126,3 +126,5 @@ _complete(_importlib.import_module(__package__))
 _load_companion()
 if _os.environ.get("MINDTORCH_NPU_PRECISION"):
     _importlib.import_module(f"{__package__}.npu.precision").read_environment()
+if _os.environ.get("TORCH_LOGS"):
+    _importlib.import_module(f"{__package__}._logging")

@@ -7,36 +7,21 @@ import logging
 import os
 from typing import Any
 
+from ._names import ARTIFACTS, COMPONENTS, SAME, SILENT
+
 __all__ = ["ARTIFACTS", "COMPONENTS", "artifact", "getArtifactLogger", "set_logs", "trace_structured", "warning_once"]
-
-COMPONENTS = {
-    "dynamo": ("torch._dynamo",),
-    "aot": ("torch._functorch",),
-    "torch": ("torch",),
-}
-"""Name of a component -> its loggers."""
-
-ARTIFACTS = {
-    "guards": "the conditions under which a captured graph is used",
-    "recompiles": "why a function is captured again",
-    "recompiles_verbose": "the same, for each graph that there is already",
-    "graph_breaks": "why a function is not captured whole",
-    "graph": "captured graphs as tables",
-    "graph_code": "captured graphs as code",
-    "graph_sizes": "the sizes of the values of captured graphs",
-    "aot_graphs": "the forward and backward graphs of operators, as code",
-    "aot_joint_graph": "the graph of forward and backward in one, as code",
-    "fusion": "what was fused, step by step, and whether it is kept",
-    "output_code": "the graphs that run in the end, as code",
-}
-"""Name of an artifact -> what it tells."""
 
 _on: set[str] = set()
 _handled: list[tuple[logging.Logger, logging.Handler]] = []
 
 
 class _Format(logging.Formatter):
+    """The head of PyTorch's lines in short, or what `TORCH_LOGS_FORMAT` says."""
+
     def format(self, record: logging.LogRecord) -> str:
+        own = os.environ.get("TORCH_LOGS_FORMAT")
+        if own:
+            return logging.Formatter(own).format(record)
         kind = getattr(record, "artifact", None)
         head = f"{record.levelname[0]} {record.filename}:{record.lineno}]"
         return f"{head} [__{kind}] {record.getMessage()}" if kind else f"{head} {record.getMessage()}"
@@ -73,7 +58,7 @@ def artifact(name: str, text: str) -> None:
 def set_logs(*, all: int | None = None, modules: dict[str, Any] | None = None, **settings: Any) -> None:
     """Switch on what is named, and everything else off.
 
-    A component (`dynamo`, `aot`, `torch`, or `all`) is given a level of `logging`; an artifact (`guards`, `recompiles`,
+    A component (`dynamo`, `aot`, `distributed`, or `all`) is given a level of `logging`; an artifact (`guards`, `recompiles`,
     `graph_breaks`, `graph_code`, `aot_graphs`, ...) True or False. `modules` maps names of loggers to levels. ValueError
     for an unknown name or a wrong value. It does nothing where the variable `TORCH_LOGS` is set.
     """
@@ -86,7 +71,9 @@ def set_logs(*, all: int | None = None, modules: dict[str, Any] | None = None, *
 
 
 def _apply(everything, settings, modules) -> None:
-    levels, artifacts = {}, set()
+    levels: dict[str, int] = {}
+    artifacts: set[str] = set()
+    silent: list[str] = []
     if everything is not None:
         levels.update({name: everything for names in COMPONENTS.values() for name in names})
     for name, value in settings.items():
@@ -96,16 +83,19 @@ def _apply(everything, settings, modules) -> None:
                     f"Unrecognized log level for component {name}: {value}, valid level values are 10, 20, 30, 40, 50"
                 )
             levels.update(dict.fromkeys(COMPONENTS[name], value))
-        elif name in ARTIFACTS:
+        elif name in ARTIFACTS or name in SAME or name in SILENT:
             if not isinstance(value, bool):
                 raise ValueError(f"Expected bool to enable artifact {name}, received {value}")
-            if value:
-                artifacts.add(name)
+            if value and name in SILENT:
+                silent.append(name)
+            elif value:
+                artifacts.add(SAME.get(name, name))
         else:
             raise ValueError(f"Unrecognized component or artifact name passed to set_logs: {name}. {_names()}")
     levels.update(modules)
     for logger, handler in _handled:
         logger.removeHandler(handler)
+        handler.close()
         logger.setLevel(logging.NOTSET)
         logger.propagate = True
     _handled.clear()
@@ -115,19 +105,29 @@ def _apply(everything, settings, modules) -> None:
         _handle(logging.getLogger(name), level)
     for name in artifacts:
         _handle(getArtifactLogger("torch._dynamo", name).logger, logging.DEBUG)
+    if silent:
+        logging.getLogger("torch._logging").warning(
+            "Nothing will be written of %s: mindtorch_v2 has no such step of a compiler", ", ".join(sorted(silent))
+        )
 
 
 def _handle(logger, level) -> None:
-    handler = logging.StreamHandler()
-    handler.setFormatter(_Format())
-    logger.addHandler(handler)
+    for handler in _outputs():
+        handler.setFormatter(_Format())
+        logger.addHandler(handler)
+        _handled.append((logger, handler))
     logger.setLevel(level)
     logger.propagate = False
-    _handled.append((logger, handler))
 
 
 def _names() -> str:
     return f"Components: {', '.join(COMPONENTS)}; artifacts: {', '.join(ARTIFACTS)}"
+
+
+def _outputs() -> list[logging.Handler]:
+    """stderr, and the file that `TORCH_LOGS_OUT` names."""
+    path = os.environ.get("TORCH_LOGS_OUT")
+    return [logging.StreamHandler(), *([logging.FileHandler(path, encoding="utf-8")] if path else [])]
 
 
 def parse(text: str) -> Any:
@@ -142,7 +142,7 @@ def parse(text: str) -> Any:
             raise ValueError(_names())
         if name == "all":
             everything = level
-        elif name in ARTIFACTS:
+        elif name in ARTIFACTS or name in SAME or name in SILENT:
             settings[name] = True
         elif name in COMPONENTS:
             settings[name] = level
