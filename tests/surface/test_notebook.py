@@ -87,6 +87,7 @@ def pixels(shown):
     assert depth == 8
     lines = zlib.decompress(chunks[b"IDAT"])
     step = len(lines) // height
+    assert set(lines[::step]) == {0}  # no filter
     return width, height, color, [lines[row * step + 1 : (row + 1) * step] for row in range(height)]
 
 

@@ -127,7 +127,6 @@ def test_errors(tmp_path):
             (AssertionError, "input format are different", lambda: writer.add_image("i", torch.ones(2, 2))),
             (TypeError, "should be dictionary", lambda: writer.add_hparams([], {})),
             (ValueError, "value should be one of", lambda: writer.add_hparams({"x": object()}, {})),
-            (NotImplementedError, "SummaryWriter.add_mesh is not implemented", lambda: writer.add_mesh(None)),
             (AssertionError, "mat should be 2D", lambda: writer.add_embedding(torch.ones(2))),
             (AssertionError, "#labels should equal with #data", lambda: writer.add_embedding(torch.ones(2, 2), ["a"])),
         ):

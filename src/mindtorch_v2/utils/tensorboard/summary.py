@@ -27,6 +27,7 @@ __all__ = [
     "histogram_raw",
     "image",
     "pr_curve",
+    "pr_curve_raw",
     "scalar",
     "tensor_proto",
     "text",
@@ -243,7 +244,23 @@ def pr_curve(tag: str, labels: Any, predictions: Any, num_thresholds: int = 127,
     true_negatives, false_negatives = false_positives[0] - false_positives, true_positives[0] - true_positives
     precision = true_positives / np.maximum(1e-7, true_positives + false_positives)
     recall = true_positives / np.maximum(1e-7, true_positives + false_negatives)
-    rows = np.stack([true_positives, false_positives, true_negatives, false_negatives, precision, recall])
+    return pr_curve_raw(tag, true_positives, false_positives, true_negatives, false_negatives, precision, recall, count)
+
+
+def pr_curve_raw(
+    tag: str,
+    true_positives: Any,
+    false_positives: Any,
+    true_negatives: Any,
+    false_negatives: Any,
+    precision: Any,
+    recall: Any,
+    num_thresholds: int = 127,
+) -> Any:
+    """Precision and recall that are known already, and the counts they are of, at each threshold."""
+    count = min(num_thresholds, 127)
+    kinds = true_positives, false_positives, true_negatives, false_negatives, precision, recall
+    rows = np.stack([_array(each) for each in kinds])
     made = TensorProto(dtype="DT_FLOAT", float_val=rows.reshape(-1).tolist(), tensor_shape=_shape(rows.shape))
     content = PrCurvePluginData(version=0, num_thresholds=count).SerializeToString()
     return _summary(tag, "pr_curves", content, tensor=made)

@@ -14,8 +14,7 @@ from tensorboard.compat.proto.event_pb2 import Event, SessionLog, TaggedRunMetad
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
 import mindtorch_v2 as torch
-from mindtorch_v2._core.unavailable import unavailable_function
-from mindtorch_v2.utils.tensorboard import summary
+from mindtorch_v2.utils.tensorboard import _media, summary
 
 __all__ = ["FileWriter", "SummaryWriter"]
 
@@ -225,6 +224,103 @@ class SummaryWriter:
         """Write the precision and the recall of predictions between 0 and 1."""
         self._add(summary.pr_curve(tag, labels, predictions, num_thresholds, weights), global_step, walltime)
 
+    def add_pr_curve_raw(
+        self,
+        tag: str,
+        true_positive_counts: Any,
+        false_positive_counts: Any,
+        true_negative_counts: Any,
+        false_negative_counts: Any,
+        precision: Any,
+        recall: Any,
+        global_step: int | None = None,
+        num_thresholds: int = 127,
+        weights: Any = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Write a curve of precision and recall that is known already. `weights` are not used, as in PyTorch."""
+        made = summary.pr_curve_raw(
+            tag, true_positive_counts, false_positive_counts, true_negative_counts, false_negative_counts, precision,
+            recall, num_thresholds,
+        )  # fmt: skip
+        self._add(made, global_step, walltime)
+
+    def add_audio(
+        self,
+        tag: str,
+        snd_tensor: Any,
+        global_step: int | None = None,
+        sample_rate: int = 44100,
+        walltime: float | None = None,
+    ) -> None:
+        """Write sound of one channel, from -1 to 1."""
+        self._add(_media.audio(tag, snd_tensor, sample_rate), global_step, walltime)
+
+    def add_video(
+        self,
+        tag: str,
+        vid_tensor: Any,
+        global_step: int | None = None,
+        fps: float = 4,
+        walltime: float | None = None,
+    ) -> None:
+        """Write moving pictures (N, T, C, H, W): bytes, or floats from 0 to 1. Needs `pillow`, and not moviepy."""
+        self._add(_media.video(tag, vid_tensor, fps), global_step, walltime)
+
+    def add_image_with_boxes(
+        self,
+        tag: str,
+        img_tensor: Any,
+        box_tensor: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        rescale: float = 1,
+        dataformats: str = "CHW",
+        labels: list[str] | None = None,
+    ) -> None:
+        """Write an image with rectangles (N, 4) of left, top, right and bottom, in red. Needs `pillow`."""
+        if isinstance(labels, str):
+            labels = [labels]
+        made = _media.boxes(tag, img_tensor, box_tensor, rescale, dataformats, labels)
+        self._add(made, global_step, walltime)
+
+    def add_mesh(
+        self,
+        tag: str,
+        vertices: Any,
+        colors: Any = None,
+        faces: Any = None,
+        config_dict: dict[str, Any] | None = None,
+        global_step: int | None = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Write points in space (B, N, 3), with colors and triangles if there are any."""
+        self._add(_media.mesh(tag, vertices, colors, faces, config_dict), global_step, walltime)
+
+    def add_custom_scalars(self, layout: dict[str, dict[str, Any]]) -> None:
+        """Say which scalars stand in one chart: category -> title -> ("Multiline" or "Margin", tags)."""
+        self._add(_media.custom_scalars(layout), None, None)
+
+    def add_custom_scalars_multilinechart(
+        self, tags: list[str], category: str = "default", title: str = "untitled"
+    ) -> None:
+        """Put several scalars into one chart."""
+        self._add(_media.custom_scalars({category: {title: ("Multiline", tags)}}), None, None)
+
+    def add_custom_scalars_marginchart(
+        self, tags: list[str], category: str = "default", title: str = "untitled"
+    ) -> None:
+        """Put three scalars into one chart: a value, and the lower and upper bound around it."""
+        self._add(_media.custom_scalars({category: {title: ("Margin", tags)}}), None, None)
+
+    def add_onnx_graph(self, prototxt: str) -> None:
+        """Write the graph of an ONNX file. Needs `onnx`."""
+        from mindtorch_v2.utils.tensorboard._onnx_graph import (
+            graph_of,
+        )  # the package onnx, which other events do without
+
+        self._get_file_writer().add_event(Event(graph_def=graph_of(prototxt).SerializeToString()))
+
     def add_hparams(
         self,
         hparam_dict: dict[str, Any],
@@ -313,10 +409,3 @@ class SummaryWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-for _name in (
-    "add_audio add_custom_scalars add_custom_scalars_marginchart add_custom_scalars_multilinechart "
-    "add_image_with_boxes add_mesh add_onnx_graph add_pr_curve_raw add_video".split()
-):
-    setattr(SummaryWriter, _name, unavailable_function(f"torch.utils.tensorboard.SummaryWriter.{_name}"))
