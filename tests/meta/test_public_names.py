@@ -12,7 +12,8 @@ import mindtorch_v2
 
 SOURCE = pathlib.Path(mindtorch_v2.__file__).parent
 NEEDS_TENSORBOARD = {
-    f"mindtorch_v2.utils.tensorboard{part}" for part in ("", "._embedding", "._graph", ".summary", ".writer")
+    f"mindtorch_v2.utils.tensorboard{part}"
+    for part in ("", "._embedding", "._graph", "._media", "._onnx_graph", ".summary", ".writer")
 }
 REFUSES_IMPORT = {"mindtorch_v2.__main__", *NEEDS_TENSORBOARD}
 
