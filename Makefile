@@ -15,6 +15,7 @@
 #   make fuzz-TARGET  a coverage-guided search, by clang's libFuzzer or atheris (docs/trust.md; FUZZ_ARGS="--seconds 600")
 #   make faults     each allocation and system call of a program fails once (FAULT_ARGS="--programs save")
 #   make kills      processes killed at random moments (KILL_ARGS="--rounds 100 --kinds save")
+#   make ranks      ranks of a training killed, stopped, delayed and cut off at random moments (RANKS_ARGS="--rounds 40")
 #   make soak       mixed work for MINUTES (60); nothing may grow
 #   make fuzz-library  made-up schemas and calls, on that build (FUZZ_ARGS="--schemas 1000000 --calls 1000000")
 #   make mutants    planted faults, and whether the tests catch them (MUTANTS_ARGS="--seed 7 --areas optim --count 50")
@@ -49,7 +50,7 @@ SOURCES := $(shell find src csrc emulator -type f \( -name '*.py' -o -name '*.cp
 PIP = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
 RUN = env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE
 
-.PHONY: help demo test test-live test-mindspore pytorch-suite ecosystem test-opdb bench check sanitize tsan fuzz fuzz-library faults kills soak mutants stubs map snapshots wheels test-aarch64 site clean environment
+.PHONY: help demo test test-live test-mindspore pytorch-suite ecosystem test-opdb bench check sanitize tsan fuzz fuzz-library faults kills ranks soak mutants stubs map snapshots wheels test-aarch64 site clean environment
 
 help:
 	@sed -n "s/^#   //p" $(firstword $(MAKEFILE_LIST))
@@ -111,6 +112,9 @@ faults: .venv/test
 
 kills: .venv/test
 	$(RUN) .venv/bin/python -m tools.endurance.kills $(KILL_ARGS)
+
+ranks: .venv/test
+	$(RUN) .venv/bin/python -m tools.endurance.ranks $(RANKS_ARGS)
 
 soak: .venv/test
 	$(RUN) .venv/bin/python -m mindtorch_v2.npu emulate -- python -m tools.endurance.soak --minutes $(MINUTES)

@@ -105,3 +105,10 @@ ERRORS = {
     "devices": (1, "HcclCommInitAll: device 0 is named twice"),
     "destroyed": (2, "is no communicator, or was destroyed"),
 }
+
+
+def test_a_model_is_sharded_where_the_ranks_communicate():
+    """`fully_shard` without a mesh takes the accelerator by which the ranks communicate, and moves the module there."""
+    found = ranks.results("npu_sharded.py", 2, device="npu", launcher=ranks.emulated())
+    for rank, each in enumerate(found):
+        assert each == {"places": [f"npu:{rank}"], "grad": "DTensor", "rows": 2}

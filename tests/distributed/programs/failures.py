@@ -1,4 +1,4 @@
-"""Errors that two ranks are told when they do not do the same: failures.py STORE RANK SIZE DEVICE [dies]. Prints {case: text} as JSON.
+"""Errors that two ranks are told when they do not do the same: failures.py STORE RANK SIZE DEVICE [dies | stops]. Prints {case: text} as JSON.
 
 Each case has a group of its own, which it breaks; the default group goes on.
 """
@@ -6,6 +6,7 @@ Each case has a group of its own, which it breaks; the default group goes on.
 import datetime
 import json
 import os
+import signal
 import sys
 import time
 
@@ -47,8 +48,27 @@ CASES = {
 }
 
 
-def main(store, rank, *options):
-    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=2, timeout=LONG)
+def stop_one(rank):
+    """The first rank ends the stopped one, whose process would stay."""
+    pids = [None] * 3
+    dist.all_gather_object(pids, os.getpid())
+    if rank == 1:
+        os.kill(os.getpid(), signal.SIGSTOP)
+    try:
+        dist.all_reduce(torch.ones(2, 3, dtype=torch.bfloat16))
+    except RuntimeError as error:
+        return str(error)
+    finally:
+        if rank == 0:
+            os.kill(pids[1], signal.SIGKILL)
+    return "no error"
+
+
+def main(store, rank, size, device, *options):
+    timeout = datetime.timedelta(seconds=2) if "stops" in options else LONG
+    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=int(size), timeout=timeout)
+    if "stops" in options:
+        return {"stops": stop_one(rank)}
     if "dies" in options:
         if rank == 1:
             os._exit(9)
@@ -74,4 +94,4 @@ def attempt(call, group):
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(sys.argv[1], int(sys.argv[2]), *sys.argv[5:])))
+    print(json.dumps(main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:])))

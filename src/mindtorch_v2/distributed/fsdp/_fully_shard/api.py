@@ -40,6 +40,7 @@ def fully_shard(
     Args:
         module: a module, or a list of those that are gathered together.
         mesh: the ranks: of one dimension, or of two for copies of pieces ("replicate", "shard"); all ranks by default.
+            Parameters and buffers are moved to its device.
         reshard_after_forward: whether parameters are released between forward and backward. None: for all but the root.
         shard_placement_fn: the dimension along which a parameter is cut, as `Shard`; None or no answer is the first.
         mp_policy: dtypes of the computation and of the sums.
@@ -55,12 +56,13 @@ def fully_shard(
             raise ValueError(f"fully_shard does not support containers that do not implement forward: {each}")
         if state_of(each) is not None:
             raise ValueError(f"fully_shard has already been applied to {type(each).__name__}")
-    mesh = mesh or _all_ranks(modules)
+    mesh = mesh or _all_ranks()
     if mesh.ndim not in (1, 2):
         raise ValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {mesh}")
     mixed, offload = mp_policy or MixedPrecisionPolicy(), offload_policy or OffloadPolicy()
     ignored = set(ignored_params or ())
     found = managed_parameters(modules, ignored, lambda each: state_of(each) is not None)
+    _bring_buffers(modules, mesh.device_type)
     parameters = [
         ShardedParameter(owners, each, mesh, shard_placement_fn(each) if shard_placement_fn else None, mixed, offload)
         for each, owners in found
@@ -73,11 +75,23 @@ def fully_shard(
     return module
 
 
-def _all_ranks(modules: list[Module]) -> DeviceMesh:
+def _bring_buffers(modules: list[Module], device_type: str) -> None:
+    """Move the buffers of modules to the device of the mesh, as their parameters are; those without memory stay."""
+    for module in modules:
+        for each in module.modules():
+            for name, buffer in each._buffers.items():
+                if buffer is not None and not buffer.is_meta and buffer.device.type != device_type:
+                    each._buffers[name] = buffer.to(device_type)
+
+
+def _all_ranks() -> DeviceMesh:
+    """All ranks, on the accelerator if there is one by which they communicate."""
     if not world.is_initialized():
         world.init_process_group()
-    kinds = {each.device.type for module in modules for each in module.parameters()} - {"meta"}
-    return init_device_mesh(kinds.pop() if len(kinds) == 1 else "cpu", (world.get_world_size(),))
+    accelerator = torch.accelerator.current_accelerator(check_available=True)
+    reached = {device.type for device in world.resolve(None)._device_types}
+    kind = accelerator.type if accelerator is not None and accelerator.type in reached else "cpu"
+    return init_device_mesh(kind, (world.get_world_size(),))
 
 
 def _whether_to_release(given: bool | int | None, mesh: DeviceMesh) -> bool | None:

@@ -47,6 +47,8 @@ class ShardedParameter:
         self.rank = place[-1]
         self.tensor_parallel = parameter._spec if isinstance(parameter, DTensor) else None
         data = parameter._local_tensor if isinstance(parameter, DTensor) else parameter.detach()
+        if not data.is_meta and data.device.type != mesh.device_type:
+            data = data.to(mesh.device_type)
         if data.dim() == 0:
             raise ValueError(
                 "fully_shard doesn't support scalar parameters. Change the parameter to a 1D tensor with numel equal to 1."
