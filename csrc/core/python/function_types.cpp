@@ -259,12 +259,21 @@ PyObject* self_itself(PyObject* o, PyObject*) {
     return o;
 }
 
-PyGetSetDef function_getset[] = {{"__name__", function_name, nullptr, nullptr, nullptr},
-                                 {"__qualname__", function_qualified_name, nullptr, nullptr, nullptr},
-                                 {"signatures", function_signature, nullptr, "Every overload, one a line.", nullptr},
-                                 {"overloads", function_operators, nullptr, "The operators behind this name.", nullptr},
-                                 {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+// What PyTorch's functions are: programs ask isinstance(torch.add, types.BuiltinFunctionType), and inspect.isbuiltin.
+PyObject* class_of_builtins(PyObject*, void*) { return Py_NewRef(reinterpret_cast<PyObject*>(&PyCFunction_Type)); }
+
+#define SHARED_GETSET                                                                             \
+    {"__name__", function_name, nullptr, nullptr, nullptr},                                       \
+        {"__qualname__", function_qualified_name, nullptr, nullptr, nullptr},                     \
+        {"signatures", function_signature, nullptr, "Every overload, one a line.", nullptr},      \
+        {"overloads", function_operators, nullptr, "The operators behind this name.", nullptr}, { \
+        "__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr            \
+    }
+PyGetSetDef function_getset[] = {SHARED_GETSET,
+                                 {"__class__", class_of_builtins, nullptr, nullptr, nullptr},
                                  {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef method_getset[] = {SHARED_GETSET, {nullptr, nullptr, nullptr, nullptr, nullptr}};
+#undef SHARED_GETSET
 // The types have texts of their own, which pydoc would find first.
 char help_text[] = "text", help_signature[] = "signature";
 PyGetSetDef help_getset[] = {{"__doc__", function_help, nullptr, nullptr, help_text},
@@ -287,7 +296,7 @@ PyType_Slot function_slots[] = {
     SLOT(Py_tp_methods, function_methods), SLOT(Py_tp_descr_get, function_get),   {0, nullptr}};
 PyType_Slot method_slots[] = {
     SLOT(Py_tp_new, function_new),         SLOT(Py_tp_dealloc, function_dealloc), SLOT(Py_tp_repr, function_repr),
-    SLOT(Py_tp_call, PyVectorcall_Call),   SLOT(Py_tp_getset, function_getset),   SLOT(Py_tp_members, function_members),
+    SLOT(Py_tp_call, PyVectorcall_Call),   SLOT(Py_tp_getset, method_getset),     SLOT(Py_tp_members, function_members),
     SLOT(Py_tp_methods, function_methods), SLOT(Py_tp_descr_get, method_get),     {0, nullptr}};
 PyType_Spec function_spec = {"mindtorch_v2._C.Function", sizeof(FunctionObject), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, function_slots};

@@ -111,6 +111,7 @@ def alias_loaded() -> None:
         if name.startswith(below):
             sys.modules.setdefault("torch" + name[len(_PACKAGE) :], loaded)
     _name_errors()
+    _name_functions()
 
 
 def _watch_extension_modules() -> None:
@@ -136,6 +137,20 @@ def _name_errors() -> None:
     for error in vars(sys.modules[f"{_PACKAGE}._C"]).values():
         if isinstance(error, type) and issubclass(error, Exception) and error.__module__.startswith(_PACKAGE):
             error.__module__ = "torch" + error.__module__[len(_PACKAGE) :]
+
+
+def _name_functions() -> None:
+    """Let functions say the module that programs know them by: `torch.add.__module__` is "torch"."""
+    package = sys.modules[_PACKAGE]
+    native: type = vars(sys.modules[f"{_PACKAGE}._C"])["Function"]
+    for value in vars(package).values():
+        if type(value) is native and value.__module__ == f"{_PACKAGE}._C":
+            value.__module__ = "torch"
+    for part in ("_C._nn", "_C._linalg", "_C._fft", "_C._special", "functional", "nn.functional", "nn.init"):
+        name = f"{_PACKAGE}.{part}"
+        for value in vars(sys.modules[name]).values() if name in sys.modules else ():
+            if getattr(value, "__module__", None) == name and callable(value):
+                value.__module__ = f"torch.{part}"
 
 
 class TorchFinder:

@@ -465,7 +465,7 @@ def builtins_table() -> Any:
     found[operator.is_] = lambda trace, a, b: trace.comparisons.same(a, b)
     for name in FACTS:
         f = getattr(torch, name, None)
-        if isinstance(f, types.BuiltinFunctionType):
+        if type(f) is types.BuiltinFunctionType:  # not one of ours, which says that it is
             found[f] = fact(f)
     return found
 

@@ -32,6 +32,11 @@ _Tensor = torch.Tensor
 class TracerWarning(Warning):
     """Warns of what a trace does not record."""
 
+    @staticmethod
+    def ignore_lib_warnings() -> None:
+        """Leave out those that come from the package itself, not from the program."""
+        warnings.filterwarnings("ignore", category=TracerWarning, module=r"mindtorch_v2\.(?!jit)")
+
 
 class _State(threading.local):
     """The record on this thread."""

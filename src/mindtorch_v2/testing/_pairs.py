@@ -43,6 +43,9 @@ _TOLERANCES = {
 _NUMBER_DTYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
 
+_FLOAT8 = (torch.float8_e4m3fn, torch.float8_e4m3fnuz, torch.float8_e5m2, torch.float8_e5m2fnuz)
+
+
 class ErrorMeta(Exception):
     """A difference: the class of the error that it becomes, its text, and the place in nested structures."""
 
@@ -404,6 +407,8 @@ class TensorLikePair(Pair):
         equal_nan: bool,
         identifier: str | Callable[[str], str] | None = None,
     ) -> None:
+        if actual.dtype in _FLOAT8:  # which no operator compares within a tolerance
+            actual, expected = actual.to(torch.float32), expected.to(torch.float32)
         matches = torch.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan)
         if bool(torch.all(matches)):
             return

@@ -1,0 +1,1 @@
+"""The parts of `torch.nested`, in PyTorch's modules."""

@@ -1,0 +1,245 @@
+"""Nested tensors of the layout `torch.strided`: entries of any sizes, each worked on by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import mindtorch_v2 as torch
+
+from .nested_tensor import ELEMENTWISE
+
+__all__ = ["StridedNestedTensor", "strided_from_list"]
+
+_KEEP_DIMS = frozenset("dropout relu gelu silu linear clone to float double half bfloat16 contiguous".split())
+_OF_DIM = frozenset("softmax log_softmax sum mean select transpose squeeze unsqueeze chunk narrow".split())
+
+
+class _Entries(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return tuple(entry.detach() for entry in x._tensors)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return _FromEntries.apply(*grads)
+
+
+class _FromEntries(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, *tensors: Any) -> Any:
+        return StridedNestedTensor(tuple(t.detach() for t in tensors))
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return tuple(grad.unbind())
+
+
+class StridedNestedTensor(torch.Tensor):
+    """Entries that differ in any of their sizes. Made by :func:`torch.nested.nested_tensor`.
+
+    Only `size(0)` and the sizes that all entries share are known; `shape` and `len` raise RuntimeError, as in PyTorch.
+    """
+
+    _tensors: tuple[Any, ...]
+
+    @staticmethod
+    def __new__(cls, tensors: tuple[Any, ...], requires_grad: bool = False) -> Any:
+        first = tensors[0] if tensors else torch.empty(0)
+        return torch.Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
+            cls, [len(tensors), *first.shape], dtype=first.dtype, device=first.device, requires_grad=requires_grad
+        )
+
+    def __init__(self, tensors: tuple[Any, ...], requires_grad: bool = False) -> None:
+        self._tensors = tuple(t.detach() for t in tensors)
+
+    def unbind(self, dim: int = 0) -> Any:  # type: ignore[override]
+        """The entries."""
+        if dim != 0:
+            raise RuntimeError(f"NestedTensor can only be unbound along dimension 0 but got dimension {dim} instead.")
+        return _Entries.apply(self) if self._tensors else ()
+
+    @property
+    def shape(self) -> Any:  # type: ignore[override]
+        """RuntimeError: there is no one size."""
+        raise RuntimeError("Internal error: NestedTensorImpl doesn't support sizes. Please file an issue.")
+
+    def size(self, dim: int | None = None) -> Any:  # type: ignore[override]
+        """The size that all entries share in a dimension; RuntimeError where they differ."""
+        if dim is None:
+            return self.shape
+        dim = dim % self.dim()
+        if dim == 0:
+            return len(self._tensors)
+        sizes = {t.shape[dim - 1] for t in self._tensors}
+        if len(sizes) > 1:
+            raise RuntimeError(f"Given dimension {dim} is irregular and does not have a size.")
+        return sizes.pop() if sizes else 0
+
+    def __len__(self) -> int:
+        return self.shape
+
+    def dim(self) -> int:
+        """How many dimensions there are, that of the batch included."""
+        return 1 + (self._tensors[0].dim() if self._tensors else 0)
+
+    ndim = property(dim)  # type: ignore[assignment]
+
+    def numel(self) -> int:
+        """How many elements all entries have."""
+        return sum(t.numel() for t in self._tensors)
+
+    def is_contiguous(self, *args: Any, **kwargs: Any) -> bool:
+        """Whether each entry is contiguous."""
+        return all(t.is_contiguous() for t in self._tensors)
+
+    @property
+    def is_nested(self) -> bool:  # type: ignore[override]
+        """True."""
+        return True
+
+    def _nested_tensor_size(self) -> Any:
+        return torch.tensor([list(t.shape) for t in self._tensors], dtype=torch.int64)
+
+    def _nested_tensor_strides(self) -> Any:
+        return torch.tensor([list(t.stride()) for t in self._tensors], dtype=torch.int64)
+
+    def _nested_tensor_storage_offsets(self) -> Any:
+        sizes = [0, *(t.numel() for t in self._tensors)]
+        return torch.tensor(sizes[:-1], dtype=torch.int64).cumsum(0)
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        entries = ",\n".join("  " + repr(t).replace("\n", "\n  ") for t in self._tensors)
+        return f"nested_tensor([\n{entries}\n])"
+
+    def __getitem__(self, index: Any) -> Any:
+        index = index if isinstance(index, tuple) else (index,)
+        if isinstance(index[0], int):
+            entry = self.unbind()[index[0]]
+            return entry[index[1:]] if len(index) > 1 else entry
+        entries = self.unbind()[index[0]] if isinstance(index[0], slice) else self.unbind()
+        return _FromEntries.apply(*(entry[index[1:]] if len(index) > 1 else entry for entry in entries))
+
+    def __iter__(self) -> Any:
+        return iter(self.unbind())
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return StridedNestedTensor, (self._tensors, self.requires_grad)
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        name = getattr(func, "__name__", "")
+        if name == "to_padded_tensor":
+            return _padded(*args, **kwargs)
+        if name == "is_same_size":
+            return [t.shape for t in args[0]._tensors] == [t.shape for t in args[1]._tensors]
+        if (
+            name in ELEMENTWISE
+            or name in _KEEP_DIMS
+            or name in ("matmul", "bmm", "__matmul__", "layer_norm", "rms_norm")
+        ):
+            return _each(func, args, kwargs)
+        if name in _OF_DIM:
+            return _of_dim(func, args, kwargs)
+        with torch._C.DisableTorchFunctionSubclass():
+            return func(*args, **kwargs)
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = func.overloadpacket.__name__
+        if name in (
+            "detach",
+            "clone",
+            "add",
+            "_to_copy",
+            "ones_like",
+            "zeros_like",
+            "empty_like",
+            "mul",
+            "alias",
+            "view",
+        ):
+            if name == "view":
+                return StridedNestedTensor(args[0]._tensors)
+            many = len(next(x for x in args if isinstance(x, StridedNestedTensor))._tensors)
+            rows = [[x._tensors[i] if isinstance(x, StridedNestedTensor) else x for x in args] for i in range(many)]
+            return StridedNestedTensor(tuple(func(*row, **(kwargs or {})) for row in rows))
+        raise NotImplementedError(f"{func}")
+
+
+def _each(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+    """A function on entry after entry of the nested arguments."""
+    nested = [x for x in args if isinstance(x, StridedNestedTensor)]
+    many = len(nested[0]._tensors)
+    if any(len(x._tensors) != many for x in nested):
+        raise RuntimeError("nested tensors of different numbers of entries do not go together")
+    columns = [x.unbind() if isinstance(x, StridedNestedTensor) else [x] * many for x in args]
+    if func.__name__ in ("bmm", "matmul", "__matmul__"):
+        columns = [
+            list(x) if isinstance(x, torch.Tensor) and x.dim() == 3 and not x.is_nested else c
+            for x, c in zip(args, columns, strict=True)
+        ]
+        func = torch.matmul
+    if func.__name__.endswith("_") and not func.__name__.endswith("__"):
+        for row in zip(*(x._tensors if isinstance(x, StridedNestedTensor) else [x] * many for x in args), strict=True):
+            func(*row, **kwargs)
+        return args[0]
+    return _FromEntries.apply(*(func(*row, **kwargs) for row in zip(*columns, strict=True)))
+
+
+def _of_dim(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+    """A function with dimensions, of entries, which have one less."""
+    x, many = args[0], args[0].dim()
+    positions = {"transpose": (1, 2), "chunk": (2,)}.get(func.__name__, (1,))
+
+    def inner(dim: Any) -> Any:
+        if not isinstance(dim, int):
+            return type(dim)(inner(d) for d in dim)
+        place = dim + many + (func.__name__ == "unsqueeze") if dim < 0 else dim
+        if place == 0:
+            raise RuntimeError(f"{func.__name__}(): the batch dimension of a nested tensor takes no part in it")
+        return place - 1
+
+    if func.__name__ == "select" and args[1] == 0:
+        return x.unbind()[args[2]]
+    if len(args) == 1 and "dim" not in kwargs:
+        return func(torch.cat([entry.reshape(-1) for entry in x.unbind()]), **kwargs)
+    shifted = [inner(value) if place in positions else value for place, value in enumerate(args)]
+    keywords = {key: inner(value) if key == "dim" else value for key, value in kwargs.items()}
+    found = [func(entry, *shifted[1:], **keywords) for entry in x.unbind()]
+    if isinstance(found[0], (tuple, list)):
+        return tuple(_FromEntries.apply(*part) for part in zip(*found, strict=True))
+    return _FromEntries.apply(*found)
+
+
+def _padded(x: StridedNestedTensor, padding: float, output_size: Any = None) -> Any:
+    entries = x.unbind()
+    if not entries:
+        return torch.empty(0)
+    widths = [max(sizes) for sizes in zip(*(e.shape for e in entries), strict=True)]
+    if output_size is not None:
+        if any(asked < needed for asked, needed in zip(output_size[1:], widths, strict=True)):
+            raise RuntimeError(
+                "Value in output_size is less than NestedTensor padded size. Truncation is not supported."
+            )
+        widths = list(output_size[1:])
+    rows = []
+    for entry in entries:
+        pads: list[int] = []
+        for size, width in zip(reversed(entry.shape), reversed(widths), strict=True):
+            pads += [0, width - size]
+        rows.append(torch.nn.functional.pad(entry, pads, value=padding))
+    return torch.stack(rows)
+
+
+def strided_from_list(tensors: Sequence[Any], requires_grad: bool = False) -> Any:
+    """A nested tensor of entries: with their history, or a leaf."""
+    if len({t.dim() for t in tensors}) > 1:
+        raise RuntimeError(
+            "All Tensors given to nested_tensor must have the same dimension. Found dimension "
+            f"{tensors[1].dim()} for Tensor at index 1 and dimension {tensors[0].dim()} for Tensor at index 0."
+        )
+    if not tensors:
+        return StridedNestedTensor((), requires_grad)
+    return _FromEntries.apply(*tensors)
