@@ -126,6 +126,15 @@ class NestedTensor(torch.Tensor):
     _maybe_max_seqlen = property(lambda self: self._cache.get("max"))
     _maybe_min_seqlen = property(lambda self: self._cache.get("min"))
 
+    @property
+    def _metadata_cache(self) -> dict[str, Any]:
+        """The longest and the shortest entry's length, as sizes of empty tensors, where they are known."""
+        return {f"{key}_seqlen": torch.empty(value, 0) for key, value in self._cache.items()}
+
+    def to_padded_tensor(self, padding: float, output_size: Any = None) -> Any:
+        """A dense tensor of the entries, each filled up with `padding`."""
+        return RULES["to_padded_tensor"](None, self, padding, output_size)
+
     def _with(self, values: Any, ragged_idx: int | None = None) -> Any:
         """A NestedTensor with the same entries' lengths and another buffer, which may have history."""
         place = self._ragged_idx if ragged_idx is None else ragged_idx
@@ -223,6 +232,9 @@ class NestedTensor(torch.Tensor):
             return _buffer_call(torch.ops.aten.empty_like.default, (args[0],), {})
         if func.overloadpacket.__name__.rstrip("_") in ELEMENTWISE or func.overloadpacket.__name__ in _OF_AUTOGRAD:
             return _buffer_call(func, args, kwargs or {})
+        rule = RULES.get(func.overloadpacket.__name__)
+        if rule is not None and not any(isinstance(x, NestedTensor) and x.requires_grad for x in args):
+            return rule(func.overloadpacket, *args, **(kwargs or {}))  # an operator by its name in torch.ops
         raise NotImplementedError(f"{func}")
 
 

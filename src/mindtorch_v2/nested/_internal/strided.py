@@ -85,6 +85,10 @@ class StridedNestedTensor(torch.Tensor):
 
     ndim = property(dim)  # type: ignore[assignment]
 
+    def to_padded_tensor(self, padding: float, output_size: Any = None) -> Any:
+        """A dense tensor of the entries, each filled up with `padding`."""
+        return _padded(self, padding, output_size)
+
     def numel(self) -> int:
         """How many elements all entries have."""
         return sum(t.numel() for t in self._tensors)
