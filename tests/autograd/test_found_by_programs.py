@@ -26,3 +26,18 @@ def test_arrays_without_elements_have_the_strides_of_numpys(shape):
     array, own = tensor.numpy(), numpy.zeros(shape, dtype=numpy.float32)
     assert (array.strides, array.dtype, array.shape) == (own.strides, own.dtype, shape)
     assert torch.from_numpy(array).stride() == torch.from_numpy(own).stride()
+
+
+def test_in_place_operators_on_lists_hand_the_list_back() -> None:
+    x = [torch.tensor([-1.0]), torch.tensor([2.0])]
+    assert torch._foreach_abs_(x) is x
+    assert torch._foreach_add_(x, 1.0) is x
+    assert torch.ops.aten._foreach_abs_(x) is None
+    assert [each.item() for each in x] == [2.0, 3.0]
+
+
+def test_a_convolution_without_channels_has_no_bias_gradient() -> None:
+    """As in PyTorch, which takes such an input for an empty problem."""
+    bias = torch.ones(3, requires_grad=True)
+    torch.nn.functional.conv2d(torch.ones(2, 0, 4, 4), torch.ones(3, 0, 1, 1), bias).sum().backward()
+    assert bias.grad.tolist() == [0.0, 0.0, 0.0]

@@ -290,7 +290,10 @@ PyObject* call_overloads(const char* name, Operator* const* ops, size_t n, const
                 throw;
             }
             PyObject* r = box_results(c);
-            if (r == Py_None && in.nargs && writes_first_list(*op)) Py_SETREF(r, Py_NewRef(in.args[0]));
+            if (r == Py_None && in.nargs && writes_first_list(*op)) {
+                Py_DECREF(r);
+                return Py_NewRef(in.args[0]);
+            }
             // torch.split(...) and the like give tuples; torch.ops.aten.split gives a list.
             if (r && PyList_CheckExact(r)) Py_SETREF(r, PyList_AsTuple(r));
             if (op->factory && in.kwnames && r) {
