@@ -1,6 +1,7 @@
 // Names and rules of dtypes, devices and dispatch keys.
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstring>
 #include <iterator>
 #include <string>
@@ -253,10 +254,12 @@ Device parse_device(const std::string& text) {
     if (colon != std::string::npos) {
         digits = colon + 1 < text.size();
         for (size_t i = colon + 1; i < text.size(); i++) digits = digits && text[i] >= '0' && text[i] <= '9';
+        digits = digits && (text[colon + 1] != '0' || colon + 2 == text.size());
         if (digits && text.size() - colon <= 4) d.index = static_cast<int8_t>(std::atoi(text.c_str() + colon + 1));
     }
     MT_CHECK(!text.empty(), "Device string must not be empty");
-    MT_CHECK(digits, "Invalid device string: '", text, "'");
+    const bool name = std::all_of(type.begin(), type.end(), [](char c) { return c == '_' || std::isalpha(static_cast<unsigned char>(c)); });
+    MT_CHECK(digits && name, "Invalid device string: '", text, "'");
     MT_CHECK(known, "Expected one of cpu, cuda, npu, mps, xpu, meta device type at start of device string: ", type);
     return d;
 }

@@ -29,8 +29,9 @@ KeySet keys_for(Device& d, bool inference) {
         return (shown - kBackendKeys) | Key::CUDA | Key::Functionalize;
     }
     if (d.type == kSparse) {
-        backend = d.index == kSparseCoo ? Key::SparseCPU : Key::SparseCsrCPU;
-        d = Device();
+        const Key layout = sparse_layout(d) == kSparseCoo ? Key::SparseCPU : Key::SparseCsrCPU;
+        d = device_of_parts(d);
+        return (keys_for(d, inference) - kBackendKeys) | layout;
     }
     switch (d.type) {
         case DeviceType::CPU:

@@ -3,6 +3,8 @@
 #include "core/number_fits.h"
 #include "core/overlap.h"
 #include "core/python/operator_call.h"
+#include "core/python/tensor_new.h"
+#include "core/python/types.h"
 #include "core/typed_kernel.h"
 #include "cpu/memory_format.h"
 
@@ -31,11 +33,16 @@ void warn_discarded_imaginary(DType from, DType to) {
         throw PythonError();
 }
 
-TensorRef copy_as(const Tensor& self, DType dtype, Device device, MemoryFormat format) {
+TensorRef copy_as(const Tensor& self, DType dtype, Device device, MemoryFormat format, bool pinned = false) {
     bool plain = self.is_contiguous() && self.numel_ && format == MemoryFormat::Preserve;
     TensorRef r = plain || format == MemoryFormat::Contiguous
                       ? empty(self.sizes(), dtype, device)
                       : empty_strided(self.sizes(), strides_for(self, format), dtype, device);
+    if (pinned) {
+        PyObject* made = pinned_when_made(r.release()->py());
+        if (!made) throw PythonError();
+        r = TensorRef::steal(&as_tensor(made));
+    }
     if (!device.is_meta()) {
         warn_discarded_imaginary(self.dtype, dtype);
         copy_into(*r, self);
@@ -48,7 +55,9 @@ TensorRef to_copy_cpu(const Tensor& self, std::optional<DType> dtype, Unread lay
     Device device = given_device.value_or(self.device);
     MT_CHECK_AS(NotImplemented, !self.is_meta() || device.is_meta(), "Cannot copy out of meta tensor; no data!");
     NonBlocking scope(non_blocking);
-    return copy_as(self, dtype.value_or(self.dtype), device, memory_format.value_or(MemoryFormat::Preserve));
+    // Only to pinned memory can a device copy beside the program.
+    const bool pinned = non_blocking && device.is_cpu() && self.device.type == DeviceType::NPU;
+    return copy_as(self, dtype.value_or(self.dtype), device, memory_format.value_or(MemoryFormat::Preserve), pinned);
 }
 
 TensorRef clone_cpu(const Tensor& self, std::optional<MemoryFormat> memory_format) {

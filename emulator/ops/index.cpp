@@ -167,13 +167,14 @@ Plan IndexAdd(T self, i64 dim, T index, T source, S alpha, O out) {
     View a = need(self, "self"), i = need(index, "index"), s = need(source, "source"), o = need(out, "out");
     check_indices(i, "index");
     double scale = need_real(alpha, "alpha");
+    const Kind kind = kind_of(a.dtype);
     same_shape(o, shape_of(a), "the output");
     Shape expected = shape_of(a);
     if (a.rank) expected[at(wrap(dim, a.rank))] = i.numel();
     same_shape(s, expected, "source");
     View from = last_dim(a, dim), add = last_dim(s, dim), to = last_dim(o, dim);
     return {[=] {
-        with_kind(kind_of(a.dtype), [&](auto c) {
+        with_kind(kind, [&](auto c) {
             using C = decltype(c);
             auto x = load<C>(from), y = load<C>(add);
             auto where = load<int64_t>(i);

@@ -282,7 +282,13 @@ aclnnStatus plan_call(const char* name, MakePlan plan, const void* make, uint64_
     Touched touched{made, name};
     try {
         Plan p = plan(make, touched);
-        made->run = std::move(p.run);
+        made->run = [run = std::move(p.run)] {
+            try {
+                run();
+            } catch (const Invalid& e) {  // what could only be seen while it ran
+                throw e.why;
+            }
+        };
         made->workspace = p.workspace;
     } catch (const Invalid& e) {
         aclDestroyAclOpExecutor(made);

@@ -278,7 +278,8 @@ def _str_intern(tensor, *, tensor_contents=None):
     if tensor.device.type != "cpu":
         suffixes.append(f"device='{tensor.device}'")
     if tensor.layout != torch.strided:
-        contents, suffixes = _sparse_str(tensor, len(prefix))
+        contents, said = _sparse_str(tensor, len(prefix))
+        suffixes += said
     elif tensor.device.type == "meta" or tensor.numel() == 0:
         if tensor.device.type == "meta" or tensor.dim() != 1:
             suffixes.append(f"size={tuple(tensor.shape)}")

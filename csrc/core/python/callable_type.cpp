@@ -20,6 +20,8 @@ PyObject* call(PyObject* o, PyObject* const* args, size_t nargsf, PyObject* kwna
         PyErr_SetString(PyExc_TypeError, "this object stands for no operator");
         return nullptr;
     }
+    PyObject* taken = nullptr;
+    if (ask_function_modes(o, args, PyVectorcall_NARGS(nargsf), kwnames, &taken)) return taken;
     Py_ssize_t n = PyTuple_GET_SIZE(handles);
     Operator* one;
     std::vector<Operator*> several;

@@ -118,6 +118,15 @@ PyObject* ask_after_failure(PyObject* function, PyObject* const* args, Py_ssize_
     return nullptr;
 }
 
+bool ask_function_modes(PyObject* function, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObject** result) {
+    if (__builtin_expect(g_thread.function_modes == 0, 1) || g_thread.function_modes_disabled || !g_function_handler)
+        return false;
+    bool handled;
+    PyObject* r = call_handler(function, args, n, kwnames, &handled);
+    if (handled) *result = r;
+    return handled;
+}
+
 bool ask_function_handler(const char* method, PyObject* const* args, Py_ssize_t n, PyObject** result) {
     if (__builtin_expect(!g_function_handler || g_thread.function_modes_disabled || !overridden(args, n), 1))
         return false;

@@ -14,10 +14,10 @@ void release_sparse(Storage* s) {
     delete s;
 }
 
-// _make_sparse(sizes, dtype, layout, parts): a sparse tensor on the CPU.
+// _make_sparse(sizes, dtype, layout, parts, device): a sparse tensor whose parts are on `device`.
 PyObject* make_sparse(PyObject*, PyObject* args) {
-    PyObject *size, *dtype, *layout, *parts;
-    if (!PyArg_ParseTuple(args, "OOOO:_make_sparse", &size, &dtype, &layout, &parts)) return nullptr;
+    PyObject *size, *dtype, *layout, *parts, *device;
+    if (!PyArg_ParseTuple(args, "OOOOO:_make_sparse", &size, &dtype, &layout, &parts, &device)) return nullptr;
     return guarded<PyObject*>(nullptr, [&] {
         int64_t which = 0;
         MT_CHECK_TYPE(layout_check(layout, &which) && sparse_layout_name(static_cast<int>(which)),
@@ -32,11 +32,12 @@ PyObject* make_sparse(PyObject*, PyObject* args) {
         }
         Dims strides(sizes.size());
         DType element = dtype_from_python(dtype);
+        const Device place = sparse_device(static_cast<int>(which), device_from_python(device));
         Storage* s = new Storage;
         s->release = release_sparse;
         s->context = Py_NewRef(parts);
         s->resizable = false;
-        s->device = {kSparse, static_cast<int8_t>(which)};
+        s->device = place;
         TensorRef made;
         try {
             made = from_storage(s, 0, sizes, strides, element);
@@ -82,6 +83,18 @@ PyMethodDef functions[] = {{"_make_sparse", make_sparse, METH_VARARGS, nullptr},
 const char* sparse_layout_name(int layout) {
     constexpr const char* kNames[] = {nullptr, "Sparse", nullptr, "SparseCsr", "SparseCsc", "SparseBsr", "SparseBsc"};
     return layout >= 0 && layout < 7 ? kNames[layout] : nullptr;
+}
+
+Device sparse_device(int layout, Device parts) {
+    MT_CHECK_AS(NotImplemented, parts.is_cpu() || (parts.type == DeviceType::NPU && parts.index < kSparsePlaces - 1),
+                "sparse tensors on the device ", device_name(parts), " are not implemented, only on the CPU and NPUs");
+    const int place = parts.is_cpu() ? 0 : parts.index + 1;
+    return {kSparse, static_cast<int8_t>(layout * kSparsePlaces + place)};
+}
+
+Device device_of_parts(Device sparse) {
+    const int place = static_cast<uint8_t>(sparse.index) % kSparsePlaces;
+    return place ? Device{DeviceType::NPU, static_cast<int8_t>(place - 1)} : Device();
 }
 
 bool init_sparse_types(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }

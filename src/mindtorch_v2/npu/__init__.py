@@ -59,6 +59,7 @@ from ._typed import (
     ShortTensor,
 )
 from .memory import (
+    MemPool,
     caching_allocator_alloc,
     caching_allocator_delete,
     empty_cache,
@@ -82,6 +83,7 @@ from .memory import (
     reset_peak_host_memory_stats,
     reset_peak_memory_stats,
     set_per_process_memory_fraction,
+    use_mem_pool,
 )
 from .npu_config import aclnn, config, conv, is_jit_compile_false, matmul, set_compile_mode, set_option
 from .random import (
@@ -118,6 +120,7 @@ __all__ = [
     "IntTensor",
     "KernelLauncher",
     "LongTensor",
+    "MemPool",
     "NPUError",
     "NPUGraph",
     "NpuGraphOpHandler",
@@ -212,6 +215,7 @@ __all__ = [
     "utils",
     *(name for name in _ABSENT if not name.startswith("_")),
     *_SWITCHES,
+    "use_mem_pool",
 ]
 globals().update(_ABSENT)
 

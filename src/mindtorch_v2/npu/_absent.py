@@ -7,7 +7,6 @@ NAMES = unavailable_names(
     functions="change_current_allocator check_uce_in_memory "
     "empty_virt_addr_cache finalize_dump get_stream_limit init_dump obfuscation_calculate obfuscation_finalize "
     "obfuscation_initialize profile reset_stream_limit restart_device set_aoe set_dump "
-    "set_stream_limit stop_device stress_detect "
-    "use_mem_pool",
-    classes="MemPool NPUPluggableAllocator",
+    "set_stream_limit stop_device stress_detect",
+    classes="NPUPluggableAllocator",
 )

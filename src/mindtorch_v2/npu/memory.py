@@ -13,9 +13,11 @@ from mindtorch_v2._backends.npu import runtime as _runtime
 from mindtorch_v2._backends.npu import state as _state
 from mindtorch_v2._backends.npu.allocator_settings import settings as _settings
 from mindtorch_v2._backends.npu.memory_history import History as _History
+from mindtorch_v2._backends.npu.private_pools import MemPool, use_mem_pool
 from mindtorch_v2._backends.npu.stream import device_index
 
 from ._absent import NAMES as _ABSENT
+from ._error_code import ErrCode, pta_error
 from .utils import StreamContext
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "MemPool",
     "caching_allocator_alloc",
     "caching_allocator_delete",
     "empty_cache",
@@ -46,9 +49,10 @@ __all__ = [
     "reset_peak_host_memory_stats",
     "reset_peak_memory_stats",
     "set_per_process_memory_fraction",
+    "use_mem_pool",
 ]
 globals().update(
-    {name: _ABSENT[name] for name in ("MemPool", "NPUPluggableAllocator", "change_current_allocator", "use_mem_pool")}
+    {name: _ABSENT[name] for name in ("NPUPluggableAllocator", "change_current_allocator")}
 )
 
 
@@ -114,9 +118,11 @@ def set_per_process_memory_fraction(fraction: float, device: Device | None = Non
         ValueError: it is not from 0 to 1.
     """
     if not isinstance(fraction, float):
-        raise TypeError(f"Invalid type for fraction argument, must be `float`, not {type(fraction).__name__}")
+        raise TypeError(
+            f"Invalid type for fraction argument, must be `float`, not {type(fraction).__name__}" + pta_error(ErrCode.TYPE)
+        )
     if not 0 <= fraction <= 1:
-        raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
+        raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1" + pta_error(ErrCode.VALUE))
     index = device_index(device)
     total = _runtime.get().memory_info(index)[1]
     _allocator(index).limit = None if fraction == 1 else int(fraction * total)

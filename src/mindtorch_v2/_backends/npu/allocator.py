@@ -71,6 +71,8 @@ class Allocator:
         """The address of a block for the current stream of this thread. NPUOutOfMemoryError with the sizes."""
         thread = self.local.state
         stream = thread.handles.get(self.index, 0) if thread.pool is None else thread.pool
+        if thread.routed and thread.pool is None and self.index in thread.routed:
+            stream = thread.routed[self.index].number_for(self.index, stream)
         used = counted(nbytes)
         size = used if used <= _SMALL else (used + _SEGMENT - 1) // _SEGMENT * _SEGMENT
         with self.lock:
@@ -152,15 +154,19 @@ class Allocator:
                 block = next((b for b in self.used.values() if b.address <= address < b.address + b.size), None)
             return block
 
-    def empty(self) -> None:
-        """Give segments without a block in use back to the device."""
+    def empty(self, number: int | None = None) -> None:
+        """Give segments without a block in use back to the device: those of a pool by its number, else those of no pool.
+
+        What a graph recorded uses blocks of its pool that no tensor has.
+        """
         with self.lock:
             for block, events in list(self.waiting):
                 self._mark(block, events)
         self.runtime.synchronize(self.index)
         with self.lock:
             self._collect()
-            idle = set(self.segments) - {block.segment.address for block in self.used.values()}
+            idle = {a for a, s in self.segments.items() if (s.stream >= 0 if number is None else s.stream == number)}
+            idle -= {block.segment.address for block in self.used.values()}
             idle -= {block.segment.address for block, _ in self.waiting}
             if not idle:
                 return

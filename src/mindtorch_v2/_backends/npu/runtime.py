@@ -108,6 +108,7 @@ class ThreadState:
         self.task = c_uint32()  # the last that this thread enqueued
         self.task_reference = ctypes.byref(self.task)
         self.pool: int | None = None  # while it captures or updates a graph: the number of the graph's pool
+        self.routed: dict[int, Any] = {}  # device -> the program's pool that memory comes from
         self.draws: Any | None = None  # while it captures a graph: where random operators find seed and offset
         self.epoch: int | None = None  # while it calls an operator: which descriptors it may have found
 

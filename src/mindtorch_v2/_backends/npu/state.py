@@ -8,6 +8,7 @@ from typing import Any
 
 from ... import _C
 from ..._core.deterministic import are_deterministic_algorithms_enabled, listeners
+from ..._operators.table import aten
 from . import allocator_settings
 from . import runtime as _runtime
 from .aclnn import Borrowed, Caller, operator
@@ -121,6 +122,10 @@ class State:
     def fill(self, to: Any, number: Any) -> None:
         if number == 0 and str(number) != "-0.0":
             operator("aclnnInplaceZero")(to)
+        elif to.is_complex():
+            pairs = aten.view_as_real(to)
+            for place, part in enumerate((complex(number).real, complex(number).imag)):
+                operator("aclnnInplaceFillScalar")(pairs.select(-1, place), part)
         else:
             operator("aclnnInplaceFillScalar")(to, number)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ... import _C
 from ..._operators.table import aten
-from .parts import BOOL, COMPRESSED, bare, coalesced, compressed, coo, find, numbered, parts, spread, starts_of
+from .parts import BOOL, COMPRESSED, INT64, bare, coalesced, compressed, coo, find, numbered, parts, spread, starts_of
 from .table import COO, CSR, DENSE, kernel
 
 _BOTH = (COO, CSR)
@@ -28,7 +28,7 @@ def _coo_to_dense(self, dtype=None, masked_grad=None):
     p = parts(self)
     if p.indices.shape[0] == 0:
         return p.values.sum(0, dtype=self.dtype)
-    out = aten.zeros(self.shape, dtype=self.dtype)
+    out = aten.zeros(self.shape, dtype=self.dtype, device=self.device)
     return aten.index_put_(out, list(p.indices.unbind(0)), p.values, not p.coalesced)
 
 
@@ -37,7 +37,7 @@ def _compressed_to_dense(self, dtype=None, masked_grad=None):
     if dtype is not None:
         raise RuntimeError("dtype argument is not supported by sparse_csr_to_dense")
     rows, columns = coordinates(self)
-    out = aten.zeros(self.shape, dtype=self.dtype)
+    out = aten.zeros(self.shape, dtype=self.dtype, device=self.device)
     return aten.index_put_(out, [rows, columns], parts(self).values, self.dtype != BOOL)
 
 
@@ -52,7 +52,7 @@ def _dense_to_coo(self, sparse_dim):
         )
     if dims == 0:
         kept = self.reshape(1)[self.reshape(1) != 0]
-        return coo(aten.zeros((0, kept.shape[0]), dtype=_C._dtypes["int64"]), kept, (), True)
+        return coo(kept.new_zeros((0, kept.shape[0]), dtype=INT64), kept, (), True)
     filled = self != 0
     for _ in range(dims - sparse_dim):
         filled = filled.any(-1)

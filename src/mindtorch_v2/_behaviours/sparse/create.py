@@ -35,8 +35,9 @@ def _finished(x: Any, requires_grad: bool) -> Any:
     return x.requires_grad_() if requires_grad else x
 
 
-def _indices(data: Any) -> Any:
-    return _C.as_tensor(data).to(INT64)
+def _indices(data: Any, device: Any) -> Any:
+    """Whole numbers on the device of the values, as PyTorch puts them there."""
+    return _C.as_tensor(data, device=device).to(INT64)
 
 
 def _values(data: Any, dtype: Any, device: Any) -> Any:
@@ -107,9 +108,10 @@ def sparse_coo_tensor(
         sizes = indices if size is None else size
         if sizes is None or (size is not None and indices is not None):
             raise TypeError("sparse_coo_tensor() takes indices and values, or sizes alone")
-        made = empty(tuple(sizes), _C.get_default_dtype() if dtype is None else dtype, _C.sparse_coo)
+        made = empty(tuple(sizes), _C.get_default_dtype() if dtype is None else dtype, _C.sparse_coo, device)
         return _finished(made, requires_grad)
-    indices, values = _indices(indices), _values(values, dtype, device)
+    values = _values(values, dtype, device)
+    indices = _indices(indices, values.device)
     if size is None:
         check_nnz(indices, values)
         size = _inferred_size(indices, values)
@@ -182,8 +184,8 @@ def sparse_compressed_tensor(
     """A matrix of a compressed layout, ``torch.sparse_csr`` or ``torch.sparse_csc``; see ``sparse_csr_tensor``."""
     if layout is None:
         raise RuntimeError("sparse_compressed_tensor: expected sparse compressed tensor layout but got none")
-    starts, plain = _indices(compressed_indices), _indices(plain_indices)
     values = _values(values, dtype, device)
+    starts, plain = _indices(compressed_indices, values.device), _indices(plain_indices, values.device)
     check_compressed(starts, plain, values, layout)
     if size is None:
         columns = int(plain.max()) + 1 if plain.shape[0] else 0

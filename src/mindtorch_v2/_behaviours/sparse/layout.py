@@ -88,6 +88,10 @@ def _compressed_part(name: str, which: int, part: str) -> None:
             raise RuntimeError(f"{name} expected sparse {kind} compressed tensor layout but got {found}")
         return _alias(getattr(parts(self), part))
 
+    @kernel(name, COO)
+    def refuse(self: Tensor) -> Tensor:
+        raise RuntimeError(f"{name} expected sparse {kind} compressed tensor layout but got Sparse")
+
 
 _compressed_part("crow_indices", 0, "compressed")
 _compressed_part("col_indices", 0, "plain")
@@ -172,15 +176,17 @@ def _detach(self):
 
 @kernel("_to_copy", *_BOTH)
 def _to_copy(self, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, memory_format=None):
-    if device is not None and device.type != "cpu":
-        raise NotImplementedError(f"sparse tensors on the device {device} are not implemented, only on the CPU")
     if layout not in (None, self.layout):
         raise RuntimeError(
             "to(options) doesn't support converting to a different layout, but got self.layout being "
             f"{self.layout} and options.layout set as {layout}"
         )
-    copy = _clone(self)
-    return copy if dtype in (None, self.dtype) else with_values(copy, parts(copy).values.to(dtype))
+    p = parts(self)
+    values = aten._to_copy(p.values, dtype=dtype, device=device, non_blocking=non_blocking)
+    if self.layout == _C.sparse_coo:
+        return coo(aten._to_copy(p.indices, device=device, non_blocking=non_blocking), values, self.shape, p.coalesced)
+    places = [aten._to_copy(x, device=device, non_blocking=non_blocking) for x in (p.compressed, p.plain)]
+    return compressed(*places, values, self.shape, self.layout)
 
 
 @kernel("copy_", *_BOTH)
@@ -191,21 +197,22 @@ def _copy(self, src, non_blocking=False):
         )
     if self.shape != src.shape:
         raise RuntimeError(f"copy_(): expected sizes to be equal, but got {list(self.shape)} and {list(src.shape)}")
-    return become(self, _to_copy(src, dtype=self.dtype))
+    return become(self, _to_copy(src, dtype=self.dtype, device=self.device, non_blocking=non_blocking))
 
 
 # ---- tensors of nothing ----
 
 
-def empty(size: Any, dtype: Any, layout: Any, sparse_dim: int | None = None) -> Any:
+def empty(size: Any, dtype: Any, layout: Any, device: Any = None, sparse_dim: int | None = None) -> Any:
     """A sparse tensor without values; ``sparse_dim`` of a coordinate tensor, all dimensions unless given."""
     size = tuple(size)
     if layout == _C.sparse_coo:
         count = len(size) if sparse_dim is None else sparse_dim
-        return coo(aten.zeros((count, 0), dtype=INT64), aten.zeros((0, *size[count:]), dtype=dtype), size, True)
+        values = aten.zeros((0, *size[count:]), dtype=dtype, device=device)
+        return coo(values.new_zeros((count, 0), dtype=INT64), values, size, True)
     rows = size[COMPRESSED[layout]] if layout in COMPRESSED else 0
-    none = aten.zeros((0,), dtype=INT64)
-    return compressed(aten.zeros((rows + 1,), dtype=INT64), none, none.to(dtype), size, layout)
+    starts = aten.zeros((rows + 1,), dtype=INT64, device=device)
+    return compressed(starts, starts.new_zeros(0), starts.new_zeros(0, dtype=dtype), size, layout)
 
 
 def _sparse_dims(self: Any) -> int | None:
@@ -216,26 +223,28 @@ def _sparse_dims(self: Any) -> int | None:
 @kernel("empty_like", *_BOTH)
 def _zeros_like(self, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
     dtype = self.dtype if dtype is None else dtype
+    device = self.device if device is None else device
     if layout == _C.strided:
-        return aten.zeros(self.shape, dtype=dtype)
-    return empty(self.shape, dtype, layout or self.layout, _sparse_dims(self))
+        return aten.zeros(self.shape, dtype=dtype, device=device)
+    return empty(self.shape, dtype, layout or self.layout, device, _sparse_dims(self))
 
 
 @kernel("new_zeros", *_BOTH)
 @kernel("new_empty", *_BOTH)
 def _new_zeros(self, size, *, dtype=None, layout=None, device=None, pin_memory=None):
     dtype = self.dtype if dtype is None else dtype
-    return aten.zeros(size, dtype=dtype) if layout == _C.strided else empty(size, dtype, layout or self.layout)
+    device = self.device if device is None else device
+    if layout == _C.strided:
+        return aten.zeros(size, dtype=dtype, device=device)
+    return empty(size, dtype, layout or self.layout, device)
 
 
 @kernel("zeros", *_BOTH)
 @kernel("empty.memory_format", *_BOTH)
 def _zeros(size, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
-    if device is not None and device.type != "cpu":
-        raise NotImplementedError(f"sparse tensors on the device {device} are not implemented, only on the CPU")
-    return empty(size, _C.get_default_dtype() if dtype is None else dtype, layout)
+    return empty(size, _C.get_default_dtype() if dtype is None else dtype, layout, device)
 
 
 @kernel("zero_", *_BOTH)
 def _zero(self):
-    return become(self, empty(self.shape, self.dtype, self.layout, _sparse_dims(self)))
+    return become(self, empty(self.shape, self.dtype, self.layout, self.device, _sparse_dims(self)))

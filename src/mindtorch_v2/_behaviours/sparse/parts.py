@@ -47,8 +47,6 @@ def parts(x: Any) -> Any:
 
 def bare(x: Any) -> Any:
     """A dense tensor without history, over the same memory."""
-    if x.device.type != "cpu":
-        raise NotImplementedError(f"sparse tensors on the device {x.device} are not implemented, only on the CPU")
     return x._shallow_alias() if x.requires_grad or x.grad_fn is not None else x
 
 
@@ -95,7 +93,7 @@ def check_compressed(starts: Any, plain: Any, values: Any, layout: Any, size: tu
 def coo(indices: Any, values: Any, size: Any, coalesced: bool = False) -> Any:
     """A coordinate tensor of these parts, which are not checked."""
     values = bare(values)
-    return _C._make_sparse(tuple(size), values.dtype, _C.sparse_coo, Coo(indices, values, coalesced))
+    return _C._make_sparse(tuple(size), values.dtype, _C.sparse_coo, Coo(indices, values, coalesced), values.device)
 
 
 def compressed(starts: Any, plain: Any, values: Any, size: Any, layout: Any) -> Any:
@@ -103,7 +101,7 @@ def compressed(starts: Any, plain: Any, values: Any, size: Any, layout: Any) -> 
     if layout not in COMPRESSED:
         raise NotImplementedError(f"tensors of the layout {layout} are not implemented, only sparse_csr and sparse_csc")
     values = bare(values)
-    return _C._make_sparse(tuple(size), values.dtype, layout, Compressed(starts, plain, values))
+    return _C._make_sparse(tuple(size), values.dtype, layout, Compressed(starts, plain, values), values.device)
 
 
 def with_values(x: Any, values: Any, size: Any = None) -> Any:
@@ -144,4 +142,4 @@ def spread(starts: Any) -> Any:
 
 def starts_of(rows: Any, count: int) -> Any:
     """Where each of ``count`` rows begins among the sorted ``rows``."""
-    return aten.searchsorted(rows, aten.arange(count + 1, dtype=INT64))
+    return aten.searchsorted(rows, aten.arange(count + 1, dtype=INT64, device=rows.device))

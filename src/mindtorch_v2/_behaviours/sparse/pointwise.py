@@ -162,7 +162,7 @@ inplace("sub.Scalar", *_BOTH)(_add_number)
 
 @kernel("rsub.Scalar", *_BOTH)
 def _number_minus(self, other, alpha=1):
-    return _add(aten.scalar_tensor(other, dtype=self.dtype), self, alpha=-alpha)
+    return _add(aten.scalar_tensor(other, dtype=self.dtype, device=self.device), self, alpha=-alpha)
 
 
 # ---- products ----

@@ -142,7 +142,7 @@ def gather_groups(starts: Any, wanted: Any) -> tuple[Any, Any]:
     counts = starts.index_select(0, wanted + 1) - first
     place = aten.repeat_interleave(counts)
     before = aten.cumsum(counts, 0) - counts
-    return place, aten.arange(place.shape[0], dtype=INT64) - (before - first).index_select(0, place)
+    return place, aten.arange(place.shape[0], dtype=INT64, device=place.device) - (before - first).index_select(0, place)
 
 
 @kernel("index_select", COO)
@@ -196,7 +196,7 @@ def _cat(tensors, dim=0):
         p = parts(t)
         part = p.values.to(dtype)
         if dim < count:
-            shift = aten.zeros((count, 1), dtype=INT64)
+            shift = p.indices.new_zeros((count, 1))
             shift[dim] = before
             indices.append(p.indices + shift)
         else:

@@ -8,15 +8,18 @@ from typing import Any
 from ... import _C
 from ..._operators.table import ROWS
 
-COO, CSR, DENSE = "SparseCPU", "SparseCsrCPU", "CPU"
+COO, CSR = "SparseCPU", "SparseCsrCPU"
+DENSE = ("CPU", "NPU")
+"""The keys of dense tensors on the devices where the parts of sparse ones may be."""
 
 
-def kernel(row: str, *keys: str) -> Callable[[Callable], Callable]:
-    """The decorated function computes the operator of ``row`` at these dispatch keys."""
+def kernel(row: str, *keys: str | tuple[str, ...]) -> Callable[[Callable], Callable]:
+    """The decorated function computes the operator of ``row`` at these dispatch keys, or tuples of them."""
 
     def register(fn: Callable) -> Callable:
-        for key in keys:
-            ROWS[row].handle.impl(key, fn)
+        for some in keys:
+            for key in (some,) if isinstance(some, str) else some:
+                ROWS[row].handle.impl(key, fn)
         return fn
 
     return register

@@ -10,10 +10,11 @@ import mindtorch_v2 as torch
 from mindtorch_v2._backends.npu.task_groups import TaskGroup as _NPUTaskGroupHandle
 from mindtorch_v2._core.unavailable import unavailable_names
 from mindtorch_v2.distributed._hccl import ProcessGroupHCCL
+from mindtorch_v2.npu import _mstx
 
 from ._outputs import with_outputs
 
-__all__ = ["_NPUTaskGroupHandle", "_distributed_c10d"]
+__all__ = ["_NPUTaskGroupHandle", "_distributed_c10d", "_mstx"]
 
 npu_fused_infer_attention_score = with_outputs(torch.ops.npu.npu_fused_infer_attention_score)
 _distributed_c10d = types.SimpleNamespace(ProcessGroupHCCL=ProcessGroupHCCL)

@@ -29,7 +29,9 @@ def uninitialised(*arguments: Any) -> None:
     out = arguments[-1]
     if deterministic.fills_new_memory() and out.numel():
         dtype = out.dtype
-        if not dtype.is_complex:  # of which the device has none
+        if dtype.is_complex:
+            aten.fill_(out, complex(math.nan, 0))
+        else:
             largest = iinfo(dtype).max if not dtype.is_floating_point and dtype != DTYPES["bool"] else True
             call("aclnnInplaceFillScalar", out, math.nan if dtype.is_floating_point else largest)
 

@@ -152,3 +152,10 @@ def grouped_mm(
         elif b > a:
             out[:, a:b] = self[i] @ mat2[:, a:b]
     return out
+
+
+@kernel("_weighted_row_sums")
+def weighted_row_sums(starts: Tensor, columns: Tensor, values: Tensor, mat: Tensor) -> Tensor:
+    rows = aten.repeat_interleave(starts.diff())
+    products = values.unsqueeze(1) * mat.index_select(0, columns)
+    return mat.new_zeros((starts.shape[0] - 1, mat.shape[1])).index_add_(0, rows, products)

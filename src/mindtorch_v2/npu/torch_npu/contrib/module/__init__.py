@@ -12,12 +12,13 @@ from .drop_path import NpuDropPath
 from .ensemble_dropout import NpuCachedDropout, NpuFairseqDropout
 from .focus import Focus
 from .linear_quant import LinearA8W8Quant, LinearQuant, LinearWeightQuant
+from .multihead_attention import MultiheadAttention
 from .npu_modules import DropoutWithByteMask
 from .prefetcher import Prefetcher
 from .roi_align import ROIAlign
 
 _ABSENT = unavailable_names(
-    "torch_npu.contrib.module", classes="FastSyncBatchNorm FusedColorJitter MultiheadAttention PSROIPool QuantConv2d"
+    "torch_npu.contrib.module", classes="FastSyncBatchNorm FusedColorJitter PSROIPool QuantConv2d"
 )
 globals().update(_ABSENT)
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "LinearWeightQuant",
     "Mish",
     "ModulatedDeformConv",
+    "MultiheadAttention",
     "NpuCachedDropout",
     "NpuDropPath",
     "NpuFairseqDropout",
