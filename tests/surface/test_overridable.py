@@ -191,3 +191,18 @@ def test_levels_of_warnings_are_those_of_the_function():
     with pytest.warns(UserWarning, match="Implicit dimension choice for softmax") as caught:
         F.softmax(torch.ones(2))
     assert caught[0].filename == __file__
+
+
+def test_function_modes_see_calls_of_operators() -> None:
+    seen = []
+
+    class Watching(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return func(*args, **(kwargs or {}))
+
+    x = torch.ones(2)
+    with Watching():
+        torch.ops.aten.add(x, x)
+        assert torch.ops.aten.mul.Tensor(x, x).tolist() == [1, 1]
+    assert seen[:2] == [torch.ops.aten.add, torch.ops.aten.mul.Tensor]

@@ -16,6 +16,7 @@ from mindtorch_v2._subclasses.fake_tensor import (
     FakeTensorMode,
     UnsupportedOperatorException,
 )
+from mindtorch_v2._ops import OpOverload, OpOverloadPacket
 from mindtorch_v2.overrides import TorchFunctionMode
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ class CallNet(TorchFunctionMode):
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
+        if isinstance(func, OpOverload | OpOverloadPacket):  # what the recorder itself calls
+            return func(*args, **kwargs)
         name = getattr(func, "__name__", "")
         if type(func).__name__ == "wrapper_descriptor":
             if name in _OPERATORS:
