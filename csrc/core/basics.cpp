@@ -258,7 +258,8 @@ Device parse_device(const std::string& text) {
         if (digits && text.size() - colon <= 4) d.index = static_cast<int8_t>(std::atoi(text.c_str() + colon + 1));
     }
     MT_CHECK(!text.empty(), "Device string must not be empty");
-    const bool name = std::all_of(type.begin(), type.end(), [](char c) { return c == '_' || std::isalpha(static_cast<unsigned char>(c)); });
+    const bool name = std::all_of(type.begin(), type.end(),
+                                  [](char c) { return c == '_' || std::isalpha(static_cast<unsigned char>(c)); });
     MT_CHECK(digits && name, "Invalid device string: '", text, "'");
     MT_CHECK(known, "Expected one of cpu, cuda, npu, mps, xpu, meta device type at start of device string: ", type);
     return d;

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._ops import OpOverload, OpOverloadPacket
 from mindtorch_v2._subclasses.fake_tensor import (
     DataDependentOutputException,
     DynamicOutputShapeException,
     FakeTensorMode,
     UnsupportedOperatorException,
 )
-from mindtorch_v2._ops import OpOverload, OpOverloadPacket
 from mindtorch_v2.overrides import TorchFunctionMode
 
 if TYPE_CHECKING:

@@ -46,6 +46,7 @@ from mindtorch_v2._backends.npu.task_groups import (
 from . import _recovery, amp, backends, graphs, memory, mstx, npu_config, precision, random, streams, utils
 from ._absent import NAMES as _ABSENT
 from .graphed import make_graphed_callables
+from ._typed import STORAGES as _STORAGES
 from ._typed import (
     BFloat16Tensor,
     BoolTensor,
@@ -405,7 +406,9 @@ def get_device_properties(device: Device | None = None) -> Any:
     return NPUDeviceProperties(runtime.soc_name(), runtime.memory_info(index)[1], cubes, vectors, cache)
 
 
-def __getattr__(name: str) -> tuple:
+def __getattr__(name: str) -> Any:
+    if name in _STORAGES:
+        return _STORAGES[name]
     if name == "default_generators":
         _backend.load()
         return tuple(_state.get().generators)

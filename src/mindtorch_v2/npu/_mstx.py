@@ -49,7 +49,9 @@ def _range_pop(domain: str = "default") -> int:
     return len(pushed)
 
 
-def _mark(message: str, stream_id: int = 0, device_index: int = 0, device_type: int = 0, domain: str = "default") -> None:
+def _mark(
+    message: str, stream_id: int = 0, device_index: int = 0, device_type: int = 0, domain: str = "default"
+) -> None:
     """The same for work of a stream: it is set when the program comes by, as only the host's time is recorded."""
     _mark_on_host(message, domain)
 

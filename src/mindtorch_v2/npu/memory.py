@@ -51,9 +51,7 @@ __all__ = [
     "set_per_process_memory_fraction",
     "use_mem_pool",
 ]
-globals().update(
-    {name: _ABSENT[name] for name in ("NPUPluggableAllocator", "change_current_allocator")}
-)
+globals().update({name: _ABSENT[name] for name in ("NPUPluggableAllocator", "change_current_allocator")})
 
 
 def _allocator(device):
@@ -119,7 +117,8 @@ def set_per_process_memory_fraction(fraction: float, device: Device | None = Non
     """
     if not isinstance(fraction, float):
         raise TypeError(
-            f"Invalid type for fraction argument, must be `float`, not {type(fraction).__name__}" + pta_error(ErrCode.TYPE)
+            f"Invalid type for fraction argument, must be `float`, not {type(fraction).__name__}"
+            + pta_error(ErrCode.TYPE)
         )
     if not 0 <= fraction <= 1:
         raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1" + pta_error(ErrCode.VALUE))

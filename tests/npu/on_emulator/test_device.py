@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import os
 import sys
 from typing import Any
 
@@ -464,3 +465,20 @@ def test_almost_equal_tensors_of_two_devices() -> None:
 def test_memory_of_devices_that_are_not_there(name: str, device: object) -> None:
     with pytest.raises(RuntimeError, match="Invalid device argument: npu:"):
         getattr(torch.npu, name)(device)
+
+
+def test_a_forked_process_says_that_it_has_no_device() -> None:
+    x = torch.ones(2, device="npu")
+    receiver, sender = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            x + x
+        except RuntimeError as error:
+            os.write(sender, str(error).encode())
+        os._exit(0)
+    os.close(sender)
+    with os.fdopen(receiver) as said:
+        assert "Cannot re-initialize NPU in forked subprocess" in said.read()
+    assert os.waitpid(child, 0)[1] == 0
+    assert (x + x).tolist() == [2, 2]

@@ -30,7 +30,9 @@ class MemPool:
 
     def __init__(self, allocator: Any = None, use_on_oom: bool = False, no_split: bool = False) -> None:
         if allocator is not None:
-            raise NotImplementedError("MemPool(): memory from a pluggable allocator is not implemented; allocator must be None")
+            raise NotImplementedError(
+                "MemPool(): memory from a pluggable allocator is not implemented; allocator must be None"
+            )
         self.id = (0, next(_numbers))
         self._pools: dict[tuple[int, int], GraphPool] = {}  # work of one stream runs in order: it may share blocks
         self._uses = 1

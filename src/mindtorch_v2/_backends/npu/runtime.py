@@ -143,7 +143,7 @@ class Runtime:
         self.blocking = any(os.environ.get(n) == "1" for n in ("ACL_LAUNCH_BLOCKING", "ASCEND_LAUNCH_BLOCKING"))
         self.finalizers: list = []
         self.events: set[int] = set()  # those that are alive
-        self.closed = False
+        self.closed = self.forked = False
         code = self.aclInit(environment.options_file())
         if code not in (0, _ALREADY_INITIALISED):
             self.fail("aclInit", code)
@@ -157,6 +157,13 @@ class Runtime:
         self.faults = Faults(list(told), self._stream_id)
         self.check("aclrtSetExceptionInfoCallback", self.aclrtSetExceptionInfoCallback(self.faults.callback))
         atexit.register(self.close)
+        os.register_at_fork(after_in_child=self._in_child)
+
+    def _in_child(self) -> None:
+        """What a forked process can still do with the device is to say that it cannot: streams are threads of its parent."""
+        self.closed = self.forked = True
+        for thread in self.thread_states():
+            thread.active = -1
 
     @property
     def thread(self) -> ThreadState:
@@ -191,6 +198,11 @@ class Runtime:
         """Make a device ACL's current one on this thread, if it is not."""
         thread = self.thread
         if thread.active != index:
+            if self.forked:
+                raise RuntimeError(
+                    "Cannot re-initialize NPU in forked subprocess. To use NPU with multiprocessing, you must use the 'spawn' "
+                    "start method"
+                )
             self.check("aclrtSetDevice", self.aclrtSetDevice(index))
             thread.active = index
 

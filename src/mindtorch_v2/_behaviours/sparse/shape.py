@@ -142,7 +142,9 @@ def gather_groups(starts: Any, wanted: Any) -> tuple[Any, Any]:
     counts = starts.index_select(0, wanted + 1) - first
     place = aten.repeat_interleave(counts)
     before = aten.cumsum(counts, 0) - counts
-    return place, aten.arange(place.shape[0], dtype=INT64, device=place.device) - (before - first).index_select(0, place)
+    return place, aten.arange(place.shape[0], dtype=INT64, device=place.device) - (before - first).index_select(
+        0, place
+    )
 
 
 @kernel("index_select", COO)

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 _TENSOR_OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 _GENERATOR = "Generator? generator"
+_LAYOUTS = {  # as PyTorch's C++ names them
+    "torch.strided": "Strided", "torch.sparse_coo": "Sparse", "torch.sparse_csr": "SparseCsr", "torch.sparse_csc": "SparseCsc",
+}  # fmt: skip
 _RANGES = ("arange", "range", "linspace", "logspace")
 
 
@@ -42,6 +45,9 @@ def _factory(name, overload, arguments, optional="") -> None:
             raise RuntimeError(
                 f"dtype {class_name(dtype)} does not match dtype of out parameter ({class_name(out.dtype)})"
             )
+        if layout not in (None, out.layout):
+            wanted, found = (_LAYOUTS.get(str(each), str(each)) for each in (layout, out.layout))
+            raise RuntimeError(f"layout {wanted} does not match layout of out parameter ({found})")
         if device is not None and str(device).partition(":")[0] != out.device.type:  # a word or a device
             raise RuntimeError(
                 f"device type {str(device).partition(':')[0]} does not match device type of out parameter ({out.device.type})"

@@ -26,7 +26,9 @@ def _check(hidden_states: torch.Tensor, attention_mask: torch.Tensor, weights: S
     wrong = None
     if hidden_states.dim() != 2 or hidden_states.shape[0] % 32 or hidden_states.shape[1] not in _FEATURES:
         wrong = f"hidden_states must be (a multiple of 32, 768 or 1024), but it is {list(hidden_states.shape)}"
-    elif attention_mask.dim() != 4 or attention_mask.shape[1] != 1 or attention_mask.shape[2] != attention_mask.shape[3]:
+    elif (
+        attention_mask.dim() != 4 or attention_mask.shape[1] != 1 or attention_mask.shape[2] != attention_mask.shape[3]
+    ):
         wrong = f"attention_mask must be (B, 1, S, S), but it is {list(attention_mask.shape)}"
     elif any(weight.shape[0] not in _FEATURES for weight in weights):
         wrong = f"the weights must have 768 or 1024 rows, but their sizes are {[list(w.shape) for w in weights]}"

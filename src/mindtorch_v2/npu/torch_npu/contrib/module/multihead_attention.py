@@ -90,7 +90,9 @@ class MultiheadAttention(nn.Module):
         self.kdim, self.vdim = embed_dim if kdim is None else kdim, embed_dim if vdim is None else vdim
         self.qkv_same_dim = self.kdim == self.vdim == embed_dim
         if embed_dim % num_heads:
-            raise ValueError(f"embed_dim {embed_dim} must be divisible by num_heads {num_heads}" + ops_error(ErrCode.VALUE))
+            raise ValueError(
+                f"embed_dim {embed_dim} must be divisible by num_heads {num_heads}" + ops_error(ErrCode.VALUE)
+            )
         if self_attention and not self.qkv_same_dim:
             raise ValueError(
                 f"self-attention needs queries, keys and values of one size, not {embed_dim}, {self.kdim} and {self.vdim}"
