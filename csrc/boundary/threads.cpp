@@ -8,6 +8,7 @@
 
 #include "boundary/boundary.h"
 #include "core/generator.h"
+#include "core/recording.h"
 
 namespace mt::boundary {
 namespace {
@@ -135,6 +136,7 @@ void fill_threads(mt_boundary& b) {
     b.default_generator = generator_default;
     b.random = random;
     b.generator_seed = seed;
+    b.recorders = []() -> int { return g_recorders.load(std::memory_order_relaxed); };
 }
 
 }  // namespace mt::boundary

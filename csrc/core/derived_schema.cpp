@@ -50,8 +50,9 @@ void drop_options(std::vector<Argument>& args) {
 
 }  // namespace
 
-Schema inplace_schema(const Schema& functional) {
+Schema inplace_schema(const Schema& functional, const std::string& overload) {
     Schema s = functional;
+    if (!overload.empty()) s.overload = overload;
     bool fits = !s.args.empty() && !s.args[0].keyword_only && s.args[0].type->is(TypeKind::Tensor) &&
                 !s.args[0].alias_info.present;
     MT_CHECK_VALUE(fits, "an in-place form needs a Tensor as first argument, which ", functional.text(), " has not");
@@ -61,7 +62,10 @@ Schema inplace_schema(const Schema& functional) {
     return s;
 }
 
-Schema out_schema(const Schema& functional, const std::string& overload, bool generated) {
+Schema out_schema(const Schema& functional, const std::string& overload, bool generated,
+                  const std::vector<std::string>& names) {
+    MT_CHECK_VALUE(names.empty() || names.size() == functional.returns.size(), "an out= form of ", functional.text(),
+                   " has ", functional.returns.size(), " tensors to write, and ", names.size(), " names were given");
     Schema s = functional;
     s.overload = overload;
     MT_CHECK_VALUE(!s.returns.empty() && !s.varret, "an out= form needs results, which ", functional.text(),
@@ -85,8 +89,11 @@ Schema out_schema(const Schema& functional, const std::string& overload, bool ge
         MT_CHECK_VALUE(is_fresh(functional.returns[i], tensor), "an out= form needs new Tensors as results, which ",
                        functional.text(), " has not");
         std::string set(1, static_cast<char>('a' + i));
-        s.args.push_back(output(one ? "out" : "out" + std::to_string(i), set));
-        s.returns[i] = written("", set);
+        // PyTorch writes its own out= forms with the names of the results, those that it generates with numbers.
+        const std::string& result = generated || one ? std::string() : functional.returns[i].name;
+        std::string name = one ? "out" : !result.empty() ? result : "out" + std::to_string(i);
+        s.args.push_back(output(names.empty() ? name : names[i], set));
+        s.returns[i] = written(result, set);
     }
     return s;
 }

@@ -37,6 +37,16 @@ def test_tags_are_those_of_pytorch() -> None:
     assert not wrong
 
 
+def test_derived_forms_have_pytorchs_names() -> None:
+    """`max.dim` writes with `max.dim_max`: libraries ask for forms by these names."""
+    derived = [form for row in ROWS.values() for form in (row.inplace, row.out, row.generated_out) if form is not None]
+    names = [f"{form.name}.{form.overload or 'default'}" for form in derived]
+    assert len(names) > 800 and "max.dim_max" in names
+    assert not [name for name in names if TAGS[name] is None]
+    written = torch.ops.aten.max.dim_max._schema.arguments[-2:]
+    assert [each.name for each in written] == ["max", "max_values"]
+
+
 def test_what_draws_is_tagged() -> None:
     """But for two that PyTorch tags, and that draw nothing."""
     assert not [name for name, form in FORMS.items() if form.random != facts_of(form).draws]

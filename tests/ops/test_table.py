@@ -34,7 +34,8 @@ def define():
         (
             "g.Tensor(Tensor self, Tensor? other=None) -> (Tensor values, Tensor indices)",
             None,
-            "g.out(Tensor self, Tensor? other=None, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
+            "g.out(Tensor self, Tensor? other=None, *, Tensor(a!) values, Tensor(b!) indices)"
+            " -> (Tensor(a!) values, Tensor(b!) indices)",
         ),
         (
             "h.dim(Tensor self) -> Tensor",

@@ -11,6 +11,7 @@
 #include "../deterministic.h"
 #include "../generator.h"
 #include "../gil.h"
+#include "../recording.h"
 #include "../registry.h"
 #include "../uninitialised.h"
 #include "tensor_new.h"
@@ -151,6 +152,12 @@ PyObject* py_check_interpreter(PyObject*, PyObject*) {
                     "mindtorch_v2 cannot be imported in a sub-interpreter: its types and operators are the process's");
     return nullptr;
 }
+PyObject* py_set_recorders(PyObject*, PyObject* o) {
+    const long n = PyLong_AsLong(o);
+    if (n == -1 && PyErr_Occurred()) return nullptr;
+    g_recorders.store(static_cast<int>(n), std::memory_order_relaxed);
+    Py_RETURN_NONE;
+}
 PyObject* py_isa(PyObject*, PyObject*) { return PyUnicode_FromString(g_isa.c_str()); }
 
 PyMethodDef functions[] = {
@@ -162,6 +169,7 @@ PyMethodDef functions[] = {
     {"_set_deterministic", py_set_deterministic, METH_O, "0: not asked for; 1: warn of what is not; 2: refuse it."},
     {"_alert_not_deterministic", py_alert_not_deterministic, METH_O, "For an operator whose results may differ."},
     {"_fill_uninitialised", py_fill_uninitialised, METH_O, "Whether new memory is filled with NaN."},
+    {"_set_recorders", py_set_recorders, METH_O, "How many profilers are on."},
     {"_check_interpreter", py_check_interpreter, METH_NOARGS, nullptr},
     {"set_flush_denormal", py_flush_denormal, METH_O,
      "Take denormal numbers for zero, if the processor can; whether it can."},

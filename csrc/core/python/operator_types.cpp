@@ -1,6 +1,8 @@
 // Operators as Python objects: the handle of one schema, and how kernels are registered through it.
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <sstream>
 
 #include "../autograd.h"
 #include "../bounds.h"
@@ -503,20 +505,22 @@ PyObject* py_define(PyObject*, PyObject* args) {
         return handle_for(op);
     });
 }
-// _define_form(operator, form, overload): the form of a functional operator that follows from its schema; "autogen" is
-// an out= form as PyTorch generates it.
+// _define_form(operator, form, overload, names=""): the form of a functional operator that follows from its schema;
+// "autogen" is an out= form as PyTorch generates it, `names` are those of the tensors to write.
 PyObject* py_define_form(PyObject*, PyObject* args) {
     PyObject* o;
-    const char *form, *overload;
-    if (!PyArg_ParseTuple(args, "O!ss:_define_form", g_handle_type, &o, &form, &overload)) return nullptr;
+    const char *form, *overload, *words = "";
+    if (!PyArg_ParseTuple(args, "O!ss|s:_define_form", g_handle_type, &o, &form, &overload, &words)) return nullptr;
     return guarded<PyObject*>(nullptr, [&] {
         const std::string word = form;
         const bool inplace = word == "inplace", generated = word == "autogen";
         MT_CHECK_VALUE(inplace || generated || word == "out", "a form is 'inplace', 'out' or 'autogen', not '", form,
                        "'");
         const Schema& functional = op_of(o)->schema;
-        return handle_for(
-            Registry::get().define(inplace ? inplace_schema(functional) : out_schema(functional, overload, generated)));
+        std::istringstream text(words);
+        const std::vector<std::string> names{std::istream_iterator<std::string>(text), {}};
+        return handle_for(Registry::get().define(inplace ? inplace_schema(functional, overload)
+                                                         : out_schema(functional, overload, generated, names)));
     });
 }
 // _set_fallback(key, callable, flags) -> id: a kernel for every operator without one; None for fallthrough.
@@ -675,26 +679,27 @@ PyObject* py_has_native(PyObject*, PyObject* name) {
     });
 }
 
-PyMethodDef functions[] = {{"_define", py_define, METH_VARARGS, "_define(namespace, schema, user=False) -> Operator"},
-                           {"_define_form", py_define_form, METH_VARARGS,
-                            "_define_form(operator, form, overload) -> Operator: its in-place or out= form, or the "
-                            "out= form that PyTorch generates."},
-                           {"_set_fallback", py_set_fallback, METH_VARARGS, nullptr},
-                           {"_erase_fallback", py_erase_fallback, METH_VARARGS, nullptr},
-                           {"_key_names", py_key_names, METH_NOARGS, "Every dispatch key: (name, number)."},
-                           {"_find_operator", py_find, METH_VARARGS, nullptr},
-                           {"_erase_operator", py_erase, METH_O, nullptr},
-                           {"_all_operators", py_all, METH_NOARGS, nullptr},
-                           {"_set_key_handler", py_set_key_handler, METH_VARARGS, nullptr},
-                           {"_set_engine_op", py_set_engine_op, METH_VARARGS, nullptr},
-                           {"_dispatch_key_bits", py_dispatch_keys, METH_O, nullptr},
-                           {"_alias_on_device", py_alias_on_device, METH_VARARGS, nullptr},
-                           {"_key_bit", py_key_bit, METH_O, nullptr},
-                           {"_tls_keys", py_tls_keys, METH_NOARGS, nullptr},
-                           {"_set_tls_keys", py_set_tls_keys, METH_VARARGS, nullptr},
-                           {"_native_kernel", py_has_native, METH_O,
-                            "'structured', 'direct' or None: the kernel of that name in the CPU library."},
-                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {
+    {"_define", py_define, METH_VARARGS, "_define(namespace, schema, user=False) -> Operator"},
+    {"_define_form", py_define_form, METH_VARARGS,
+     "_define_form(operator, form, overload, names='') -> Operator: its in-place or out= form, or the "
+     "out= form that PyTorch generates."},
+    {"_set_fallback", py_set_fallback, METH_VARARGS, nullptr},
+    {"_erase_fallback", py_erase_fallback, METH_VARARGS, nullptr},
+    {"_key_names", py_key_names, METH_NOARGS, "Every dispatch key: (name, number)."},
+    {"_find_operator", py_find, METH_VARARGS, nullptr},
+    {"_erase_operator", py_erase, METH_O, nullptr},
+    {"_all_operators", py_all, METH_NOARGS, nullptr},
+    {"_set_key_handler", py_set_key_handler, METH_VARARGS, nullptr},
+    {"_set_engine_op", py_set_engine_op, METH_VARARGS, nullptr},
+    {"_dispatch_key_bits", py_dispatch_keys, METH_O, nullptr},
+    {"_alias_on_device", py_alias_on_device, METH_VARARGS, nullptr},
+    {"_key_bit", py_key_bit, METH_O, nullptr},
+    {"_tls_keys", py_tls_keys, METH_NOARGS, nullptr},
+    {"_set_tls_keys", py_set_tls_keys, METH_VARARGS, nullptr},
+    {"_native_kernel", py_has_native, METH_O,
+     "'structured', 'direct' or None: the kernel of that name in the CPU library."},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

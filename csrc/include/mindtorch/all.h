@@ -27,15 +27,16 @@
 #include <mindtorch/library.h>
 #include <mindtorch/logging.h>
 #include <mindtorch/nn/all.h>
+#include <mindtorch/optim/all.h>
 #include <mindtorch/parallel.h>
+#include <mindtorch/record.h>
+#include <mindtorch/serialize.h>
 
 #define TORCH_VERSION_MAJOR 2
 #define TORCH_VERSION_MINOR 13
 #define TORCH_VERSION_PATCH 0
 #define TORCH_VERSION "2.13.0"
 #define MINDTORCH_VERSION 1
-#define RECORD_FUNCTION(...) static_cast<void>(0)
-#define RECORD_USER_SCOPE(...) static_cast<void>(0)
 
 namespace torch {
 using namespace at;

@@ -218,6 +218,9 @@ typedef struct mt_boundary {
     int (*define_method)(mt_object library, const char* cls, const char* name, char kind, const char* doc);
     int (*object_new)(const char* cls, void* held, mt_release, mt_object*);
     void* (*object_held)(mt_object, const char** cls); /* NULL if it is none */
+
+    /* profilers */
+    int (*recorders)(void); /* how many are on */
 } mt_boundary;
 
 /* The table, or NULL where this core is older than what was asked for: then the library named `who` fails to load. */

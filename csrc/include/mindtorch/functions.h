@@ -49,6 +49,26 @@ inline Tensor& Tensor::operator*=(const Scalar& o) { return mul_(o); }
 inline Tensor& Tensor::operator/=(const Tensor& o) { return div_(o); }
 inline Tensor& Tensor::operator/=(const Scalar& o) { return div_(o); }
 
+// Factories with a place for names of dimensions, of which none are given.
+#define MINDTORCH_FACTORY(name)                                                                               \
+    inline Tensor name(IntArrayRef size, std::nullopt_t, std::optional<ScalarType> dtype,                     \
+                       std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin) { \
+        return at::name(size, dtype, layout, device, pin);                                                    \
+    }
+MINDTORCH_FACTORY(zeros)
+MINDTORCH_FACTORY(ones)
+MINDTORCH_FACTORY(rand)
+MINDTORCH_FACTORY(randn)
+#undef MINDTORCH_FACTORY
+inline Tensor full(IntArrayRef size, const Scalar& value, std::nullopt_t, std::optional<ScalarType> dtype,
+                   std::optional<Layout> layout, std::optional<Device> device, std::optional<bool> pin) {
+    return at::full(size, value, dtype, layout, device, pin);
+}
+inline Tensor empty(IntArrayRef size, std::nullopt_t, std::optional<ScalarType> dtype, std::optional<Layout> layout,
+                    std::optional<Device> device, std::optional<bool> pin, std::optional<MemoryFormat> format) {
+    return at::empty(size, dtype, layout, device, pin, format);
+}
+
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return a.add(b); }
 inline Tensor operator+(const Tensor& a, const Scalar& b) { return a.add(b); }
 inline Tensor operator+(const Scalar& a, const Tensor& b) { return b.add(a); }

@@ -66,6 +66,7 @@ class Recorder(TorchDispatchMode):
         self.began, self.wall_began = time.perf_counter_ns(), time.time_ns()
         self.thread = threading.get_native_id()
         active.append(self)
+        torch._C._set_recorders(len(active))
         self._watch_before = torch._C._watch_nodes(self._node)
         self._following = torch._C._next_sequence_nr()
         self._bytes()
@@ -80,6 +81,7 @@ class Recorder(TorchDispatchMode):
         self._bytes()
         torch._C._watch_nodes(self._watch_before)
         active.remove(self)
+        torch._C._set_recorders(len(active))
         return super().__exit__(*exception)
 
     @property
@@ -155,12 +157,12 @@ class Recorder(TorchDispatchMode):
             event["cpu_memory_usage"] = self._bytes() - before
             self._taken.append(event)
 
-    def take(self, name: str, start: int, end: int, memory: int) -> None:
-        """A marked range of this thread, from and to a moment in nanoseconds."""
+    def take(self, name: str, start: int, end: int, memory: int, annotation: bool = True) -> None:
+        """A marked range of this thread, from and to a moment in nanoseconds; `annotation`: the user's own mark."""
         shown = "ProfilerStep*" if name.startswith("ProfilerStep#") else name
         self._taken.append(
             {"name": shown, "trace_name": name, "start": max(start, self.began), "end": end,
-             "thread": threading.get_native_id(), "is_user_annotation": True, "cpu_memory_usage": memory}
+             "thread": threading.get_native_id(), "is_user_annotation": annotation, "cpu_memory_usage": memory}
         )  # fmt: skip
 
     def events(self) -> EventList:
@@ -174,6 +176,12 @@ class Recorder(TorchDispatchMode):
         found = EventList(events, self._take_memory, self._count_flops)
         found._nest()
         return found
+
+
+def take_range(name: str, start: int, end: int, annotation: bool) -> None:
+    """A range that a compiled library marked, for every recorder that is on."""
+    for recorder in list(active):
+        recorder.take(name, start, end, 0, annotation)
 
 
 def _operations(func: Any, args: Any, kwargs: Any, out: Any) -> int:

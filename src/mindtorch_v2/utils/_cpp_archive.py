@@ -11,7 +11,7 @@ from typing import Any
 
 from mindtorch_v2 import serialization
 
-__all__ = ["text_of", "values_of"]
+__all__ = ["pickle_text", "text_of", "value_of_pickle", "values_of"]
 
 
 def text_of(values: dict[str, Any]) -> str:
@@ -28,3 +28,15 @@ def values_of(text: str, device: Any = None) -> dict[str, Any]:
     except ValueError as error:
         raise RuntimeError(f"this is no archive that mindtorch_v2 wrote: {error}") from error
     return serialization.load(io.BytesIO(content), map_location=device)
+
+
+def pickle_text(value: Any) -> str:
+    """Return the bytes of a file that `torch.save` writes, each as the character of its number."""
+    file = io.BytesIO()
+    serialization.save(value, file)
+    return file.getvalue().decode("latin-1")
+
+
+def value_of_pickle(text: str) -> Any:
+    """Return the value of such a file; what `torch.load` refuses is refused."""
+    return serialization.load(io.BytesIO(text.encode("latin-1")))

@@ -40,10 +40,17 @@ _PACKAGE = Path(mindtorch_v2.__file__).parent
 _FORWARDS = {
     "mindtorch/all.h": "torch/all.h torch/torch.h torch/types.h torch/autograd.h torch/cuda.h torch/utils.h torch/version.h "
     "torch/script.h torch/csrc/api/include/torch/types.h torch/csrc/api/include/torch/all.h torch/arg.h torch/enum.h "
-    "ATen/record_function.h torch/csrc/autograd/profiler.h "
-    "torch/csrc/jit/api/module.h torch/csrc/jit/runtime/custom_operator.h torch/serialize/tensor.h torch/data.h",
+    "torch/csrc/jit/api/module.h torch/csrc/jit/runtime/custom_operator.h",
+    "mindtorch/record.h": "ATen/record_function.h torch/csrc/autograd/profiler.h",
+    "mindtorch/serialize.h": "torch/serialize.h torch/serialize/tensor.h torch/csrc/jit/serialization/pickle.h",
+    "mindtorch/optim/all.h": "torch/optim.h",
+    "mindtorch/optim/optimizer.h": "torch/optim/optimizer.h torch/optim/serialize.h",
+    "mindtorch/optim/optimizers.h": "torch/optim/adam.h torch/optim/adamw.h torch/optim/adagrad.h torch/optim/rmsprop.h torch/optim/sgd.h",
+    "mindtorch/optim/lbfgs.h": "torch/optim/lbfgs.h",
+    "mindtorch/optim/schedulers.h": "torch/optim/schedulers/lr_scheduler.h torch/optim/schedulers/step_lr.h "
+    "torch/optim/schedulers/reduce_on_plateau_scheduler.h",
     "mindtorch/nn/all.h": "torch/nn.h torch/nn/module.h torch/nn/functional.h torch/nn/modules.h torch/nn/init.h torch/nn/options.h "
-    "torch/nn/pimpl.h torch/nn/cloneable.h torch/nn/utils.h torch/ordered_dict.h torch/expanding_array.h",
+    "torch/nn/pimpl.h torch/nn/cloneable.h torch/nn/utils.h torch/nn/utils/clip_grad.h torch/nn/utils/rnn.h torch/nn/utils/convert_parameters.h torch/nn/modules/rnn.h torch/nn/modules/container/any.h torch/ordered_dict.h torch/expanding_array.h",
     "mindtorch/python.h": "torch/extension.h torch/python.h torch/csrc/utils/pybind.h torch/csrc/Exceptions.h "
     "torch/csrc/autograd/python_variable.h torch/csrc/THP.h torch/csrc/utils/python_arg_parser.h",
     "mindtorch/library.h": "ATen/core/op_registration/op_registration.h ATen/core/dispatch/Dispatcher.h "
@@ -87,7 +94,7 @@ _FORWARDS = {
     "mindtorch/unroll.h": "c10/util/Unroll.h",
     "mindtorch/context.h": "ATen/Context.h",
     "mindtorch/autocast.h": "ATen/autocast_mode.h",
-    "mindtorch/archive.h": "torch/serialize/archive.h torch/serialize.h torch/serialize/input-archive.h torch/serialize/output-archive.h",
+    "mindtorch/archive.h": "torch/serialize/archive.h torch/serialize/input-archive.h torch/serialize/output-archive.h",
     "mindtorch/vec.h": "ATen/cpu/vec/vec.h ATen/cpu/vec/functional.h ATen/cpu/vec/vec_base.h ATen/cpu/vec/functional_base.h "
     "ATen/cpu/vec256/vec256.h ATen/cpu/vec256/functional.h",
     "mindtorch/iterator.h": "ATen/native/TensorIterator.h ATen/native/cpu/Loops.h ATen/TensorIterator.h",
@@ -132,7 +139,7 @@ _FORWARDS = {
 _FORWARD = "#pragma once\n#pragma GCC system_header\n"
 # PyTorch's headers whose content does not exist here: including one says so in one line.
 _MISSING = {
-    "torch::optim in C++": "torch/optim.h torch/optim/optimizer.h torch/optim/adam.h torch/optim/sgd.h",
+    "torch::data in C++": "torch/data.h torch/data/datasets.h torch/data/dataloader.h torch/data/samplers.h torch/data/transforms.h",
     "CUDA": "ATen/cuda/CUDAContext.h ATen/cuda/CUDABlas.h ATen/cuda/Exceptions.h c10/cuda/CUDAGuard.h c10/cuda/CUDAStream.h "
     "c10/cuda/CUDAException.h c10/cuda/CUDAFunctions.h c10/cuda/CUDACachingAllocator.h ATen/cuda/CUDAEvent.h THC/THC.h",
 }

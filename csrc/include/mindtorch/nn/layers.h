@@ -95,6 +95,31 @@ inline at::Tensor kaiming_normal_(at::Tensor t, double a = 0, FanModeType mode =
     };                                                                                                 \
     TORCH_MODULE(Name)
 struct NoOptions {};
+using SoftminOptions = SoftmaxOptions;
+struct ThresholdOptions {
+    ThresholdOptions(double threshold, double value) : threshold_(threshold), value_(value) {}
+    TORCH_ARG(double, threshold);
+    TORCH_ARG(double, value);
+    TORCH_ARG(bool, inplace) = false;
+};
+struct PReLUOptions {
+    TORCH_ARG(int64_t, num_parameters) = 1;
+    TORCH_ARG(double, init) = 0.25;
+};
+class PReLUImpl : public Cloneable<PReLUImpl> {
+  public:
+    explicit PReLUImpl(const PReLUOptions& given = {}) : options(given) { PReLUImpl::reset(); }
+    void reset() override {
+        weight = register_parameter("weight", at::full({options.num_parameters()}, options.init()));
+    }
+    void pretty_print(std::ostream& stream) const override {
+        stream << "torch::nn::PReLU(num_parameters=" << options.num_parameters() << ")";
+    }
+    at::Tensor forward(const at::Tensor& x) { return at::prelu(x, weight); }
+    PReLUOptions options;
+    at::Tensor weight;
+};
+TORCH_MODULE(PReLU);
 MINDTORCH_DEFAULT_LAYER(ReLU, ReLUOptions, functional::relu(x, options));
 MINDTORCH_DEFAULT_LAYER(ReLU6, ReLU6Options, functional::relu6(x, options));
 MINDTORCH_DEFAULT_LAYER(SELU, SELUOptions, functional::selu(x, options));
@@ -113,6 +138,13 @@ MINDTORCH_DEFAULT_LAYER(Tanh, NoOptions, at::tanh(x));
 MINDTORCH_DEFAULT_LAYER(Softsign, NoOptions, functional::softsign(x));
 MINDTORCH_FUNCTION_LAYER(Softmax, SoftmaxOptions, at::softmax(x, options.dim()));
 MINDTORCH_FUNCTION_LAYER(LogSoftmax, LogSoftmaxOptions, at::log_softmax(x, options.dim()));
+MINDTORCH_FUNCTION_LAYER(Softmin, SoftminOptions, at::softmax(-x, options.dim()));
+MINDTORCH_DEFAULT_LAYER(Softmax2d, NoOptions, at::softmax(x, -3));
+MINDTORCH_DEFAULT_LAYER(Tanhshrink, NoOptions, functional::tanhshrink(x));
+MINDTORCH_FUNCTION_LAYER(Threshold, ThresholdOptions,
+                         options.inplace()
+                             ? at::threshold_(const_cast<at::Tensor&>(x), options.threshold(), options.value())
+                             : at::threshold(x, options.threshold(), options.value()));
 MINDTORCH_FUNCTION_LAYER(Fold, FoldOptions, functional::fold(x, options));
 MINDTORCH_FUNCTION_LAYER(Unfold, UnfoldOptions, functional::unfold(x, options));
 #define MINDTORCH_POOLS(D)                                                                                 \
@@ -217,6 +249,35 @@ class LinearImpl : public Cloneable<LinearImpl> {
     at::Tensor weight, bias;
 };
 TORCH_MODULE(Linear);
+
+struct BilinearOptions {
+    BilinearOptions(int64_t in1, int64_t in2, int64_t out)
+        : in1_features_(in1), in2_features_(in2), out_features_(out) {}
+    TORCH_ARG(int64_t, in1_features);
+    TORCH_ARG(int64_t, in2_features);
+    TORCH_ARG(int64_t, out_features);
+    TORCH_ARG(bool, bias) = true;
+};
+class BilinearImpl : public Cloneable<BilinearImpl> {
+  public:
+    BilinearImpl(int64_t in1, int64_t in2, int64_t out) : BilinearImpl(BilinearOptions(in1, in2, out)) {}
+    explicit BilinearImpl(const BilinearOptions& given) : options(given) { BilinearImpl::reset(); }
+    void reset() override {
+        weight = register_parameter(
+            "weight", at::empty({options.out_features(), options.in1_features(), options.in2_features()}));
+        bias = register_parameter("bias", options.bias() ? at::empty({options.out_features()}) : at::Tensor());
+        reset_parameters();
+    }
+    void reset_parameters() {
+        const double bound = 1 / std::sqrt(static_cast<double>(weight.size(1)));
+        init::uniform_(weight, -bound, bound);
+        if (bias.defined()) init::uniform_(bias, -bound, bound);
+    }
+    at::Tensor forward(const at::Tensor& a, const at::Tensor& b) { return functional::bilinear(a, b, weight, bias); }
+    BilinearOptions options;
+    at::Tensor weight, bias;
+};
+TORCH_MODULE(Bilinear);
 
 struct EmbeddingOptions {
     EmbeddingOptions(int64_t num_embeddings, int64_t embedding_dim)
@@ -406,110 +467,6 @@ MINDTORCH_CONV_LAYERS(1);
 MINDTORCH_CONV_LAYERS(2);
 MINDTORCH_CONV_LAYERS(3);
 #undef MINDTORCH_CONV_LAYERS
-
-struct BatchNormOptions {
-    BatchNormOptions(int64_t num_features) : num_features_(num_features) {}
-    TORCH_ARG(int64_t, num_features);
-    TORCH_ARG(double, eps) = 1e-5;
-    TORCH_ARG(std::optional<double>, momentum) = 0.1;
-    TORCH_ARG(bool, affine) = true;
-    TORCH_ARG(bool, track_running_stats) = true;
-};
-template <class Derived>
-class BatchNormBase : public Cloneable<Derived> {
-  public:
-    explicit BatchNormBase(const BatchNormOptions& given) : options(given) { BatchNormBase::reset(); }
-    void reset() override {
-        const int64_t n = options.num_features();
-        weight = this->register_parameter("weight", options.affine() ? at::ones({n}) : at::Tensor());
-        bias = this->register_parameter("bias", options.affine() ? at::zeros({n}) : at::Tensor());
-        const bool tracked = options.track_running_stats();
-        running_mean = this->register_buffer("running_mean", tracked ? at::zeros({n}) : at::Tensor());
-        running_var = this->register_buffer("running_var", tracked ? at::ones({n}) : at::Tensor());
-        num_batches_tracked =
-            this->register_buffer("num_batches_tracked", tracked ? at::zeros({}, at::ScalarType::Long) : at::Tensor());
-    }
-    at::Tensor forward(const at::Tensor& x) {
-        static_cast<Derived*>(this)->_check_input_dim(x);
-        std::optional<double> momentum = options.momentum().value_or(0.0);
-        if (this->is_training() && num_batches_tracked.defined()) {
-            num_batches_tracked += 1;
-            if (!options.momentum()) momentum = 1.0 / num_batches_tracked.template item<double>();
-        }
-        return functional::batch_norm(x, running_mean, running_var,
-                                      functional::BatchNormFuncOptions()
-                                          .weight(weight)
-                                          .bias(bias)
-                                          .training(this->is_training() || !running_mean.defined())
-                                          .momentum(momentum)
-                                          .eps(options.eps()));
-    }
-    BatchNormOptions options;
-    at::Tensor weight, bias, running_mean, running_var, num_batches_tracked;
-};
-#define MINDTORCH_BATCH_NORM(D, condition, text)                                          \
-    using BatchNorm##D##dOptions = BatchNormOptions;                                      \
-    class BatchNorm##D##dImpl : public BatchNormBase<BatchNorm##D##dImpl> {               \
-      public:                                                                             \
-        BatchNorm##D##dImpl(const BatchNormOptions& given) : BatchNormBase(given) {}      \
-        void _check_input_dim(const at::Tensor& x) {                                      \
-            TORCH_CHECK(condition, "expected " text " input (got ", x.dim(), "D input)"); \
-        }                                                                                 \
-    };                                                                                    \
-    TORCH_MODULE(BatchNorm##D##d)
-MINDTORCH_BATCH_NORM(1, x.dim() == 2 || x.dim() == 3, "2D or 3D");
-MINDTORCH_BATCH_NORM(2, x.dim() == 4, "4D");
-MINDTORCH_BATCH_NORM(3, x.dim() == 5, "5D");
-#undef MINDTORCH_BATCH_NORM
-
-struct LayerNormOptions {
-    LayerNormOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
-    TORCH_ARG(std::vector<int64_t>, normalized_shape);
-    TORCH_ARG(double, eps) = 1e-5;
-    TORCH_ARG(bool, elementwise_affine) = true;
-};
-class LayerNormImpl : public Cloneable<LayerNormImpl> {
-  public:
-    LayerNormImpl(std::vector<int64_t> shape) : LayerNormImpl(LayerNormOptions(std::move(shape))) {}
-    explicit LayerNormImpl(LayerNormOptions given) : options(std::move(given)) { LayerNormImpl::reset(); }
-    void reset() override {
-        const bool on = options.elementwise_affine();
-        weight = register_parameter("weight", on ? at::ones(options.normalized_shape()) : at::Tensor());
-        bias = register_parameter("bias", on ? at::zeros(options.normalized_shape()) : at::Tensor());
-    }
-    at::Tensor forward(const at::Tensor& x) {
-        return at::layer_norm(x, options.normalized_shape(), functional::given(weight), functional::given(bias),
-                              options.eps());
-    }
-    LayerNormOptions options;
-    at::Tensor weight, bias;
-};
-TORCH_MODULE(LayerNorm);
-
-struct GroupNormOptions {
-    GroupNormOptions(int64_t groups, int64_t channels) : num_groups_(groups), num_channels_(channels) {}
-    TORCH_ARG(int64_t, num_groups);
-    TORCH_ARG(int64_t, num_channels);
-    TORCH_ARG(double, eps) = 1e-5;
-    TORCH_ARG(bool, affine) = true;
-};
-class GroupNormImpl : public Cloneable<GroupNormImpl> {
-  public:
-    GroupNormImpl(int64_t groups, int64_t channels) : GroupNormImpl(GroupNormOptions(groups, channels)) {}
-    explicit GroupNormImpl(const GroupNormOptions& given) : options(given) { GroupNormImpl::reset(); }
-    void reset() override {
-        const int64_t n = options.num_channels();
-        weight = register_parameter("weight", options.affine() ? at::ones({n}) : at::Tensor());
-        bias = register_parameter("bias", options.affine() ? at::zeros({n}) : at::Tensor());
-    }
-    at::Tensor forward(const at::Tensor& x) {
-        return at::group_norm(x, options.num_groups(), functional::given(weight), functional::given(bias),
-                              options.eps());
-    }
-    GroupNormOptions options;
-    at::Tensor weight, bias;
-};
-TORCH_MODULE(GroupNorm);
 
 }  // namespace nn
 }  // namespace torch

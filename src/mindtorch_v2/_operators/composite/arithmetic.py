@@ -164,6 +164,7 @@ def _bit_fields(x) -> tuple:
     "frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)",
     "A number of magnitude in [0.5, 1), and the power of two by which it is multiplied.",
     bind="function method out",
+    out_overload="Tensor_out",
     batching="stack",
     tags="pointwise",
     explicit=True,

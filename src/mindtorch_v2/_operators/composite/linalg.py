@@ -362,6 +362,7 @@ def linalg_solve_triangular(
     " -> (Tensor solution, Tensor cloned_coefficient)",
     "X of AX = B for a triangular A, and a copy of A.",
     bind="function method out",
+    out_overload="X X M",
     autocast="float32",
 )
 def triangular_solve(
@@ -480,6 +481,7 @@ def logdet(self: Tensor) -> Tensor:
     "qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
     "Orthonormal columns times an upper triangle.",
     bind="function method out",
+    out_overload="Q",
     autocast="float32",
 )
 def qr(self: Tensor, some: bool = True) -> tuple[Tensor, Tensor]:

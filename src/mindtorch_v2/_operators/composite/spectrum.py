@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     'linalg_eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)',
     "Eigenvalues (rising) and vectors of symmetric or Hermitian matrices.",
     bind="linalg out",
+    out_overload="eigvals eigvals eigvecs",
     raises_by_values=True,
     autocast="float32",
 )
@@ -58,6 +59,7 @@ def linalg_eigvals(self: Tensor) -> Tensor:
     "linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
     "Singular values and vectors.",
     bind="linalg out",
+    out_overload="U",
     raises_by_values=True,
     autocast="float32",
 )
@@ -80,6 +82,7 @@ def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     "svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
     "Singular values and vectors; V itself, not its adjoint.",
     bind="function method out",
+    out_overload="U",
     autocast="float32",
 )
 def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> tuple:

@@ -282,7 +282,7 @@ op(
 op(
     "where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor",
     "`self` where `condition` is True, `other` elsewhere.",
-    bind="function out",
+    bind="function",
     elementwise=True,
     meta=rule("where", "condition", "self", "other"),
     grad={"other": _where_other},
@@ -293,7 +293,7 @@ op(
 op(
     "where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
     "`self` where `condition` is True, `other` elsewhere.",
-    bind="function out",
+    bind="function",
     elementwise=True,
     meta=rule("where", "condition", "self", "other"),
     grad={"self": _where_self},
@@ -304,7 +304,7 @@ op(
 op(
     "where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor",
     "`self` where `condition` is True, `other` elsewhere.",
-    bind="function out",
+    bind="function",
     elementwise=True,
     meta=rule("where", "condition", "self", "other"),
     grad=None,

@@ -334,6 +334,7 @@ op(
     "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     "The largest elements along `dim` and their positions.",
     bind="function method out",
+    out_overload="dim_max max max_values",
     batching="reduction",
     tags="core reduction",
     meta=rule("reduce_indexed", "self", -1, "dim", "keepdim"),
@@ -386,6 +387,7 @@ op(
     "median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     "The lower medians along `dim` and their positions.",
     bind="function method out",
+    out_overload="dim_values",
     batching="reduction",
     meta=rule("ranked", "self", "dim", "keepdim"),
     grad={
@@ -410,6 +412,7 @@ op(
     "min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     "The smallest elements along `dim` and their positions.",
     bind="function method out",
+    out_overload="dim_min min min_indices",
     batching="reduction",
     tags="core reduction",
     meta=rule("reduce_indexed", "self", -1, "dim", "keepdim"),
@@ -424,6 +427,7 @@ op(
     "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     "The most frequent values along `dim` and where each occurs last.",
     bind="function method out",
+    out_overload="values",
     batching="reduction",
     meta=rule("ranked", "self", "dim", "keepdim"),
     grad={
@@ -445,6 +449,7 @@ op(
     "nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     "The lower medians, NaN left out, along `dim` and their positions.",
     bind="function method out",
+    out_overload="dim_values",
     batching="reduction",
     meta=rule("ranked", "self", "dim", "keepdim"),
     grad={

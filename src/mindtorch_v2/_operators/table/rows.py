@@ -92,6 +92,7 @@ def _define(
     alias: str = "",
     functional: str = "",
     out_overload: str = "",
+    inplace_overload: str = "",
     meta: Rule | Callable | None = None,
     samples: Iterable[Sample] | None = (),
     dtypes: str = "floating",
@@ -117,7 +118,7 @@ def _define(
         record_functional(name, functional, doc)
     inplace = out = generated_out = None
     if "inplace" in places:
-        inplace = define_inplace(handle)
+        inplace = define_inplace(handle, inplace_overload)
         where = tuple(w for w in places if w in ("function", "method", "nn", "special"))
         record(inplace, name + "_", where, tuple(a + "_" for a in aliases))
     if "out" in places:
@@ -125,7 +126,7 @@ def _define(
         record(out, name, tuple(w for w in places if w in ("function", "nn", "linalg", "special", "fft")), aliases)
     if "generated_out" in places:
         generated_out = define_generated_out(handle)
-        generated_out.impl("CompositeExplicitAutograd", into_generated(handle))
+        generated_out.impl("CompositeExplicitAutograd", into_generated(handle, generated_out))
         record(generated_out, name, (), ())
     if "function" in places or "linalg" in places:
         name_returns(handle, out, name)
@@ -183,6 +184,7 @@ def op(
     alias: str = "",
     functional: str = "",
     out_overload: str = "",
+    inplace_overload: str = "",
     samples: Iterable[Sample] | None = (),
     dtypes: str = "floating",
     node: str | None = None,
@@ -206,7 +208,9 @@ def op(
         alias: further names, separated by spaces.
         functional: what of it torch.nn.functional has: ``"gelu"``, ``"relu(input, inplace=False) relu_"``; see
             ``_operators/functional.py``.
-        out_overload: the name of the `out=` overload where it is not out.
+        out_overload: the name of the `out=` overload where it is not out, and after it the names of what is written where they
+            are not the results'.
+        inplace_overload: that of the in-place form where it is not the operator's.
         samples: calls for the derived tests; ``dtypes`` is what they are swept over. None: nor can one be made from the schema.
         meta_kernel: for operators without a shape rule, a Python function that returns meta tensors.
         method_only: PyTorch has no operator of that name or schema, only the method.
@@ -224,6 +228,7 @@ def op(
         alias=alias,
         functional=functional,
         out_overload=out_overload,
+        inplace_overload=inplace_overload,
         samples=samples,
         dtypes=dtypes,
         nondiff=nondiff,
@@ -249,7 +254,7 @@ def op(
     elif meta is None and where == "CPU" and handle.form == "inplace":
         handle.impl("Meta", _itself)  # written in place: without data nothing is left to do
     structured = meta is not None
-    for form, derived in (("inplace", row.inplace), ("out", row.out)):
+    for derived in (row.inplace, row.out):
         if derived is None:
             continue
         if structured:
@@ -259,7 +264,7 @@ def op(
                 derived.set_shape(meta)
             _native(derived, *candidates, key=where)
         else:
-            derived.impl("CompositeImplicitAutograd", through_functional(handle, form))
+            derived.impl("CompositeImplicitAutograd", through_functional(handle, derived))
 
 
 def composite(
@@ -303,9 +308,9 @@ def composite(
         )
         key = "CompositeExplicitAutograd" if explicit else "CompositeImplicitAutograd"
         row.handle.impl(key, body)
-        for form, derived in (("inplace", row.inplace), ("out", row.out)):
+        for derived in (row.inplace, row.out):
             if derived is not None:
-                derived.impl("CompositeImplicitAutograd", through_functional(row.handle, form))
+                derived.impl("CompositeImplicitAutograd", through_functional(row.handle, derived))
         return body
 
     return decorate

@@ -59,12 +59,9 @@ def fill(out: Any, value: Any) -> Any:
     return aten.copy_(out, value)
 
 
-def _take_outs(kwargs: dict[str, Any]) -> list[Any]:
-    """The tensors to write, taken from the arguments of an `out=` form."""
-    outs: list[Any] = []
-    while "out" in kwargs or f"out{len(outs)}" in kwargs:
-        outs.append(kwargs.pop("out") if "out" in kwargs else kwargs.pop(f"out{len(outs)}"))
-    return outs
+def _written(form: Any) -> list[str]:
+    """The names of the arguments that an `out=` form writes."""
+    return [each["name"] for each in form.arguments if each["is_write"] and each["kwarg_only"]]
 
 
 def fill_exactly(out: Any, value: Any) -> Any:
@@ -76,11 +73,13 @@ def fill_exactly(out: Any, value: Any) -> Any:
     return fill(out, value)
 
 
-def into_generated(functional: Any) -> Callable:
+def into_generated(functional: Any, form: Any) -> Callable:
     """The kernel of an `out=` form that PyTorch generates: the results are copied, and dtypes have to agree."""
 
+    names = _written(form)
+
     def into_outs(*args: Any, **kwargs: Any) -> Any:
-        outs = _take_outs(kwargs)
+        outs = [kwargs.pop(name) for name in names]
         as_list = isinstance(outs[0], (tuple, list))
         if not as_list and any(each["name"] == "pin_memory" and each["kwarg_only"] for each in functional.arguments):
             kwargs |= {"dtype": outs[0].dtype, "layout": outs[0].layout, "device": outs[0].device}
@@ -98,9 +97,9 @@ def into_generated(functional: Any) -> Callable:
     return into_outs
 
 
-def through_functional(functional: Callable, form: str) -> Callable:
+def through_functional(functional: Callable, form: Any) -> Callable:
     """The in-place or out= form of an operator whose kernel makes its own result: compute, then copy."""
-    if form == "inplace":
+    if form.form == "inplace":
 
         def in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
             # What the functional form saves of its input must outlive the write.
@@ -111,8 +110,10 @@ def through_functional(functional: Callable, form: str) -> Callable:
 
         return in_place
 
+    names = _written(form)
+
     def into_outs(*args: Any, **kwargs: Any) -> Any:
-        outs = _take_outs(kwargs)
+        outs = [kwargs.pop(name) for name in names]
         results = functional(*args, **kwargs)
         many = isinstance(results, (tuple, list))
         for out, result in zip(outs, results if many else (results,), strict=True):

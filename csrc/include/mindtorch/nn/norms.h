@@ -1,0 +1,152 @@
+// Layers of torch::nn that normalise: batch, instance, layer and group norms.
+#pragma once
+
+#include <mindtorch/nn/functional.h>
+#include <mindtorch/nn/module.h>
+
+namespace torch {
+namespace nn {
+
+struct BatchNormOptions {
+    BatchNormOptions(int64_t num_features) : num_features_(num_features) {}
+    TORCH_ARG(int64_t, num_features);
+    TORCH_ARG(double, eps) = 1e-5;
+    TORCH_ARG(std::optional<double>, momentum) = 0.1;
+    TORCH_ARG(bool, affine) = true;
+    TORCH_ARG(bool, track_running_stats) = true;
+};
+template <class Derived>
+class BatchNormBase : public Cloneable<Derived> {
+  public:
+    explicit BatchNormBase(const BatchNormOptions& given) : options(given) { BatchNormBase::reset(); }
+    void reset() override {
+        const int64_t n = options.num_features();
+        weight = this->register_parameter("weight", options.affine() ? at::ones({n}) : at::Tensor());
+        bias = this->register_parameter("bias", options.affine() ? at::zeros({n}) : at::Tensor());
+        const bool tracked = options.track_running_stats();
+        running_mean = this->register_buffer("running_mean", tracked ? at::zeros({n}) : at::Tensor());
+        running_var = this->register_buffer("running_var", tracked ? at::ones({n}) : at::Tensor());
+        num_batches_tracked =
+            this->register_buffer("num_batches_tracked", tracked ? at::zeros({}, at::ScalarType::Long) : at::Tensor());
+    }
+    at::Tensor forward(const at::Tensor& x) {
+        static_cast<Derived*>(this)->_check_input_dim(x);
+        std::optional<double> momentum = options.momentum().value_or(0.0);
+        if (this->is_training() && num_batches_tracked.defined()) {
+            num_batches_tracked += 1;
+            if (!options.momentum()) momentum = 1.0 / num_batches_tracked.template item<double>();
+        }
+        return functional::batch_norm(x, running_mean, running_var,
+                                      functional::BatchNormFuncOptions()
+                                          .weight(weight)
+                                          .bias(bias)
+                                          .training(this->is_training() || !running_mean.defined())
+                                          .momentum(momentum)
+                                          .eps(options.eps()));
+    }
+    BatchNormOptions options;
+    at::Tensor weight, bias, running_mean, running_var, num_batches_tracked;
+};
+#define MINDTORCH_BATCH_NORM(D, condition, text)                                          \
+    using BatchNorm##D##dOptions = BatchNormOptions;                                      \
+    class BatchNorm##D##dImpl : public BatchNormBase<BatchNorm##D##dImpl> {               \
+      public:                                                                             \
+        BatchNorm##D##dImpl(const BatchNormOptions& given) : BatchNormBase(given) {}      \
+        void _check_input_dim(const at::Tensor& x) {                                      \
+            TORCH_CHECK(condition, "expected " text " input (got ", x.dim(), "D input)"); \
+        }                                                                                 \
+    };                                                                                    \
+    TORCH_MODULE(BatchNorm##D##d)
+MINDTORCH_BATCH_NORM(1, x.dim() == 2 || x.dim() == 3, "2D or 3D");
+MINDTORCH_BATCH_NORM(2, x.dim() == 4, "4D");
+MINDTORCH_BATCH_NORM(3, x.dim() == 5, "5D");
+#undef MINDTORCH_BATCH_NORM
+
+struct LayerNormOptions {
+    LayerNormOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
+    TORCH_ARG(std::vector<int64_t>, normalized_shape);
+    TORCH_ARG(double, eps) = 1e-5;
+    TORCH_ARG(bool, elementwise_affine) = true;
+};
+class LayerNormImpl : public Cloneable<LayerNormImpl> {
+  public:
+    LayerNormImpl(std::vector<int64_t> shape) : LayerNormImpl(LayerNormOptions(std::move(shape))) {}
+    explicit LayerNormImpl(LayerNormOptions given) : options(std::move(given)) { LayerNormImpl::reset(); }
+    void reset() override {
+        const bool on = options.elementwise_affine();
+        weight = register_parameter("weight", on ? at::ones(options.normalized_shape()) : at::Tensor());
+        bias = register_parameter("bias", on ? at::zeros(options.normalized_shape()) : at::Tensor());
+    }
+    at::Tensor forward(const at::Tensor& x) {
+        return at::layer_norm(x, options.normalized_shape(), functional::given(weight), functional::given(bias),
+                              options.eps());
+    }
+    LayerNormOptions options;
+    at::Tensor weight, bias;
+};
+TORCH_MODULE(LayerNorm);
+
+struct GroupNormOptions {
+    GroupNormOptions(int64_t groups, int64_t channels) : num_groups_(groups), num_channels_(channels) {}
+    TORCH_ARG(int64_t, num_groups);
+    TORCH_ARG(int64_t, num_channels);
+    TORCH_ARG(double, eps) = 1e-5;
+    TORCH_ARG(bool, affine) = true;
+};
+class GroupNormImpl : public Cloneable<GroupNormImpl> {
+  public:
+    GroupNormImpl(int64_t groups, int64_t channels) : GroupNormImpl(GroupNormOptions(groups, channels)) {}
+    explicit GroupNormImpl(const GroupNormOptions& given) : options(given) { GroupNormImpl::reset(); }
+    void reset() override {
+        const int64_t n = options.num_channels();
+        weight = register_parameter("weight", options.affine() ? at::ones({n}) : at::Tensor());
+        bias = register_parameter("bias", options.affine() ? at::zeros({n}) : at::Tensor());
+    }
+    at::Tensor forward(const at::Tensor& x) {
+        return at::group_norm(x, options.num_groups(), functional::given(weight), functional::given(bias),
+                              options.eps());
+    }
+    GroupNormOptions options;
+    at::Tensor weight, bias;
+};
+TORCH_MODULE(GroupNorm);
+
+struct InstanceNormOptions {
+    InstanceNormOptions(int64_t num_features) : num_features_(num_features) {}
+    TORCH_ARG(int64_t, num_features);
+    TORCH_ARG(double, eps) = 1e-5;
+    TORCH_ARG(double, momentum) = 0.1;
+    TORCH_ARG(bool, affine) = false;
+    TORCH_ARG(bool, track_running_stats) = false;
+};
+#define MINDTORCH_INSTANCE_NORM(D, condition, text)                                                                    \
+    using InstanceNorm##D##dOptions = InstanceNormOptions;                                                             \
+    class InstanceNorm##D##dImpl : public Cloneable<InstanceNorm##D##dImpl> {                                          \
+      public:                                                                                                          \
+        InstanceNorm##D##dImpl(const InstanceNormOptions& given) : options(given) { InstanceNorm##D##dImpl::reset(); } \
+        void reset() override {                                                                                        \
+            const int64_t n = options.num_features();                                                                  \
+            const bool tracked = options.track_running_stats();                                                        \
+            weight = register_parameter("weight", options.affine() ? at::ones({n}) : at::Tensor());                    \
+            bias = register_parameter("bias", options.affine() ? at::zeros({n}) : at::Tensor());                       \
+            running_mean = register_buffer("running_mean", tracked ? at::zeros({n}) : at::Tensor());                   \
+            running_var = register_buffer("running_var", tracked ? at::ones({n}) : at::Tensor());                      \
+        }                                                                                                              \
+        at::Tensor forward(const at::Tensor& x) {                                                                      \
+            TORCH_CHECK(condition, "expected " text " input (got ", x.dim(), "D input)");                              \
+            using functional::given;                                                                                   \
+            return at::instance_norm(x, given(weight), given(bias), given(running_mean), given(running_var),           \
+                                     is_training() || !options.track_running_stats(), options.momentum(),              \
+                                     options.eps(), false);                                                            \
+        }                                                                                                              \
+        InstanceNormOptions options;                                                                                   \
+        at::Tensor weight, bias, running_mean, running_var;                                                            \
+    };                                                                                                                 \
+    TORCH_MODULE(InstanceNorm##D##d)
+MINDTORCH_INSTANCE_NORM(1, x.dim() == 3, "3D");
+MINDTORCH_INSTANCE_NORM(2, x.dim() == 4, "4D");
+MINDTORCH_INSTANCE_NORM(3, x.dim() == 5, "5D");
+#undef MINDTORCH_INSTANCE_NORM
+
+}  // namespace nn
+}  // namespace torch
