@@ -72,6 +72,12 @@ def modules(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 @pytest.fixture(scope="session")
+def training(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> types.SimpleNamespace:
+    """Those of training.cpp."""
+    return build(request.param, "training", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
 def parts(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> types.SimpleNamespace:
     """Those of parts.cpp."""
     return build(request.param, "parts", tmp_path_factory)
@@ -88,7 +94,7 @@ def abi(request: pytest.FixtureRequest) -> StableABI:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """With --live every check runs on both."""
     both = ["ours", "live"] if metafunc.config.getoption("--live") else ["ours"]
-    for fixture in {"abi", "behaviours", "built", "iterators", "modules", "parts", "programs"} & set(
+    for fixture in {"abi", "behaviours", "built", "iterators", "modules", "parts", "programs", "training"} & set(
         metafunc.fixturenames
     ):
         metafunc.parametrize(fixture, both, indirect=True, scope="session")

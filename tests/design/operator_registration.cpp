@@ -148,6 +148,29 @@ static void lists_of_arguments() {
     EXPECT(said(error_of([] { FunctionArgs().add_arg(arg("missing")); }), "has no value"));
 }
 
+// A function called without an operator.
+static void functions_alone() {
+    const torch::CppFunction none, add([](int64_t a, int64_t b) { return a + b; }), nothing([](int64_t) {}),
+        fails([](const at::Tensor& x) -> at::Tensor {
+            TORCH_CHECK_VALUE(false, "numel ", x.numel());
+            return x;
+        }),
+        pair([](double x) { return std::make_tuple(x, std::string("half")); });
+    EXPECT(!none.valid() && add.valid());
+    EXPECT(said(error_of([&] { none.call(); }), "not initialized"));
+    EXPECT(said(error_of([&] { none.call(1); }), "not initialized"));
+    EXPECT(said(error_of([&] { none.call_with_args(FunctionArgs()); }), "not initialized"));
+    EXPECT(add.call(40, 2).get<int64_t>() == 42 && add.call_with_args(FunctionArgs::from_vector({1, 2})).has_value());
+    EXPECT(said(error_of([&] { add.call(1); }), "Function expects 2 arguments, got 1"));
+    EXPECT(said(error_of([&] { add.call_with_args(FunctionArgs().add_arg(arg("a") = 1)); }), "by position"));
+    EXPECT(said(error_of([&] { add.call(1, "two"); }), "Function call failed: "));
+    EXPECT(!error_of([&] { add.call(1, 2).get<std::string>(); }).empty());
+    EXPECT(!nothing.call(1).has_value() && said(error_of([&] { nothing.call(1).get<int64_t>(); }), "no value"));
+    EXPECT(said(error_of([&] { nothing.call(1).get_value(); }), "no value"));
+    EXPECT(error_of([&] { fails.call(at::ones({3})); }) == "Function call failed: numel 3");
+    EXPECT(pair.call(0.5).get_value().toTupleRef().elements()[1].toStringRef() == "half");
+}
+
 static void wrong_calls() {
     const at::Tensor x = at::ones({2});
     const auto says = [](const std::string& said, const char* part) { return said.find(part) != std::string::npos; };
@@ -175,4 +198,5 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     m.def("right_calls", &right_calls);
     m.def("wrong_calls", &wrong_calls);
     m.def("lists_of_arguments", &lists_of_arguments);
+    m.def("functions_alone", &functions_alone);
 }

@@ -22,7 +22,7 @@ def compiled(tmp_path_factory):
     return cpp_extension.load("operator_registration", [str(SOURCE)], extra_cflags=["-O0"], build_directory=str(folder))
 
 
-@pytest.mark.parametrize("what", ["schemas", "right_calls", "wrong_calls", "lists_of_arguments"])
+@pytest.mark.parametrize("what", ["schemas", "right_calls", "wrong_calls", "lists_of_arguments", "functions_alone"])
 def test_in_cpp(compiled, what):
     getattr(compiled, what)()
 

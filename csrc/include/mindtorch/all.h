@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cstdio>
 #include <fstream>
+#include <iomanip>
 #include <iostream>
 #include <list>
 #include <mutex>

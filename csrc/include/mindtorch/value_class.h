@@ -181,8 +181,9 @@ class IValue {
         const std::string& operator*() const { return *text; }
     };
     StringView toString() const { return StringView{&toStringRef()}; }
-    std::optional<std::string_view> toOptionalStringView() const {
-        return isNone() ? std::nullopt : std::optional<std::string_view>(toStringView());
+    std::optional<std::reference_wrapper<const std::string>> toOptionalStringRef() const {
+        if (isNone()) return std::nullopt;
+        return std::cref(toStringRef());
     }
     std::string_view toStringView() const {
         expect(Tag::String, "String");

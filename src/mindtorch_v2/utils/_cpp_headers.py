@@ -74,7 +74,7 @@ _FORWARDS = {
     "mindtorch/functions.h": "ATen/Functions.h ATen/NativeFunctions.h ATen/Tensor.h "
     "ATen/core/Tensor.h ATen/core/TensorBody.h ATen/core/TensorBase.h ATen/TensorOperators.h ATen/TensorIndexing.h "
     "ATen/TensorUtils.h ATen/TensorGeometry.h ATen/ScalarOps.h ATen/WrapDimUtils.h ATen/DeviceGuard.h "
-    "ATen/Utils.h ATen/core/Generator.h ATen/CPUGeneratorImpl.h ATen/ATenVersion.h "
+    "ATen/Utils.h ATen/Generator.h ATen/core/Generator.h ATen/CPUGeneratorImpl.h ATen/ATenVersion.h "
     "ATen/TypeDefault.h ATen/TensorSubclassLikeUtils.h ATen/native/TypeProperties.h c10/core/DeviceGuard.h "
     "torch/csrc/utils/tensor_flatten.h c10/core/Storage.h c10/core/TensorImpl.h ATen/core/DeprecatedTypeProperties.h",
     "mindtorch/accessor.h": "ATen/core/TensorAccessor.h",

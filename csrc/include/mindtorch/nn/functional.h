@@ -1,6 +1,7 @@
 // torch::nn::functional: functions of layers with their options.
 #pragma once
 
+#include <mindtorch/keys.h>
 #include <mindtorch/nn/options.h>
 
 namespace torch {

@@ -102,6 +102,18 @@ struct ThresholdOptions {
     TORCH_ARG(double, value);
     TORCH_ARG(bool, inplace) = false;
 };
+class ThresholdImpl : public Cloneable<ThresholdImpl> {
+  public:
+    ThresholdImpl(double threshold, double value) : ThresholdImpl(ThresholdOptions(threshold, value)) {}
+    explicit ThresholdImpl(const ThresholdOptions& given) : options(given) {}
+    void reset() override {}
+    at::Tensor forward(at::Tensor x) {
+        return options.inplace() ? at::threshold_(x, options.threshold(), options.value())
+                                 : at::threshold(x, options.threshold(), options.value());
+    }
+    ThresholdOptions options;
+};
+TORCH_MODULE(Threshold);
 struct PReLUOptions {
     TORCH_ARG(int64_t, num_parameters) = 1;
     TORCH_ARG(double, init) = 0.25;
@@ -141,10 +153,6 @@ MINDTORCH_FUNCTION_LAYER(LogSoftmax, LogSoftmaxOptions, at::log_softmax(x, optio
 MINDTORCH_FUNCTION_LAYER(Softmin, SoftminOptions, at::softmax(-x, options.dim()));
 MINDTORCH_DEFAULT_LAYER(Softmax2d, NoOptions, at::softmax(x, -3));
 MINDTORCH_DEFAULT_LAYER(Tanhshrink, NoOptions, functional::tanhshrink(x));
-MINDTORCH_FUNCTION_LAYER(Threshold, ThresholdOptions,
-                         options.inplace()
-                             ? at::threshold_(const_cast<at::Tensor&>(x), options.threshold(), options.value())
-                             : at::threshold(x, options.threshold(), options.value()));
 MINDTORCH_FUNCTION_LAYER(Fold, FoldOptions, functional::fold(x, options));
 MINDTORCH_FUNCTION_LAYER(Unfold, UnfoldOptions, functional::unfold(x, options));
 #define MINDTORCH_POOLS(D)                                                                                 \

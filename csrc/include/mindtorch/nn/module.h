@@ -208,8 +208,40 @@ class Module : public std::enable_shared_from_this<Module> {
         for (auto& c : children_) c.value()->loaded(archive, prefix + c.key() + ".");
     }
 
-    // Takes the place of a copy of another: what Cloneable can do.
+    // What Cloneable can do: reset(); and to take the place of a copy of another.
+    virtual void begin_anew() {}
     virtual void become(const Module&, const std::optional<at::Device>&) {}
+    static void check_kind(bool right) {
+        TORCH_CHECK(right,
+                    "Attempted to clone submodule, but it is of a different type than the submodule "
+                    "it was to be cloned into");
+    }
+    // A copy of this module, given as it is, with parameters of its own.
+    std::shared_ptr<Module> filled(Module* fresh, const std::optional<at::Device>& device) const {
+        const std::shared_ptr<Module> copy(fresh);
+        copy->parameters_.clear();
+        copy->buffers_.clear();
+        copy->children_.clear();
+        copy->begin_anew();
+        copy_tensors(copy->parameters_, parameters_, device);
+        copy_tensors(copy->buffers_, buffers_, device);
+        TORCH_CHECK(
+            copy->children_.size() == children_.size(),
+            "The cloned module does not have the same number of child modules as the original module after "
+            "calling reset(). Are you sure you called register_module() inside reset() and not the constructor?");
+        for (const auto& c : children_) copy->children_[c.key()]->become(*c.value(), device);
+        return copy;
+    }
+    static void copy_tensors(Tensors& to, const Tensors& from, const std::optional<at::Device>& device) {
+        TORCH_CHECK(to.size() == from.size(),
+                    "The cloned module does not have the same number of parameters and buffers as the original module "
+                    "after calling reset(). Are you sure you registered them inside reset() and not the constructor?");
+        for (const auto& t : from) {
+            if (!t.value().defined()) continue;
+            const at::Tensor source = t.value().detach();
+            to[t.key()].set_data(device ? source.to(*device, source.scalar_type(), false, true) : source.clone());
+        }
+    }
 
     mutable std::optional<std::string> name_;
     bool training_ = true;
@@ -235,7 +267,8 @@ inline std::ostream& operator<<(std::ostream& stream, const Module& module) {
     return stream;
 }
 
-// A module that can be copied: its parameters are made anew by reset(), and then take the values.
+// A module that can be copied: its parameters are made anew by reset(), and then take the values. What does not depend
+// on the class stands in Module: each class that is compiled costs little.
 template <class Derived>
 class Cloneable : public Module {
   public:
@@ -243,38 +276,15 @@ class Cloneable : public Module {
     virtual void reset() = 0;
     std::shared_ptr<Module> clone(const std::optional<at::Device>& device = std::nullopt) const override {
         c10::NoGradGuard guard;
-        auto copy = std::make_shared<Derived>(static_cast<const Derived&>(*this));
-        copy->parameters_.clear();
-        copy->buffers_.clear();
-        copy->children_.clear();
-        copy->reset();
-        copy_tensors(copy->parameters_, parameters_, device);
-        copy_tensors(copy->buffers_, buffers_, device);
-        TORCH_CHECK(
-            copy->children_.size() == children_.size(),
-            "The cloned module does not have the same number of child modules as the original module after "
-            "calling reset(). Are you sure you called register_module() inside reset() and not the constructor?");
-        for (const auto& c : children_) copy->children_[c.key()]->become(*c.value(), device);
-        return copy;
+        return filled(new Derived(static_cast<const Derived&>(*this)), device);
     }
 
   private:
-    using Tensors = OrderedDict<std::string, at::Tensor>;
-    static void copy_tensors(Tensors& to, const Tensors& from, const std::optional<at::Device>& device) {
-        TORCH_CHECK(to.size() == from.size(),
-                    "The cloned module does not have the same number of parameters and buffers as the original module "
-                    "after calling reset(). Are you sure you registered them inside reset() and not the constructor?");
-        for (const auto& t : from) {
-            if (!t.value().defined()) continue;
-            const at::Tensor source = t.value().detach();
-            to[t.key()].set_data(device ? source.to(*device, source.scalar_type(), false, true) : source.clone());
-        }
-    }
+    void begin_anew() final { reset(); }
     void become(const Module& other, const std::optional<at::Device>& device) final {
-        auto copy = std::dynamic_pointer_cast<Derived>(other.clone(device));
-        TORCH_CHECK(copy != nullptr,
-                    "Attempted to clone submodule, but it is of a different type than the submodule "
-                    "it was to be cloned into");
+        const std::shared_ptr<Module> made = other.clone(device);
+        const auto* copy = dynamic_cast<const Derived*>(made.get());
+        check_kind(copy != nullptr);
         static_cast<Derived&>(*this) = *copy;
     }
 };

@@ -128,12 +128,7 @@ class Optimizer {
     virtual at::Tensor step(LossClosure closure = nullptr) = 0;
 
     void add_param_group(const OptimizerParamGroup& group) {
-        for (const at::Tensor& p : group.params()) {
-            TORCH_CHECK(p.is_leaf(), "can't optimize a non-leaf Tensor");
-            for (const OptimizerParamGroup& g : param_groups_)
-                for (const at::Tensor& other : g.params())
-                    TORCH_CHECK(!p.is_same(other), "some parameters appear in more than one parameter group");
-        }
+        for (const at::Tensor& p : group.params()) TORCH_CHECK(p.is_leaf(), "can't optimize a non-leaf Tensor");
         OptimizerParamGroup added(group);
         if (!added.has_options()) added.set_options(defaults_->clone());
         param_groups_.push_back(std::move(added));

@@ -3,6 +3,7 @@
 
 #include <mindtorch/optim/optimizer.h>
 
+#include <iostream>
 #include <limits>
 
 namespace torch {
