@@ -150,7 +150,7 @@ clean:
 .SECONDARY:
 
 .venv/package .venv-live/package .venv-mindspore/package .venv-ecosystem/package: %/package: $(SOURCES) | %/bin/python
-	$(PIP) .
+	$(@D)/bin/python scripts/install_package
 	touch $@
 
 .venv/demo: .venv/package requirements/demo.txt

@@ -84,12 +84,24 @@ def from_csv(train_path: Path, test_path: Path) -> Corpus:
 
 
 def _read_csv(path: Path) -> list[Sentence]:
+    try:
+        return _sentences_of_rows(path)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: expected text in UTF-8, found byte {error.object[error.start]:#x}") from None
+    except csv.Error as error:
+        raise ValueError(f"{path}: expected comma-separated values, but {error}") from None
+
+
+def _sentences_of_rows(path: Path) -> list[Sentence]:
     sentences = []
-    with open(path, newline="", encoding="utf-8") as file:
+    with open(path, newline="", encoding="utf-8-sig") as file:
         reader = csv.reader(file)
         for row in reader:
-            if not row or (reader.line_num == 1 and [cell.strip().lower() for cell in row[:2]] == ["text", "label"]):
+            heading = [cell.strip().lower() for cell in row[:2]] if reader.line_num == 1 else []
+            if not row or heading == ["text", "label"]:
                 continue
+            if {"text", "label"} & set(heading):
+                raise ValueError(f"{path}, line 1: expected the heading text,label or none, found {','.join(row)}")
             if len(row) < 2 or not row[0].strip() or not row[1].strip():
                 raise ValueError(f"{path}, line {reader.line_num}: expected a text and a label, found {row}")
             sentences.append(Sentence(row[0].strip(), row[1].strip()))

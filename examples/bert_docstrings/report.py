@@ -11,6 +11,7 @@ matplotlib.use("Agg")  # files only: a display is neither needed nor waited for
 from matplotlib import pyplot
 
 _SMOOTHING = 0.95
+_NUMBERED = 40  # more labels than this leave no room for numbers
 
 
 def save_loss_curve(step_losses: list[float], history: list[dict[str, float]], path: Path) -> None:
@@ -34,18 +35,24 @@ def save_loss_curve(step_losses: list[float], history: list[dict[str, float]], p
     pyplot.close(figure)
 
 
-def save_confusion(actual: list[int], predicted: list[int], labels: list[str], path: Path) -> None:
-    """One square per pair of labels, shaded by the share of the row's sentences that went to the column."""
+def save_confusion(actual: list[int], predicted: list[int], labels: list[str], path: Path, accuracy: float) -> None:
+    """One square per pair of labels: how many of the row's sentences went to the column, shaded by their share."""
     counts = Counter(zip(actual, predicted, strict=True))
     totals = Counter(actual)
     everyone = range(len(labels))
     shares = [[counts[row, column] / max(totals[row], 1) for column in everyone] for row in everyone]
-    side = 2 + 0.3 * len(labels)
-    figure, axes = pyplot.subplots(figsize=(side, side), layout="constrained")
-    axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    side = 3 + 0.4 * len(labels)
+    figure, axes = pyplot.subplots(figsize=(side + 1, side), layout="constrained")
+    image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    figure.colorbar(image, ax=axes, label="share of the label's test sentences", shrink=0.8)
     axes.set_xticks(everyone, labels, rotation=90)
-    axes.set_yticks(everyone, labels)
-    axes.set(xlabel="predicted", ylabel="actual")
+    axes.set_yticks(everyone, [f"{label} ({totals[row]})" for row, label in enumerate(labels)])
+    axes.set(xlabel="predicted", ylabel="actual (test sentences)")
+    axes.set_title(f"What test sentences were taken for: {accuracy:.1%} right of {len(actual)}")
+    if len(labels) <= _NUMBERED:
+        for (row, column), count in counts.items():
+            shade = "white" if shares[row][column] > 0.5 else "black"
+            axes.text(column, row, count, ha="center", va="center", fontsize=8, color=shade)
     figure.savefig(path, dpi=120)
     pyplot.close(figure)
 

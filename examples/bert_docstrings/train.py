@@ -9,6 +9,11 @@ Everything is written below --out: the checkpoint, the exported model (safetenso
 results.json. Runs unchanged under PyTorch and under anything that is imported as `torch`.
 """
 
+# ruff: noqa: E402  (Ctrl-C is answered from the first import on)
+import stopping
+
+stopping.nothing_lost_yet()
+
 import argparse
 import hashlib
 import json
@@ -19,6 +24,7 @@ from pathlib import Path
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # forked workers and its threads do not mix
 
+import options as command_line
 import report
 import torch
 import transformers
@@ -26,7 +32,7 @@ from batches import MAX_TOKENS, EncodedSentences
 from corpus import Corpus, from_csv, from_standard_library
 from predict import print_predictions
 from sizes import SIZES, bert_config
-from training import LossNotFiniteError, Settings, Training, WrongCheckpointError
+from training import LossNotFiniteError, Settings, Training, UnreadableCheckpointError, WrongCheckpointError
 from wordpiece import train_tokenizer
 
 _ASKED_ANYWAY = [
@@ -40,8 +46,7 @@ _ASKED_ANYWAY = [
 
 def main() -> int:
     """Train, report, export, predict. The status is 1 after a named failure, 130 after Ctrl-C."""
-    options = _options()
-    options.out.mkdir(parents=True, exist_ok=True)
+    options = command_line.read(__doc__.splitlines()[0])
     try:
         corpus = from_csv(*options.data) if options.data else from_standard_library(options.seed)
     except (OSError, ValueError) as error:
@@ -75,38 +80,27 @@ def main() -> int:
     if options.resume and training.path.exists():
         try:
             training.restore()
-        except WrongCheckpointError as error:
+        except (WrongCheckpointError, UnreadableCheckpointError) as error:
             print(error, file=sys.stderr)
             return 1
         print(f"resumed after step {len(training.step_losses)} (epoch {training.epoch + 1}, batch {training.batch})")
     try:
-        training.run()
+        with stopping.Request() as asked:
+            training.run(asked)
+            training.take_best()
+            _finish(training, corpus, tokenizer, options.out)
     except LossNotFiniteError as error:
         print(f"\nstopped: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print(f"\ninterrupted; --resume goes on from {training.path}", file=sys.stderr)
+    except stopping.Stopped:
+        print(f"saved after step {len(training.step_losses)}; --resume goes on from there", file=sys.stderr)
         return 130
-    _finish(training, corpus, tokenizer, options.out)
+    except KeyboardInterrupt:
+        print(f"\ninterrupted: {training.what_is_lost()}", file=sys.stderr)
+        return 130
     print()
     print_predictions(model, tokenizer, options.sentences or ([] if options.data else _ASKED_ANYWAY))
     return 0
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("sentences", nargs="*", help="sentences to classify after training")
-    parser.add_argument("--data", nargs=2, type=Path, metavar=("TRAIN.csv", "TEST.csv"), help="columns text, label")
-    parser.add_argument("--size", choices=SIZES, default="tiny", help="default: tiny")
-    parser.add_argument("--device", type=torch.device, default=torch.device("cpu"), help="default: cpu")
-    parser.add_argument("--epochs", type=int, help="default: by size")
-    parser.add_argument("--batch-size", type=int, default=32, help="default: 32")
-    parser.add_argument("--learning-rate", type=float, help="the peak; default: by size")
-    parser.add_argument("--seed", type=int, default=0, help="decides split, weights, order and dropout; default: 0")
-    parser.add_argument("--out", type=Path, default=Path("out/bert_docstrings"), help="default: out/bert_docstrings")
-    parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in --out, if there is one")
-    parser.add_argument("--checkpoint-seconds", type=float, default=60, help="besides every epoch's end; default: 60")
-    return parser.parse_args()
 
 
 def _describe(corpus: Corpus, options: argparse.Namespace) -> None:
@@ -126,16 +120,18 @@ def _fingerprint(corpus: Corpus, vocabulary: dict[str, int]) -> str:
 
 
 def _finish(training: Training, corpus: Corpus, tokenizer: transformers.PreTrainedTokenizerBase, out: Path) -> None:
-    """Write the pictures, the numbers and the export, and print the confusion summary."""
+    """Write the pictures, the numbers and the export of the best epoch, and print the confusion summary."""
     loss, accuracy, predicted = training.evaluate()
     actual = training.test.labels
     print("\n" + report.confusion_summary(actual, predicted, corpus.labels))
-    print(f"\ntest accuracy {accuracy:.2%}, loss {loss:.4f}")
+    best = training.best_epoch + 1
+    print(f"\ntest accuracy {accuracy:.2%}, loss {loss:.4f}, of epoch {best}, the best of {len(training.history)}")
     report.save_loss_curve(training.step_losses, training.history, out / "loss.png")
-    report.save_confusion(actual, predicted, corpus.labels, out / "confusion.png")
+    report.save_confusion(actual, predicted, corpus.labels, out / "confusion.png", accuracy)
     report.save_numbers(
         out / "results.json",
         torch=torch.__version__,
+        best_epoch=best,
         test_accuracy=accuracy,
         test_loss=loss,
         history=training.history,

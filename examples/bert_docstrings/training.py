@@ -1,6 +1,7 @@
 """The training loop: steps, epochs, evaluation, and the state from which a broken-off run goes on bit for bit."""
 
 import math
+import pickle
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import checkpoint
 import torch
 from batches import EncodedSentences, test_batches, training_batches
+from stopping import Request, Stopped
 from tqdm import tqdm
 from transformers import get_linear_schedule_with_warmup
 
@@ -15,6 +17,7 @@ WEIGHT_DECAY = 0.01
 WARMUP_SHARE = 0.1
 GRADIENT_NORM = 1.0
 _TEST_BATCH_SIZE = 128
+_PROGRESS = "epoch batch seconds loss_sum correct seen step_losses history best_epoch".split()
 
 
 class LossNotFiniteError(ArithmeticError):
@@ -23,6 +26,10 @@ class LossNotFiniteError(ArithmeticError):
 
 class WrongCheckpointError(ValueError):
     """A checkpoint that was made by other settings or from other data."""
+
+
+class UnreadableCheckpointError(ValueError):
+    """A file that is no checkpoint, or a damaged one."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,8 @@ class Training:
     """One run: model, optimizer, schedule, position and history.
 
     `epoch` and `batch` say which batch comes next; `step_losses` holds one loss per step taken and `history` one
-    dict per finished epoch (train_loss, train_accuracy, test_loss, test_accuracy, seconds).
+    dict per finished epoch (train_loss, train_accuracy, test_loss, test_accuracy, seconds). `best` are the weights of
+    `best_epoch`, whose accuracy on the test sentences is highest (the first of several): those are exported.
     """
 
     def __init__(
@@ -65,13 +73,23 @@ class Training:
         self.correct = self.seen = 0
         self.step_losses: list[float] = []
         self.history: list[dict[str, float]] = []
-        self._saved_at = time.monotonic()
+        self.best_epoch = 0
+        self.best: dict[str, torch.Tensor] = {}
+        self._asked: Request | None = None
+        self._saved_at, self._saved_step = time.monotonic(), 0
 
-    def run(self) -> None:
-        """Train to the last epoch. Raises LossNotFiniteError; the last checkpoint then is from before that step."""
+    def run(self, asked: Request | None = None) -> None:
+        """Train to the last epoch. Raises LossNotFiniteError; the last checkpoint then is from before that step.
+
+        Raises Stopped, the state saved, soon after `asked` says that somebody wants it to stop.
+        """
+        self._asked = asked
         while self.epoch < self.settings.epochs:
             self._run_epoch()
             test_loss, test_accuracy, _ = self.evaluate()
+            if not self.best or test_accuracy > self.history[self.best_epoch]["test_accuracy"]:
+                self.best_epoch = self.epoch
+                self.best = {name: tensor.to("cpu", copy=True) for name, tensor in self.model.state_dict().items()}
             self.history.append(
                 {
                     "train_loss": self.loss_sum / self.seen,
@@ -86,12 +104,30 @@ class Training:
             self.save()
             self._print_epoch()
 
+    def take_best(self) -> None:
+        """Give the model the weights of the best epoch."""
+        self.model.load_state_dict(self.best)
+
+    def what_is_lost(self) -> str:
+        """A sentence for somebody who ends the program now."""
+        done = len(self.step_losses)
+        if not self._saved_step:
+            return f"no checkpoint was written yet, so that the {done} steps are lost"
+        lost = f"the {done - self._saved_step} steps since are lost" if done > self._saved_step else "no step is lost"
+        return f"--resume goes on from {self.path}, written after step {self._saved_step}; {lost}"
+
+    def _stop_if_asked(self) -> None:
+        if self._asked is not None and self._asked.made:
+            self.save()
+            raise Stopped
+
     @torch.no_grad()
     def evaluate(self) -> tuple[float, float, list[int]]:
         """Loss, accuracy and predicted label numbers on the test sentences."""
         self.model.eval()
         loss, predicted = 0.0, []
         for batch in test_batches(self.test, self.padding, _TEST_BATCH_SIZE):
+            self._stop_if_asked()
             batch = {name: tensor.to(self.device) for name, tensor in batch.items()}
             output = self.model(**batch)
             loss += output.loss.item() * len(batch["labels"])
@@ -107,19 +143,29 @@ class Training:
             "optimizer": self.optimizer.state_dict(),
             "schedule": self.schedule.state_dict(),
             "cpu_rng": torch.get_rng_state(),
-            "progress": {
-                name: getattr(self, name)
-                for name in ("epoch", "batch", "seconds", "loss_sum", "correct", "seen", "step_losses", "history")
-            },
+            "best": self.best,
+            "progress": {name: getattr(self, name) for name in _PROGRESS},
         }
         if self.device.type != "cpu":
             state["device_rng"] = torch.get_device_module(self.device).get_rng_state(self.device)
         checkpoint.save(state, self.path)
-        self._saved_at = time.monotonic()
+        self._saved_at, self._saved_step = time.monotonic(), len(self.step_losses)
 
     def restore(self) -> None:
-        """Take up the run that wrote the checkpoint. Raises WrongCheckpointError if it was another one."""
-        state = checkpoint.load(self.path)
+        """Take up the run that wrote the checkpoint.
+
+        Raises WrongCheckpointError if it was another one, UnreadableCheckpointError if the file is none or damaged.
+        """
+        try:
+            state = checkpoint.load(self.path)
+        except (OSError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError) as error:
+            said = str(error).strip().splitlines()
+            reason = said[0] if said else type(error).__name__
+            raise UnreadableCheckpointError(
+                f"{self.path} is no checkpoint, or a damaged one ({reason}); without --resume training begins anew"
+            ) from None
+        if not isinstance(state, dict) or not {"settings", "model", "optimizer", "best", "progress"} <= state.keys():
+            raise UnreadableCheckpointError(f"{self.path} holds no run of this program")
         theirs, ours = state["settings"], asdict(self.settings)
         different = [name for name in ours if theirs.get(name) != ours[name]]
         if different:
@@ -136,8 +182,10 @@ class Training:
         torch.set_rng_state(state["cpu_rng"])
         if self.device.type != "cpu":
             torch.get_device_module(self.device).set_rng_state(state["device_rng"], self.device)
+        self.best = state["best"]
         for name, value in state["progress"].items():
             setattr(self, name, value)
+        self._saved_step = len(self.step_losses)
 
     def _run_epoch(self) -> None:
         self.model.train()
@@ -154,6 +202,7 @@ class Training:
                 self.seconds += time.monotonic() - started
                 bar.update()
                 bar.set_postfix(loss=f"{self.loss_sum / self.seen:.3f}", accuracy=f"{self.correct / self.seen:.1%}")
+                self._stop_if_asked()
                 if time.monotonic() - self._saved_at >= self.checkpoint_seconds:
                     self.save()
 

@@ -66,6 +66,10 @@ def test_learns_reports_and_predicts(data: list[Path], tmp_path: Path) -> None:
         "model/tokenizer.json",
     ):
         assert (tmp_path / name).stat().st_size > 0
+    numbers = _numbers(tmp_path)
+    accuracies = [epoch["test_accuracy"] for epoch in numbers["history"]]
+    assert numbers["best_epoch"] == 1 + accuracies.index(max(accuracies))
+    assert f"of epoch {numbers['best_epoch']}, the best of 6" in result.stdout
     again = run(
         _DEMO / "predict.py",
         "--model",
@@ -76,44 +80,86 @@ def test_learns_reports_and_predicts(data: list[Path], tmp_path: Path) -> None:
     assert "-> tools" in again.stdout
 
 
-def test_resumes_bit_for_bit_after_a_kill(data: list[Path], tmp_path: Path) -> None:
-    def arguments(folder: str) -> list[object]:
-        return [
-            "--data",
-            *data,
-            "--epochs",
-            3,
-            "--checkpoint-seconds",
-            0,
-            "--out",
-            tmp_path / folder,
-        ]
+def _arguments(data: list[Path], folder: Path) -> list[object]:
+    return ["--data", *data, "--epochs", 3, "--checkpoint-seconds", 0, "--out", folder]
 
-    whole = run(_DEMO / "train.py", *arguments("whole"))
-    assert whole.returncode == 0, whole.stderr
 
+@pytest.fixture(scope="module")
+def whole(data: list[Path], tmp_path_factory: pytest.TempPathFactory) -> dict:
+    """The numbers of a run that nobody interrupts."""
+    folder = tmp_path_factory.mktemp("whole")
+    done = run(_DEMO / "train.py", *_arguments(data, folder))
+    assert done.returncode == 0, done.stderr
+    return _numbers(folder)
+
+
+def _broken_off(data: list[Path], folder: Path, number: int) -> subprocess.CompletedProcess:
+    """A run that gets a signal after its first checkpoint."""
     process = subprocess.Popen(
-        command(_DEMO / "train.py", *arguments("killed")),
+        command(_DEMO / "train.py", *_arguments(data, folder)),
         env=environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
-    checkpoint, deadline = tmp_path / "killed" / "checkpoint.pt", time.monotonic() + 120
+    checkpoint, deadline = folder / "checkpoint.pt", time.monotonic() + 120
     while not checkpoint.exists() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    process.send_signal(number)
+    out, err = process.communicate()
     assert checkpoint.exists()
-    assert not (tmp_path / "killed" / "results.json").exists(), "ended before it could be killed"
+    assert not (folder / "results.json").exists(), "ended before it could be stopped"
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
-    resumed = run(_DEMO / "train.py", *arguments("killed"), "--resume")
+
+def test_ctrl_c_saves_and_says_so(data: list[Path], whole: dict, tmp_path: Path) -> None:
+    stopped = _broken_off(data, tmp_path, signal.SIGINT)
+    assert stopped.returncode == 130, stopped.stderr
+    assert "stopping after this batch, then saving" in stopped.stderr and "saved after step " in stopped.stderr
+    assert "Traceback" not in stopped.stderr
+    step = int(stopped.stderr.partition("saved after step ")[2].partition(";")[0])
+    resumed = run(_DEMO / "train.py", *_arguments(data, tmp_path), "--resume")
+    assert resumed.returncode == 0, resumed.stderr
+    assert f"resumed after step {step} " in resumed.stdout
+    assert _numbers(tmp_path) == whole
+
+
+def test_resumes_bit_for_bit_after_a_kill(data: list[Path], whole: dict, tmp_path: Path) -> None:
+    _broken_off(data, tmp_path, signal.SIGKILL)
+    resumed = run(_DEMO / "train.py", *_arguments(data, tmp_path), "--resume")
     assert resumed.returncode == 0, resumed.stderr
     assert "resumed after step" in resumed.stdout
-    assert _numbers(tmp_path / "killed") == _numbers(tmp_path / "whole")
+    assert _numbers(tmp_path) == whole
 
-    other = run(_DEMO / "train.py", *arguments("killed"), "--resume", "--seed", 5)
+    other = run(_DEMO / "train.py", *_arguments(data, tmp_path), "--resume", "--seed", 5)
     assert other.returncode == 1
     assert "differs in: seed 0, not 5" in other.stderr
+
+    checkpoint = tmp_path / "checkpoint.pt"
+    checkpoint.write_bytes(checkpoint.read_bytes()[:1000])
+    damaged = run(_DEMO / "train.py", *_arguments(data, tmp_path), "--resume")
+    assert damaged.returncode == 1
+    assert f"{checkpoint} is no checkpoint, or a damaged one (" in damaged.stderr
+    assert "Traceback" not in damaged.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--batch-size", "0"], "argument --batch-size: expected a whole number above 0, got 0"),
+        (["--learning-rate", "nan"], "argument --learning-rate: expected a number above 0, got nan"),
+        (["--epochs", "2.5"], "argument --epochs: expected a whole number above 0, got '2.5'"),
+        (["--device", "gpu"], "argument --device: 'gpu' cannot be used here: "),
+        (["--device", "cuda"], "argument --device: 'cuda' cannot be used here: "),
+        (["--out", __file__], f"--out {__file__}: a folder is expected that can be made or is there: File exists"),
+    ],
+)
+def test_bad_arguments_get_a_sentence(arguments: list[str], complaint: str) -> None:
+    result = run(_DEMO / "train.py", *arguments)
+    assert result.returncode == 2
+    last = result.stderr.strip().splitlines()[-1]
+    assert complaint in last, result.stderr
+    assert "Traceback" not in result.stderr
 
 
 def test_a_loss_that_is_not_finite_stops_with_a_message(data: list[Path], tmp_path: Path) -> None:
@@ -139,11 +185,13 @@ def test_a_loss_that_is_not_finite_stops_with_a_message(data: list[Path], tmp_pa
         ("text,label\nonly a text\n", "line 2: expected a text and a label"),
         ("", "no rows"),
         ("text,label\na b c,x\nd e f,x\n", "at least two different labels"),
+        ("label,text\nx,a b c\n", "line 1: expected the heading text,label or none, found label,text"),
+        (b"text,label\nna\xefve,x\n", "expected text in UTF-8, found byte 0xef"),
     ],
 )
-def test_bad_data_is_named(rows: str, complaint: str, tmp_path: Path) -> None:
+def test_bad_data_is_named(rows: str | bytes, complaint: str, tmp_path: Path) -> None:
     bad = tmp_path / "bad.csv"
-    bad.write_text(rows)
+    bad.write_bytes(rows if isinstance(rows, bytes) else rows.encode())
     result = run(_DEMO / "train.py", "--data", bad, bad, "--out", tmp_path / "out")
     assert result.returncode == 1
     assert complaint in result.stderr

@@ -49,6 +49,7 @@ def unpack(package: str, suite: str, machine: str, place: Path) -> None:
         (lists / "sources.list").write_text(f"{_SOURCE} {suite} main\n")
     for key, value in (
         ("Dir::State::lists", lists / "lists"),
+        ("Dir::State::status", "/dev/null"),  # what is installed here is not of that release
         ("Dir::Cache", lists / "cache"),
         ("Dir::Etc::sourcelist", lists / "sources.list"),
         ("Dir::Etc::sourceparts", "-"),
