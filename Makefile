@@ -23,6 +23,7 @@
 #   make map        the drawing and the table of docs/map.md, from the code's imports
 #   make snapshots  expected values, from the real PyTorch
 #   make wheels     wheels for each Python and processor (WHEELS_ARGS="--python 3.11 --machine aarch64")
+#   make test-wheel a wheel in a new Debian without a compiler (as root, with debootstrap)
 #   make test-aarch64  tests with the ARM wheel, under qemu
 #   make site       the documentation as a site, its links checked
 #   make clean      removes environments and builds
@@ -50,7 +51,7 @@ SOURCES := $(shell find src csrc emulator -type f \( -name '*.py' -o -name '*.cp
 PIP = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
 RUN = env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE
 
-.PHONY: help demo test test-live test-mindspore pytorch-suite ecosystem test-opdb bench check sanitize tsan fuzz fuzz-library faults kills ranks soak mutants stubs map snapshots wheels test-aarch64 site clean environment
+.PHONY: help demo test test-live test-mindspore pytorch-suite ecosystem test-opdb bench check sanitize tsan fuzz fuzz-library faults kills ranks soak mutants stubs map snapshots wheels test-wheel test-aarch64 site clean environment
 
 help:
 	@sed -n "s/^#   //p" $(firstword $(MAKEFILE_LIST))
@@ -128,6 +129,9 @@ stubs: .venv/test
 
 wheels: .venv-wheels/tools
 	.venv-wheels/bin/python -m tools.wheels $(WHEELS_ARGS)
+
+test-wheel:
+	$(PYTHON) -m tools.wheels.fresh_root $(WHEELS_ARGS)
 
 test-aarch64: .venv-wheels/tools
 	.venv-wheels/bin/python -m tools.wheels.emulated $(PYTEST_ARGS)

@@ -1,0 +1,83 @@
+"""Try a wheel in a new Debian without a compiler: `python -m tools.wheels.fresh_root` (as root; needs debootstrap).
+
+Two commands run in it, as a stranger would: `pip install` of the wheel, and a program. What pip needs beside the wheel
+comes from the index that pip is set to.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+_ROOT = Path(__file__).parents[2]
+_PACKAGES = "python3,python3-venv,ca-certificates"
+_COMPILERS = ("gcc", "g++", "cc", "c++", "clang", "cmake", "ninja")
+_CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
+_PROGRAM = """
+import torch
+from torch import nn
+torch.manual_seed(0)
+x = torch.randn(512, 20)
+y = (x[:, :3].sum(1) > 0).long()
+model = nn.Sequential(nn.Linear(20, 64), nn.ReLU(), nn.Linear(64, 2))
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+for _ in range(60):
+    loss = nn.functional.cross_entropy(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+image = nn.Conv2d(3, 8, 3)(torch.randn(4, 3, 32, 32))
+assert loss.item() < 0.1 and image.shape == (4, 8, 30, 30)
+assert torch.equal(torch.linalg.inv(torch.eye(3) * 2), torch.eye(3) / 2)
+print(f"trained to {loss.item():.4f} with {torch.__file__}")
+"""
+
+
+def main() -> int:
+    """Make the root if it is not there, install, run; the status of what failed, 0 if nothing did."""
+    parser = argparse.ArgumentParser(prog="python -m tools.wheels.fresh_root", description=__doc__)
+    parser.add_argument("--suite", default="bookworm", help="the release of Debian, with the wheel's Python")
+    parser.add_argument("--dist", type=Path, default=_ROOT / "dist")
+    parser.add_argument("--root", type=Path, default=_ROOT / "build" / "wheels" / "fresh-root")
+    chosen = parser.parse_args()
+    if os.geteuid() != 0 or shutil.which("debootstrap") is None:
+        print("this needs root and debootstrap: apt-get install debootstrap", file=sys.stderr)
+        return 2
+    root = chosen.root.resolve()
+    if not (root / "usr" / "bin" / "python3").exists():
+        command = ["debootstrap", "--variant=minbase", f"--include={_PACKAGES}", chosen.suite, str(root)]
+        subprocess.run([*command, "http://deb.debian.org/debian"], check=True)
+    found = [name for name in _COMPILERS if (root / "usr" / "bin" / name).exists()]
+    if found:
+        print(f"{root} has {', '.join(found)}: it is no root without a compiler", file=sys.stderr)
+        return 2
+    shutil.rmtree(root / "dist", ignore_errors=True)
+    shutil.copytree(chosen.dist, root / "dist")
+    shutil.copy("/etc/resolv.conf", root / "etc" / "resolv.conf")
+    if _CERTIFICATES.exists():
+        shutil.copy(_CERTIFICATES, root / str(_CERTIFICATES).lstrip("/"))
+    (root / "program.py").write_text(_PROGRAM)
+    steps = (
+        "rm -rf /try && python3 -m venv /try",
+        "/try/bin/pip install --quiet --no-index --find-links /dist --no-deps mindtorch_v2 && "
+        "/try/bin/pip install --quiet --find-links /dist mindtorch_v2",
+        "/try/bin/python -m mindtorch_v2 /program.py",
+        "/try/bin/python -m mindtorch_v2.doctor",
+        "/try/bin/pip uninstall --quiet --yes mindtorch_v2 && test ! -e /try/lib/python3.*/site-packages/mindtorch_v2",
+    )
+    environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
+    for step in steps:
+        print(f"$ {step}", flush=True)
+        done = subprocess.run(["chroot", str(root), "/bin/sh", "-c", step], env=environment, check=False)
+        if done.returncode:
+            print(f"status {done.returncode}", file=sys.stderr)
+            return done.returncode
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
