@@ -70,12 +70,13 @@ def _stage(target: Target, source: Path, work: Path, jobs: str, kernels: Path | 
     headers = parts.python_headers(target.python, target.machine, work)
     arguments = cmake_arguments(target, glibc_stubs(target.machine, work), headers, source)
     subprocess.run(["cmake", "-S", source, "-B", build, "-G", "Ninja", *arguments], check=True)
-    names, component = ([], []) if kernels is None else (["--target", "_C"], ["--component", "python"])
+    names = [] if kernels is None else ["--target", "_C"]
+    component = [] if kernels is None else ["--component", "python"]
     subprocess.run(["cmake", "--build", build, "-j", jobs, *names], check=True)
     shutil.rmtree(stage, ignore_errors=True)
     if kernels is not None:
         shutil.copytree(kernels, stage, symlinks=True, ignore=shutil.ignore_patterns("_C.*.so"))
-    install = ["cmake", "--install", build, "--prefix", stage, "--strip", *component]
+    install = ["cmake", "--install", str(build), "--prefix", str(stage), "--strip", *component]
     subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
     return stage
 

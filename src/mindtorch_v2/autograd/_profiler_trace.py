@@ -135,7 +135,7 @@ def _picture(times: list[int], totals: list[int]) -> str:
     span, most = max(times[-1] - times[0], 1), max([*totals, 1])
     unit, scale = next((u, s) for u, s in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)) if most >= s)
     points = []
-    level = height
+    level: float = height
     for moment, total in zip(times, totals):
         x = left + (moment - times[0]) / span * width
         points.append(f"{x:.1f},{top + level:.1f}")
