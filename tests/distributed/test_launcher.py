@@ -48,11 +48,12 @@ def test_spawned_functions_find_each_other():
 @pytest.mark.parametrize(
     ("arguments", "kind", "text"),
     [
-        (["--nnodes=1:2"], NotImplementedError, "a changing number of machines"),
+        (["--nnodes=1:2"], ValueError, "several machines need --master_port"),
+        (["--nnodes=1:2", "--master_port=1", "--node_rank=0"], ValueError, "--node_rank cannot be given"),
+        (["--nnodes=3:2", "--rdzv_endpoint=h:1", "--rdzv_backend=c10d"], ValueError, "the least number is at least 1"),
         (["--nproc_per_node=x"], ValueError, "Unsupported nproc_per_node value: x"),
         (["--nnodes=2"], ValueError, "several machines need --master_port"),
         (["--nnodes=2", "--master_port=1", "--node_rank=2"], ValueError, "--node_rank=2 is not one of the 2 machines"),
-        (["--nnodes=2", "--rdzv_endpoint=h:1", "--rdzv_backend=c10d"], ValueError, "give each its --node_rank"),
     ],
 )
 def test_what_it_refuses(arguments, kind, text):

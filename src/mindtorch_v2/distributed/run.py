@@ -5,7 +5,8 @@
 
 In the program `import torch` finds this package. `torch.distributed.init_process_group("gloo")` needs no more arguments: RANK,
 WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT are set. If one process fails, the others are ended, and so does this command.
-On several machines: the same command on each, with --nnodes, --node_rank, --master_addr and --master_port.
+On several machines: the same command on each, with --nnodes, --node_rank, --master_addr and --master_port; or with
+--nnodes=1:4 --rdzv_backend=c10d --rdzv_endpoint=host:port: then machines may come and go, and a failure anywhere starts all again.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ import tempfile
 import time
 import urllib.parse
 import uuid
+from collections.abc import Callable
 from typing import Any
 
+from mindtorch_v2.distributed._elastic import ElasticJob, Interrupted, Settings
 from mindtorch_v2.distributed._store_messages import TOKEN_VARIABLE
 from mindtorch_v2.distributed._tcp_store import TCPStore
 from mindtorch_v2.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
@@ -42,7 +45,7 @@ def get_args_parser() -> argparse.ArgumentParser:
         dashes = name.replace("_", "-")
         parser.add_argument(f"--{dashes}", *([f"--{name}"] if dashes != name else []), *others, **kinds)
 
-    option("nnodes", default="1", help="how many machines")
+    option("nnodes", default="1", help="how many machines, or least:most")
     option("nproc_per_node", default="1", help='processes on each: a number, "auto", "cpu" or "gpu"')
     option("node_rank", type=int, default=None, help="which machine this is; 0 unless it is given")
     option("master_addr", default="127.0.0.1", help="the address of machine 0")
@@ -89,11 +92,10 @@ def _processes(text):
         raise ValueError(f"Unsupported nproc_per_node value: {text}") from None
 
 
-def _machines(text) -> int:
+def _machines(text) -> tuple[int, int]:
+    """The least and the largest number of machines."""
     least, _, most = str(text).partition(":")
-    if most and most != least:
-        raise NotImplementedError(f"--nnodes={text}: a changing number of machines is not implemented in mindtorch_v2")
-    return int(least)
+    return int(least), int(most or least)
 
 
 def _command(args) -> list:
@@ -105,7 +107,7 @@ def _command(args) -> list:
 
 def run(args: Any) -> None:
     """Start the processes that `parse_args` describes and wait for them. ChildFailedError if one fails."""
-    nodes, local = _machines(args.nnodes), _processes(str(args.nproc_per_node))
+    (least, nodes), local = _machines(args.nnodes), _processes(str(args.nproc_per_node))
     address, port = args.master_addr, int(args.master_port)  # launchers of others set it to a text
     if args.rdzv_endpoint:
         endpoint = urllib.parse.urlsplit(f"//{args.rdzv_endpoint}")
@@ -114,36 +116,22 @@ def run(args: Any) -> None:
         address, port = "127.0.0.1", 0
     if nodes > 1 and not port:
         raise ValueError("several machines need --master_port (or --rdzv_endpoint)")
+    if nodes > 1 and args.node_rank is None and (args.rdzv_backend != "static" or least != nodes):
+        settings = Settings((address, port), least, nodes, args.rdzv_conf, args.max_restarts)
+        _run_elastic(args, settings, local)
+        return
+    if least != nodes:
+        raise ValueError(f"--nnodes={args.nnodes}: where the number of machines changes, --node_rank cannot be given")
     node = args.node_rank or 0
     if not 0 <= node < nodes:
         raise ValueError(f"--node_rank={node} is not one of the {nodes} machines of --nnodes")
-    if args.node_rank is None and nodes > 1 and args.rdzv_backend != "static":
-        raise ValueError(f"--rdzv_backend={args.rdzv_backend} does not number machines here: give each its --node_rank")
     if nodes == 1:
         # Nobody else on this machine is to join the job, or to read what its processes tell each other.
         os.environ.setdefault(TOKEN_VARIABLE, secrets.token_hex(16))
     for attempt in range(args.max_restarts + 1):
         # A new store each time: the keys of processes that failed are of no use to those that follow.
         store = TCPStore(address, port, is_master=True, wait_for_workers=False) if node == 0 else None
-        environment = {
-            **os.environ,
-            "GROUP_RANK": str(node),
-            "GROUP_WORLD_SIZE": str(nodes),
-            "LOCAL_WORLD_SIZE": str(local),
-            "MASTER_ADDR": address,
-            "MASTER_PORT": str(store.port if store else port),
-            "ROLE_NAME": args.role,
-            "ROLE_WORLD_SIZE": str(nodes * local),
-            "TORCHELASTIC_MAX_RESTARTS": str(args.max_restarts),
-            "TORCHELASTIC_RESTART_COUNT": str(attempt),
-            "TORCHELASTIC_RUN_ID": uuid.uuid4().hex if args.rdzv_id == "none" else args.rdzv_id,
-            "TORCHELASTIC_USE_AGENT_STORE": "True",
-            "WORLD_SIZE": str(nodes * local),
-        }
-        if args.no_python:
-            environment["MINDTORCH_AS_TORCH"] = "1"
-        if local > 1:
-            environment.setdefault("OMP_NUM_THREADS", "1")
+        environment = _environment(args, local, (node, nodes), (address, store.port if store else port), attempt)
         try:
             _run_once(args, environment, local, first=node * local)
             return
@@ -155,7 +143,52 @@ def run(args: Any) -> None:
                 store.close()
 
 
-def _run_once(args, environment, local, first):
+def _run_elastic(args, settings, local) -> None:
+    """Machines that number themselves, and may come and go."""
+    job = ElasticJob(settings, args.rdzv_id, args.local_addr)
+
+    def start(current: Any, over: Callable[[], bool]) -> None:
+        store = TCPStore(current.address, 0, is_master=True, wait_for_workers=False) if current.node == 0 else None
+        try:
+            place = current.address, job.share_port(current, store.port if store else None)
+            environment = _environment(args, local, (current.node, current.nodes), place, current.number)
+            _run_once(args, environment, local, first=current.node * local, over=over)
+        finally:
+            if store is not None:
+                store.close()
+
+    try:
+        job.run(start)
+    finally:
+        job.close()
+
+
+def _environment(args, local, machine, place, attempt) -> dict[str, str]:
+    """What the processes of this machine are told: `machine` is (which, of how many), `place` the address and port of their store."""
+    node, nodes = machine
+    environment = {
+        **os.environ,
+        "GROUP_RANK": str(node),
+        "GROUP_WORLD_SIZE": str(nodes),
+        "LOCAL_WORLD_SIZE": str(local),
+        "MASTER_ADDR": place[0],
+        "MASTER_PORT": str(place[1]),
+        "ROLE_NAME": args.role,
+        "ROLE_WORLD_SIZE": str(nodes * local),
+        "TORCHELASTIC_MAX_RESTARTS": str(args.max_restarts),
+        "TORCHELASTIC_RESTART_COUNT": str(attempt),
+        "TORCHELASTIC_RUN_ID": uuid.uuid4().hex if args.rdzv_id == "none" else args.rdzv_id,
+        "TORCHELASTIC_USE_AGENT_STORE": "True",
+        "WORLD_SIZE": str(nodes * local),
+    }
+    if args.no_python:
+        environment["MINDTORCH_AS_TORCH"] = "1"
+    if local > 1:
+        environment.setdefault("OMP_NUM_THREADS", "1")
+    return environment
+
+
+def _run_once(args, environment, local, first, over=None):
     with tempfile.TemporaryDirectory(prefix="torch_run_") as place, contextlib.ExitStack() as ends:
         processes: list[subprocess.Popen[bytes]] = []
         ends.callback(_end, processes)
@@ -170,16 +203,19 @@ def _run_once(args, environment, local, first):
             }
             out, err = _files(args, ends, number)
             processes.append(subprocess.Popen(_command(args), env={**environment, **own}, stdout=out, stderr=err))
-        _watch(args.training_script, processes, first, place)
+        _watch(args.training_script, processes, first, place, over, args.monitor_interval)
 
 
-def _watch(name, processes, first, place):
-    """Wait for all processes. ChildFailedError when one has failed; those that failed because of it may be named too."""
+def _watch(name, processes, first, place, over, interval):
+    """Wait for all processes. ChildFailedError when one has failed; those that failed because of it may be named too.
+
+    Interrupted when `over()`, which is asked every `interval` seconds.
+    """
     running: dict[int, subprocess.Popen[bytes]] = {os.pidfd_open(process.pid): process for process in processes}
     try:
         while running:
             ended: Any  # one of the file descriptors
-            for ended in multiprocessing.connection.wait(list(running)):
+            for ended in multiprocessing.connection.wait(list(running), None if over is None else interval):
                 os.close(ended)
                 running.pop(ended).wait()
             failures = {
@@ -189,6 +225,8 @@ def _watch(name, processes, first, place):
             }
             if failures:
                 raise ChildFailedError(name, failures)
+            if over is not None and over():
+                raise Interrupted
     finally:
         for descriptor in running:
             os.close(descriptor)
