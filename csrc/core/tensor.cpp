@@ -357,7 +357,6 @@ TensorRef as_strided(const Tensor& t, IntSpan sizes, IntSpan strides, int64_t of
     }
     r->keys = r->keys | (t.keys & kLazyKeys);
     r->device = t.device;
-    if (__builtin_expect(t.own_version != nullptr, 0)) r->count_by(t.shared_counter());
     return r;
 }
 TensorRef shallow_alias(const Tensor& t) { return as_strided(t, t.sizes(), t.strides(), t.offset); }

@@ -32,19 +32,6 @@ enum TensorFlag : uint8_t {
     kNonOverlappingDense = 32,
 };
 
-// A counter of in-place writes that some tensors share: one that `.data` gave, and the views of it. Counted references.
-struct VersionCounter {
-    explicit VersionCounter(uint32_t value) : value(value) {}
-    uint32_t value, references = 1;
-    VersionCounter* share() {
-        ++references;
-        return this;
-    }
-    void drop() {
-        if (--references == 0) delete this;
-    }
-};
-
 struct Tensor {
     PyObject_HEAD PyObject* dict;
     PyObject* weakrefs;
@@ -58,7 +45,7 @@ struct Tensor {
     DType dtype;
     Device device;
     uint8_t flags;
-    VersionCounter* own_version;  // null: the storage's counter
+    uint32_t* own_version;  // null: the storage's counter
     static constexpr int kInlineDims = 5;
     int64_t inline_[2 * kInlineDims];
 
@@ -103,14 +90,8 @@ struct Tensor {
 #endif
     }
     PyObject* py() const { return reinterpret_cast<PyObject*>(const_cast<Tensor*>(this)); }
-    uint32_t version() const { return own_version ? own_version->value : storage->version; }
-    void bump_version() { own_version ? ++own_version->value : ++storage->version; }
-    // Count by another counter from here on, which this takes over; null is the storage's.
-    void count_by(VersionCounter* counter) {
-        VersionCounter* old = std::exchange(own_version, counter);
-        if (old) old->drop();
-    }
-    VersionCounter* shared_counter() const { return own_version ? own_version->share() : nullptr; }
+    uint32_t version() const { return own_version ? *own_version : storage->version; }
+    void bump_version() { own_version ? ++*own_version : ++storage->version; }
 };
 
 // Owning reference.

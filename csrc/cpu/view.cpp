@@ -42,13 +42,6 @@ TensorRef reshape_alias(const Tensor& self, IntSpan sizes, IntSpan strides) {
     return restrided(self, dims_of(sizes), dims_of(strides));
 }
 
-// The same memory as elements of another type; writes to one count as writes to the other.
-static TensorRef as_type(const Tensor& self, int64_t offset, IntSpan sizes, IntSpan strides, DType dtype) {
-    TensorRef r = from_storage(self.storage, offset, sizes, strides, dtype);
-    r->count_by(self.shared_counter());
-    return r;
-}
-
 TensorRef view_dtype(const Tensor& self, DType dtype) {
     int64_t from = self.itemsize(), to = itemsize(dtype);
     Dims sizes(self.sizes()), strides(self.strides());
@@ -88,7 +81,7 @@ TensorRef view_dtype(const Tensor& self, DType dtype) {
     MT_CHECK(dtype == self.dtype || !self.keys.has(Key::Negative),
              "torch.Tensor.view is not supported for tensors with negative bit set when converting to a different "
              "dtype.");
-    TensorRef r = as_type(self, offset, sizes, strides, dtype);
+    TensorRef r = from_storage(self.storage, offset, sizes, strides, dtype);
     r->keys = r->keys | (self.keys & kLazyKeys);
     return r;
 }
@@ -381,7 +374,7 @@ TensorRef view_as_real(const Tensor& self) {
              "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can "
              "view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias "
              "the original.");
-    return negated_as(self, as_type(self, self.offset * 2, sizes, strides, to_real(self.dtype)));
+    return negated_as(self, from_storage(self.storage, self.offset * 2, sizes, strides, to_real(self.dtype)));
 }
 
 TensorRef view_as_complex(const Tensor& self) {
@@ -399,14 +392,14 @@ TensorRef view_as_complex(const Tensor& self) {
         strides.push_back(self.stride(d) / 2);
     }
     MT_CHECK(self.offset % 2 == 0, "Tensor must have a storage_offset divisible by 2");
-    return negated_as(self, as_type(self, self.offset / 2, sizes, strides, to_complex(self.dtype)));
+    return negated_as(self, from_storage(self.storage, self.offset / 2, sizes, strides, to_complex(self.dtype)));
 }
 
 // The imaginary or real parts: every second number of the pairs.
 TensorRef component(const Tensor& self, int64_t which) {
     Dims strides;
     for (int64_t s : self.strides()) strides.push_back(s * 2);
-    TensorRef r = as_type(self, self.offset * 2 + which, self.sizes(), strides, to_real(self.dtype));
+    TensorRef r = from_storage(self.storage, self.offset * 2 + which, self.sizes(), strides, to_real(self.dtype));
     if (which == 1 && self.keys.has(Key::Conjugate)) r->keys = r->keys | Key::Negative;
     if (self.keys.has(Key::Negative)) r->keys = KeySet(r->keys.bits ^ KeySet(Key::Negative).bits);
     return r;

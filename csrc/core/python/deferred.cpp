@@ -96,7 +96,7 @@ void become(Tensor& p, const Tensor& r, const std::unordered_map<const Tensor*, 
     p.offset = r.offset;
     p.keys = r.keys;
     p.flags = r.flags & ~kParameter;
-    p.count_by(r.shared_counter());
+    p.own_version = r.own_version ? new uint32_t(*r.own_version) : nullptr;
     set_sizes_strides(p, r.sizes(), r.strides());
     AutogradMeta& a = *p.autograd;
     a.no_data = false;

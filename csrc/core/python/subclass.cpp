@@ -169,7 +169,7 @@ PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kw) {
         t->keys = d.keys;
         t->flags = d.flags & kInference;
         set_sizes_strides(*t, d.sizes(), d.strides());
-        t->count_by(d.shared_counter());
+        t->own_version = d.own_version ? new uint32_t(*d.own_version) : nullptr;
         if (parameter_type() && PyType_IsSubtype(type, parameter_type())) t->flags |= kParameter;
         t->keys = handles_dispatch(type) ? t->keys | Key::Python : t->keys - Key::Python;
         if (d.autograd && d.autograd->no_data) autograd_of(*t).no_data = true;

@@ -161,7 +161,7 @@ PyObject* get_data(PyObject* o, void*) {
             return call_tensor(g_engine_ops.detach, {Value::of(&t)}).release()->py();
         TensorRef r = t.keys.has(Key::Functionalize) || is_sparse(t) ? call_tensor(g_engine_ops.detach, {Value::of(&t)})
                                                                      : shallow_alias(t);
-        r->count_by(new VersionCounter(0));
+        r->own_version = new uint32_t(0);
         return r.release()->py();
     });
 }
@@ -192,7 +192,7 @@ int set_data(PyObject* o, PyObject* v, void*) {
         set_sizes_strides(t, s.sizes(), s.strides());
         if (t.autograd) Py_CLEAR(t.autograd->functional);
         // The variable keeps its own version counter.
-        if (!t.own_version) t.count_by(new VersionCounter(version));
+        if (!t.own_version) t.own_version = new uint32_t(version);
         // Graphs made before keep the node that knows the old sizes; the next graph makes its own.
         if (Node* n = t.autograd ? t.autograd->accumulator : nullptr) {
             const InputMeta& m = n->metas[0];

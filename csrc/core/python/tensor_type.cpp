@@ -94,7 +94,7 @@ void tensor_dealloc(PyObject* o) {
         destroy_autograd(a);
     }
     if (t.dims_ && t.dims_ != t.inline_) std::free(t.dims_);
-    t.count_by(nullptr);
+    delete t.own_version;
     if (t.storage) t.storage->drop();
     free_tensor_object(o);
 }

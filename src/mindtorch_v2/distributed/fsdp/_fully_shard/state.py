@@ -29,6 +29,8 @@ class Pass:
     def __init__(self, states: list[ModuleState]) -> None:
         self.states = states
         self.order: list[ModuleState] = []  # as forward ended, for gathering ahead of backward
+        self.went: list[ModuleState] = []  # as forward began, in this pass and in the last: what comes next is gathered ahead
+        self.went_before: list[ModuleState] = []
         self.called_back = False  # whether the engine will call at the end of backward
         self.last_backward = True
 
@@ -42,7 +44,7 @@ class ModuleState:
         self.phase = Phase.IDLE
         self.shared: Pass | None = None
         self.is_root = False
-        self.forward_prefetch: list[ModuleState] = []
+        self.forward_prefetch: list[ModuleState] | None = None
         self.backward_prefetch: list[ModuleState] | None = None
         self.gather_in_backward = True
         self._running: set[torch.nn.Module] = set()
@@ -84,12 +86,23 @@ class ModuleState:
         self.phase = Phase.FORWARD
         if self.is_root and self.shared is not None:
             self.shared.order.clear()
+            self.shared.went_before, self.shared.went = self.shared.went, []
         if self.mixed.cast_forward_inputs and self.mixed.param_dtype is not None:
             args, kwargs = tree_map(lambda each: _cast(each, self.mixed.param_dtype), (args, kwargs))
         self.group.gather()
-        for each in self.forward_prefetch:
+        for each in self._next_in_forward():
             each.group.start_gather()
         return self._watched(args, kwargs)
+
+    def _next_in_forward(self) -> list[ModuleState]:
+        """Those that forward comes to next: as the program says, or the one that followed in the last pass, if that was the same so far."""
+        shared: Any = self.shared
+        place = len(shared.went)
+        shared.went.append(self)
+        if self.forward_prefetch is not None:
+            return self.forward_prefetch
+        as_before = shared.went_before[place : place + 1] == [self]
+        return shared.went_before[place + 1 : place + 2] if as_before else []
 
     def _watched(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
         if not torch.is_grad_enabled():
