@@ -15,6 +15,7 @@ from mindtorch_v2.distributed.checkpoint.state_dict import (
     set_optimizer_state_dict,
 )
 from mindtorch_v2.distributed.device_mesh import DeviceMesh
+from mindtorch_v2.distributed.fsdp import api
 from mindtorch_v2.distributed.fsdp._fully_shard.api import fully_shard
 from mindtorch_v2.distributed.fsdp._fully_shard.policies import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy
 from mindtorch_v2.distributed.fsdp._fully_shard.state import state_of
@@ -39,23 +40,7 @@ from mindtorch_v2.distributed.tensor._api import DTensor
 from mindtorch_v2.distributed.tensor._pieces import lying_like, wants_pieces
 from mindtorch_v2.types import Device
 
-__all__ = [
-    "BackwardPrefetch",
-    "CPUOffload",
-    "FullOptimStateDictConfig",
-    "FullStateDictConfig",
-    "FullyShardedDataParallel",
-    "LocalOptimStateDictConfig",
-    "LocalStateDictConfig",
-    "MixedPrecision",
-    "OptimStateDictConfig",
-    "ShardedOptimStateDictConfig",
-    "ShardedStateDictConfig",
-    "ShardingStrategy",
-    "StateDictConfig",
-    "StateDictSettings",
-    "StateDictType",
-]
+__all__ = [*api.__all__, "FullyShardedDataParallel"]
 
 Module = torch.nn.Module
 _CONFIGS: dict[StateDictType, tuple[type[StateDictConfig], type[OptimStateDictConfig]]] = {

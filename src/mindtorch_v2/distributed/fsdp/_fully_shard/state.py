@@ -29,7 +29,9 @@ class Pass:
     def __init__(self, states: list[ModuleState]) -> None:
         self.states = states
         self.order: list[ModuleState] = []  # as forward ended, for gathering ahead of backward
-        self.went: list[ModuleState] = []  # as forward began, in this pass and in the last: what comes next is gathered ahead
+        self.went: list[
+            ModuleState
+        ] = []  # as forward began, in this pass and in the last: what comes next is gathered ahead
         self.went_before: list[ModuleState] = []
         self.called_back = False  # whether the engine will call at the end of backward
         self.last_backward = True
