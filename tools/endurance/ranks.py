@@ -25,6 +25,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -141,7 +142,9 @@ class Round:
             path.unlink()
         script = folder / "worker.py"
         script.write_text(_WORKER)
-        port = random.randrange(20000, 60000)
+        with socket.socket() as probe:
+            probe.bind(("", 0))
+            port = probe.getsockname()[1]
         arguments = [place.host, str(port), str(folder), str(timeout), str(self.first), str(last)]
         environment = dict(
             os.environ, OMP_NUM_THREADS="1", MINDTORCH_JOB_TOKEN="of this job", PYTHONPATH=os.pathsep.join(sys.path)
