@@ -25,8 +25,10 @@
 #include <mindtorch/functional.h>
 #include <mindtorch/functions.h>
 #include <mindtorch/generated/spaces.h>
+#include <mindtorch/language.h>
 #include <mindtorch/library.h>
 #include <mindtorch/logging.h>
+#include <mindtorch/math.h>
 #include <mindtorch/nn/all.h>
 #include <mindtorch/optim/all.h>
 #include <mindtorch/parallel.h>

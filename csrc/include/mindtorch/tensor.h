@@ -360,6 +360,10 @@ class Tensor : public TensorBase {
     Tensor cpu() const;
     Tensor cuda() const;
     Tensor data() const;
+    template <class T>
+    T* data() const {
+        return data_ptr<T>();
+    }
     Tensor variable_data() const { return data(); }
     Tensor tensor_data() const { return data(); }
     void set_data(const Tensor& t) const { mindtorch::check(mindtorch::api().set_data(need(), t.need())); }

@@ -40,7 +40,7 @@ _PACKAGE = Path(mindtorch_v2.__file__).parent
 _FORWARDS = {
     "mindtorch/all.h": "torch/all.h torch/torch.h torch/types.h torch/autograd.h torch/cuda.h torch/utils.h torch/version.h "
     "torch/script.h torch/csrc/api/include/torch/types.h torch/csrc/api/include/torch/all.h torch/arg.h torch/enum.h "
-    "torch/csrc/jit/api/module.h torch/csrc/jit/runtime/custom_operator.h",
+    "torch/csrc/jit/api/module.h torch/csrc/jit/runtime/custom_operator.h torch/csrc/jit/runtime/operator.h torch/csrc/autograd/functions/basic_ops.h",
     "mindtorch/record.h": "ATen/record_function.h torch/csrc/autograd/profiler.h",
     "mindtorch/serialize.h": "torch/serialize.h torch/serialize/tensor.h torch/csrc/jit/serialization/pickle.h",
     "mindtorch/optim/all.h": "torch/optim.h",
@@ -51,45 +51,53 @@ _FORWARDS = {
     "torch/optim/schedulers/reduce_on_plateau_scheduler.h",
     "mindtorch/nn/all.h": "torch/nn.h torch/nn/module.h torch/nn/functional.h torch/nn/modules.h torch/nn/init.h torch/nn/options.h "
     "torch/nn/pimpl.h torch/nn/cloneable.h torch/nn/utils.h torch/nn/utils/clip_grad.h torch/nn/utils/rnn.h torch/nn/utils/convert_parameters.h torch/nn/modules/rnn.h torch/nn/modules/container/any.h torch/ordered_dict.h torch/expanding_array.h",
-    "mindtorch/python.h": "torch/extension.h torch/python.h torch/csrc/utils/pybind.h torch/csrc/Exceptions.h "
+    "mindtorch/python.h": "torch/csrc/python_headers.h torch/csrc/utils/python_compat.h torch/csrc/utils/python_numbers.h torch/extension.h torch/python.h torch/csrc/utils/pybind.h torch/csrc/Exceptions.h "
     "torch/csrc/autograd/python_variable.h torch/csrc/THP.h torch/csrc/utils/python_arg_parser.h",
-    "mindtorch/library.h": "ATen/core/op_registration/op_registration.h ATen/core/dispatch/Dispatcher.h "
+    "mindtorch/library.h": "ATen/core/enum_tag.h ATen/core/boxing/BoxedKernel.h ATen/core/boxing/OperatorKernel.h "
+    "ATen/core/dispatch/DispatchKeyExtractor.h ATen/core/dispatch/OperatorEntry.h c10/core/CompileTimeFunctionPointer.h ATen/core/op_registration/op_registration.h ATen/core/dispatch/Dispatcher.h "
     "ATen/core/LegacyTypeDispatch.h c10/core/DispatchKey.h c10/core/DispatchKeySet.h ATen/core/stack.h "
     "c10/core/impl/LocalDispatchKeySet.h ATen/core/boxing/KernelFunction.h ATen/core/op_registration/infer_schema.h "
     "ATen/core/function_schema_inl.h",
     "mindtorch/schema.h": "torch/csrc/jit/frontend/function_schema_parser.h torch/csrc/jit/frontend/schema_type_parser.h "
     "ATen/core/function_schema.h ATen/core/alias_info.h ATen/core/jit_type.h ATen/core/jit_type_base.h ATen/core/operator_name.h ATen/core/type_ptr.h",
-    "mindtorch/autograd.h": "torch/csrc/autograd/custom_function.h torch/csrc/autograd/function.h torch/csrc/autograd/variable.h "
+    "mindtorch/autograd.h": "torch/csrc/autograd/node.h torch/csrc/autograd/InferenceMode.h torch/csrc/autograd/function_hook.h torch/csrc/autograd/custom_function.h torch/csrc/autograd/function.h torch/csrc/autograd/variable.h "
     "torch/csrc/autograd/autograd.h torch/csrc/autograd/grad_mode.h torch/csrc/autograd/VariableTypeUtils.h "
     "torch/csrc/autograd/generated/variable_factories.h ATen/core/grad_mode.h c10/core/GradMode.h "
     "ATen/core/VariableHooksInterface.h c10/core/InferenceMode.h torch/csrc/autograd/engine.h torch/csrc/autograd/edge.h "
     "torch/csrc/autograd/saved_variable.h torch/csrc/autograd/functions/utils.h torch/csrc/autograd/functions/accumulate_grad.h",
-    "mindtorch/custom_class.h": "torch/library.h torch/custom_class.h torch/custom_class_detail.h",
+    "mindtorch/custom_class.h": "ATen/core/custom_class.h torch/library.h torch/custom_class.h torch/custom_class_detail.h",
     "mindtorch/ivalue.h": "ATen/core/ivalue.h ATen/core/List.h ATen/core/Dict.h ATen/core/IListRef.h "
-    "ATen/core/ivalue_inl.h ATen/core/List_inl.h ATen/core/Dict_inl.h",
+    "ATen/core/ivalue_inl.h ATen/core/ivalue_to.h ATen/core/IListRef_inl.h ATen/core/List_inl.h ATen/core/Dict_inl.h",
     "mindtorch/parallel.h": "ATen/Parallel.h ATen/ParallelOpenMP.h",
     "mindtorch/dispatch.h": "ATen/Dispatch.h ATen/Dispatch_v2.h",
     "mindtorch/aten.h": "ATen/ATen.h",
     "mindtorch/config.h": "ATen/Config.h",
-    "mindtorch/functions.h": "ATen/Functions.h ATen/NativeFunctions.h ATen/Tensor.h "
+    "mindtorch/functions.h": "ATen/Storage.h ATen/Formatting.h ATen/core/Formatting.h ATen/Version.h ATen/InferSize.h ATen/WrapDimUtilsMulti.h "
+    "ATen/core/ATen_fwd.h ATen/core/ATenGeneral.h c10/core/StorageImpl.h c10/core/WrapDimMinimal.h c10/core/GeneratorImpl.h ATen/Functions.h ATen/NativeFunctions.h ATen/Tensor.h "
     "ATen/core/Tensor.h ATen/core/TensorBody.h ATen/core/TensorBase.h ATen/TensorOperators.h ATen/TensorIndexing.h "
     "ATen/TensorUtils.h ATen/TensorGeometry.h ATen/ScalarOps.h ATen/WrapDimUtils.h ATen/DeviceGuard.h "
     "ATen/Utils.h ATen/Generator.h ATen/core/Generator.h ATen/CPUGeneratorImpl.h ATen/ATenVersion.h "
     "ATen/TypeDefault.h ATen/TensorSubclassLikeUtils.h ATen/native/TypeProperties.h c10/core/DeviceGuard.h "
     "torch/csrc/utils/tensor_flatten.h c10/core/Storage.h c10/core/TensorImpl.h ATen/core/DeprecatedTypeProperties.h",
-    "mindtorch/accessor.h": "ATen/core/TensorAccessor.h",
+    "mindtorch/accessor.h": "ATen/core/TensorAccessor.h ATen/TensorAccessor.h",
     "mindtorch/allocator.h": "c10/core/Allocator.h c10/core/CPUAllocator.h c10/core/alignment.h c10/core/impl/alloc_cpu.h",
     "mindtorch/distributions.h": "ATen/core/DistributionsHelper.h ATen/core/TransformationHelper.h",
     "mindtorch/expand.h": "ATen/ExpandUtils.h c10/util/MaybeOwned.h",
     "mindtorch/functional.h": "ATen/FunctionalTensorWrapper.h ATen/EmptyTensor.h ATen/MemoryOverlap.h",
-    "mindtorch/scalar.h": "c10/core/Scalar.h c10/core/TensorOptions.h c10/core/DefaultDtype.h ATen/Scalar.h",
-    "mindtorch/types.h": "c10/core/ScalarType.h c10/core/Device.h c10/core/DeviceType.h c10/core/Layout.h "
+    "mindtorch/scalar.h": "ATen/TensorOptions.h ATen/core/Scalar.h c10/core/Scalar.h c10/core/TensorOptions.h c10/core/DefaultDtype.h ATen/Scalar.h",
+    "mindtorch/types.h": "ATen/DimVector.h ATen/core/DimVector.h ATen/Layout.h ATen/ScalarType.h ATen/SmallVector.h c10/util/typeid.h "
+    "c10/core/SymBool.h c10/core/ScalarType.h c10/core/Device.h c10/core/DeviceType.h c10/core/Layout.h "
     "c10/core/MemoryFormat.h c10/core/ScalarTypeToTypeMeta.h c10/util/ArrayRef.h c10/util/Optional.h c10/util/OptionalArrayRef.h "
     "c10/util/SmallVector.h c10/util/intrusive_ptr.h c10/util/irange.h c10/util/string_view.h c10/util/typeid.h "
     "c10/core/SymInt.h c10/core/SymIntArrayRef.h c10/core/SymFloat.h c10/util/accumulate.h ATen/OpMathType.h "
     "ATen/AccumulateType.h ATen/core/ScalarType.h ATen/ArrayRef.h ATen/Device.h c10/util/DimVector.h",
     "mindtorch/numbers.h": "c10/util/Half.h c10/util/BFloat16.h c10/util/complex.h c10/util/Float8_e4m3fn.h "
     "c10/util/Float8_e5m2.h ATen/NumericUtils.h",
+    "mindtorch/language.h": "c10/util/C++17.h c10/util/Metaprogramming.h c10/util/TypeList.h c10/util/TypeTraits.h c10/util/hash.h "
+    "c10/util/FunctionRef.h c10/util/ScopeExit.h c10/util/bit_cast.h c10/util/overloaded.h c10/util/ssize.h ATen/core/functional.h",
+    "mindtorch/math.h": "ATen/ceil_div.h ATen/div_rtn.h ATen/core/Reduction.h c10/util/MathConstants.h c10/util/TypeSafeSignMath.h "
+    "c10/util/copysign.h c10/util/generic_math.h c10/util/safe_numerics.h c10/util/strides.h",
+    "mindtorch/dispatch_stub.h": "ATen/native/DispatchStub.h",
     "mindtorch/bits.h": "c10/util/llvmMathExtras.h",
     "mindtorch/unroll.h": "c10/util/Unroll.h",
     "mindtorch/context.h": "ATen/Context.h",
@@ -102,7 +110,7 @@ _FORWARDS = {
     "mindtorch/hash_map.h": "c10/util/flat_hash_map.h",
     "mindtorch/generated/spaces.h": "torch/fft.h torch/linalg.h torch/special.h",
     "mindtorch/sparse.h": "ATen/SparseTensorUtils.h",
-    "mindtorch/api.h": "c10/util/Exception.h c10/macros/Macros.h c10/macros/Export.h c10/util/StringUtil.h "
+    "mindtorch/api.h": "torch/csrc/Export.h c10/util/Exception.h c10/macros/Macros.h c10/macros/Export.h c10/util/StringUtil.h "
     "c10/util/Deprecated.h",
     "mindtorch/logging.h": "c10/util/Logging.h",
     # Of torch_npu and CANN, for plug-ins that call Ascend's operators.
