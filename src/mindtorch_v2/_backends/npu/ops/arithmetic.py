@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+from ...._operators.table import aten
 from ..aclnn import operator
 from ..table import call, kernel, pointwise
 
@@ -109,3 +111,34 @@ pointwise("sign", "aclnnSign")
 pointwise("sqrt", "aclnnSqrt")
 pointwise("square", "aclnnSquare")
 pointwise("sub.Scalar", "aclnnSubs")
+
+
+def _signed(size: Tensor, sign: Tensor, out: Tensor) -> None:
+    size = size.to(out.dtype).abs()
+    call("aclnnInplaceCopy", out, aten.where(aten.signbit(sign), -size, size))
+
+
+@kernel("copysign.Tensor")
+def copysign(self: Tensor, other: Tensor, out: Tensor) -> None:
+    _signed(self, other, out)
+
+
+@kernel("copysign.Scalar")
+def copysign_scalar(self: Tensor, other: float, out: Tensor) -> None:
+    size = self.to(out.dtype).abs()
+    call("aclnnInplaceCopy", out, -size if math.copysign(1, other) < 0 else size)
+
+
+@kernel("heaviside")
+def heaviside(self: Tensor, values: Tensor, out: Tensor) -> None:
+    call("aclnnInplaceCopy", out, aten.where(self == 0, values, (self > 0).to(values.dtype)))
+
+
+@kernel("hypot")
+def hypot(self: Tensor, other: Tensor, out: Tensor) -> None:
+    """Scaled by the larger one, so that no square overflows; infinite where either is, whatever the other."""
+    a, b = self.to(out.dtype).abs(), other.to(out.dtype).abs()
+    larger = aten.maximum(a, b)
+    scale = larger.masked_fill(larger == 0, 1)
+    root = (aten.square(a / scale) + aten.square(b / scale)).sqrt() * scale
+    call("aclnnInplaceCopy", out, root.masked_fill(aten.isinf(a) | aten.isinf(b), math.inf))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...._core.dtype import DTYPES
 from ...._operators.table import aten
 from ..table import aclnn, call, call_sized, kernel
 
@@ -161,3 +162,60 @@ def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool, out: Tens
     if index.numel():
         call("aclnnIndexPutImpl", flat, [index.reshape(-1)], source.reshape(-1), accumulate, False)
     call("aclnnInplaceCopy", out, flat.view(self.shape))
+
+
+def _largest(self: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool) -> Tensor:
+    """The largest of the elements of `src` that go to a place, by two sorts: no operator of CANN does it."""
+    flat = self.reshape(-1).clone()
+    places = aten.arange(flat.shape[0], device=self.device).view(self.shape).gather(dim, index).reshape(-1)
+    values, order = aten.sort(src.reshape(-1), stable=True)
+    places, order = aten.sort(places.index_select(0, order), stable=True)
+    ends = aten.cat([places[1:] != places[:-1], aten.new_ones(places, 1, dtype=DTYPES["bool"])])
+    last = aten.nonzero(ends).view(-1)
+    places, values = places.index_select(0, last), values.index_select(0, order).index_select(0, last)
+    if include_self:
+        values = aten.maximum(values, flat.index_select(0, places))
+    return flat.scatter(0, places, values).view(self.shape)
+
+
+def _reduced(
+    operator: str, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
+) -> Tensor:
+    if index.numel() == 0:
+        return self
+    index = index.to(DTYPES["int64"])
+    src = aten.as_strided(src, index.shape, src.stride(), src.storage_offset())
+    if reduce == "amax":
+        return _largest(self, dim, index, src, include_self)
+    if reduce == "amin":
+        flip = aten.neg if self.is_floating_point() else aten.bitwise_not
+        return flip(_largest(flip(self), dim, index, flip(src), include_self))
+    if reduce not in ("sum", "mean"):
+        raise NotImplementedError(
+            f"{operator}(): reduce={reduce!r} is not implemented on NPUs; sum, mean, amax and amin are"
+        )
+    kept = self if include_self else self.scatter(dim, index, 0)
+    total = kept.scatter_add(dim, index, src)
+    if reduce == "sum":
+        return total
+    ones = aten.ones_like(self)
+    counts = (ones if include_self else ones.scatter(dim, index, 0)).scatter_add(dim, index, aten.ones_like(src))
+    return aten.div(total, counts.clamp(min=1), rounding_mode=None if self.is_floating_point() else "floor")
+
+
+@kernel("scatter_reduce.two")
+def scatter_reduce_two(
+    self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, out: Tensor
+) -> None:
+    call("aclnnInplaceCopy", out, _reduced("scatter_reduce", self, dim, index, src, reduce, include_self))
+
+
+@kernel("index_reduce")
+def index_reduce(
+    self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool, out: Tensor
+) -> None:
+    sizes = [1] * source.dim()
+    if sizes:
+        sizes[dim] = index.numel()
+    wide = index.reshape(sizes).expand(source.shape)
+    call("aclnnInplaceCopy", out, _reduced("index_reduce", self, dim, wide, source, reduce, include_self))

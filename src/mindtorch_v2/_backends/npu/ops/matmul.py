@@ -159,3 +159,14 @@ def weighted_row_sums(starts: Tensor, columns: Tensor, values: Tensor, mat: Tens
     rows = aten.repeat_interleave(starts.diff())
     products = values.unsqueeze(1) * mat.index_select(0, columns)
     return mat.new_zeros((starts.shape[0] - 1, mat.shape[1])).index_add_(0, rows, products)
+
+
+@kernel("vdot")
+def vdot(self: Tensor, other: Tensor, out: Tensor) -> None:
+    call("aclnnInplaceCopy", out, aten.dot(self, other))
+
+
+@kernel("addbmm")
+def addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: float, alpha: float, out: Tensor) -> None:
+    product = aten.bmm(batch1, batch2).sum(0) * alpha
+    call("aclnnInplaceCopy", out, product if beta == 0 else self * beta + product)

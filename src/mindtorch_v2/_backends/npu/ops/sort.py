@@ -46,6 +46,19 @@ def searchsorted(
     call("aclnnSearchSorted", sorted_sequence, self, out_int32, right or side == "right", sorter, out)
 
 
+@kernel("searchsorted.Scalar")
+def searchsorted_scalar(
+    sorted_sequence: Tensor, self: float, out_int32: bool, right: bool, side: str, sorter: Tensor, out: Tensor
+) -> None:
+    wanted = aten.new_full(sorted_sequence, [1], self)
+    call("aclnnSearchSorted", sorted_sequence, wanted, out_int32, right or side == "right", sorter, out.view(1))
+
+
+@kernel("bucketize.Scalar")
+def bucketize_scalar(self: float, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor) -> None:
+    call("aclnnSearchSorted", boundaries, aten.new_full(boundaries, [1], self), out_int32, right, None, out.view(1))
+
+
 def _runs(ordered, return_inverse, return_counts) -> tuple:
     """(one of each run, the run of each element, lengths of the runs) of a vector; what is not asked for is empty."""
     n = ordered.shape[0]

@@ -243,7 +243,16 @@ def _patch_cuda() -> None:
         setattr(torch.cuda, name, value)
     if "default_generators" in vars(torch.cuda):
         del torch.cuda.default_generators
-    torch.cuda.__getattr__ = torch.npu.__getattr__
+    own = torch.cuda.__getattr__
+
+    def found(name: str) -> Any:
+        """What the NPU makes when asked for it, else what `torch.cuda` loads then."""
+        try:
+            return torch.npu.__getattr__(name)
+        except AttributeError:
+            return own(name)
+
+    torch.cuda.__getattr__ = found
     for part in (".amp", ".memory", ".random", ".amp.autocast_mode", ".amp.common", ".amp.grad_scaler"):
         for package in ("torch", "mindtorch_v2"):
             sys.modules[f"{package}.cuda{part}"] = sys.modules[f"mindtorch_v2.npu{part}"]
