@@ -3,7 +3,9 @@
 import ctypes
 import gc
 import os
+import pathlib
 import sys
+import threading
 from typing import Any
 
 import pytest
@@ -482,3 +484,16 @@ def test_a_forked_process_says_that_it_has_no_device() -> None:
         assert "Cannot re-initialize NPU in forked subprocess" in said.read()
     assert os.waitpid(child, 0)[1] == 0
     assert (x + x).tolist() == [2, 2]
+
+
+def test_files_are_written_beside_the_program(tmp_path: pathlib.Path) -> None:
+    x = torch.arange(4.0, device="npu")
+    torch_npu.utils.save_async({"x": x}, tmp_path / "x.pt")
+    x.zero_()
+    for thread in threading.enumerate():
+        if thread.name == "save_async":
+            thread.join()
+    assert torch.load(tmp_path / "x.pt")["x"].tolist() == [0, 1, 2, 3]
+    assert [path.name for path in tmp_path.iterdir()] == ["x.pt"]
+    with pytest.raises(RuntimeError, match="ERR00001 PTA invalid parameter"):
+        torch_npu.utils.save_async(x, tmp_path / "y.pt", _use_new_zipfile_serialization=False)
