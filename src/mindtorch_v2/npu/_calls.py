@@ -58,8 +58,34 @@ _TABLE, _SLOTS = torch.tensor([[2, 0], [1, 3]], dtype=torch.int32), torch.tensor
 _CACHE, _LENGTHS = _x(4, 4, 2, 8, seed=7), torch.tensor([3, 4], dtype=torch.int32)
 _BOXES = torch.tensor([[1.0, 1.0, 5.0, 6.0], [2.0, 3.0, 9.0, 8.0], [0.0, 2.0, 4.0, 4.0]])
 
+_ROUTES = _whole(6, 4, high=2, dtype=torch.bool)
+_ROUTED, _ROUTED_PROBS, _ROUTED_PLACES = npu.npu_moe_token_permute_with_routing_map(
+    _x(6, 8), _ROUTES, probs=_x(6, 4).abs(), num_out_tokens=int(_ROUTES.sum())
+)
+_CODED = [0.0, 0.1, 0.0, 0.1, 0.1, 0.1, 0.2, 0.2]
+
 # By row: arguments, and keywords. float32 stands for any of the dtypes, float64 for float32 beside any.
 CALLS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
+    "npu::npu_batch_nms": [([_BOXES.view(1, 3, 1, 4), _x(1, 3, 2).sigmoid(), 0.1, 0.5, 3, 4], {})],
+    "npu::npu_bounding_box_encode": [([_BOXES, _BOXES + 1, *_CODED], {})],
+    "npu::npu_format_cast": [([_x(4, 8), 2], {})],
+    "npu::npu_fusion_attention_grad_v2": [
+        ([_Q, _K, _V, _DY, 2, "BSH"], {**_statistics(_Q, _K, _V, 2, "BSH", scale=0.5), "scale_value": 0.5}),
+    ],
+    "npu::npu_grouped_matmul.List": [
+        ([[_x(3, 4), _x(2, 4)], [_x(4, 5, seed=1), _x(4, 5, seed=2)]], {"group_type": -1}),
+    ],
+    "npu::npu_iou": [([_BOXES, _BOXES[:2]], {}), ([_BOXES, _BOXES[:2]], {"mode": 1})],
+    "npu::npu_moe_token_permute_with_routing_map": [
+        ([_x(6, 8), _ROUTES], {"probs": _x(6, 4).abs(), "num_out_tokens": int(_ROUTES.sum())}),
+    ],
+    "npu::npu_moe_token_unpermute_with_routing_map": [
+        ([_ROUTED, _ROUTED_PLACES, [6, 8]], {"probs": _x(6, 4).abs(), "routing_map": _ROUTES}),
+    ],
+    "npu::npu_ptiou": [([_BOXES, _BOXES[:2]], {})],
+    "npu::npu_slice.out": [([_x(4, 5), [1, 0], [2, 3]], {"out": _zeros(2, 3)})],
+    "npu::npu_trans_quant_param": [([_x(8).abs().double()], {})],
+    "npu::npu_yolo_boxes_encode": [([_BOXES, _BOXES + 0.5, torch.tensor([2, 4, 8], dtype=torch.int32)], {})],
     "npu::npu_add_rms_norm_dynamic_quant": [
         ([_x(3, 8), _x(3, 8, seed=1), _x(8, seed=2)], {"smooth_scale1": _x(8, seed=3), "smooth_scale2": _x(8, seed=4)}),
         (
