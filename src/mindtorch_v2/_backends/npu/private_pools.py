@@ -21,11 +21,6 @@ class MemPool:
         allocator: None; memory from a function of the program's own is not implemented (NotImplementedError).
         use_on_oom: whether other tensors may use the pool where there is no more memory. They do not.
         no_split: whether blocks are segments of their own. Accepted; blocks are cut as elsewhere.
-
-    >>> import mindtorch_v2 as torch
-    >>> pool = torch.npu.MemPool()  # doctest: +SKIP
-    >>> with torch.npu.use_mem_pool(pool):  # doctest: +SKIP
-    ...     x = torch.empty(1 << 20, device="npu")
     """
 
     def __init__(self, allocator: Any = None, use_on_oom: bool = False, no_split: bool = False) -> None:
@@ -69,12 +64,7 @@ class MemPool:
 
 @contextlib.contextmanager
 def use_mem_pool(pool: MemPool, device: Any = None) -> Iterator[None]:
-    """Let what this thread makes on a device, the current one by default, come from a pool.
-
-    >>> import mindtorch_v2 as torch
-    >>> with torch.npu.use_mem_pool(torch.npu.MemPool()):  # doctest: +SKIP
-    ...     x = torch.empty(1 << 20, device="npu")
-    """
+    """Let what this thread makes on a device, the current one by default, come from a pool."""
     index, routed = device_index(device), state.get().runtime.thread.routed
     before = routed.get(index)
     routed[index] = pool
