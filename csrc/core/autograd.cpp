@@ -288,11 +288,17 @@ void record(Call& c) {
         for (int k = first; k < e; k++)
             if (n->edges[k].node) differentiated |= uint64_t(1) << i;
     }
-    for (size_t k = 0; k < f->saved_inputs.size(); k++) {
-        int i = f->saved_inputs[k];
-        if (!(f->read_for[k] & differentiated)) continue;
-        save_argument(n->saved[k], c, i, op.form == Form::Inplace && i == op.self_index);
-    }
+    // What the call writes beside its results, running statistics say, is saved as it is after that.
+    auto save_arguments = [&](bool written) {
+        for (size_t k = 0; k < f->saved_inputs.size(); k++) {
+            int i = f->saved_inputs[k];
+            const bool overwritten = op.form == Form::Inplace && i == op.self_index;
+            if (!(f->read_for[k] & differentiated)) continue;
+            if (written != (op.schema.args[i].writes && !overwritten)) continue;
+            save_argument(n->saved[k], c, i, overwritten);
+        }
+    };
+    save_arguments(false);
     for (size_t k = 0; k < f->saved_sizes.size(); k++) {
         const Value& v = c.args[f->saved_sizes[k]];
         Saved& s = n->saved[kept + k];
@@ -312,6 +318,7 @@ void record(Call& c) {
         ExcludeKeys guard(kAutogradKeys);
         run(c, below);
     }
+    save_arguments(true);
     // Histories of the results.
     uint32_t nr = 0;
     for (int i = 0; i < op.nrets; i++) {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cpp_names.h"
@@ -208,6 +209,18 @@ const char* dtype_cpp_name(DType t) {
         default:
             return dtype_name(t);
     }
+}
+
+std::string refused_dtype(std::string_view text, DType out, DType result) {
+    const std::pair<std::string_view, const char*> names[] = {{"{out}", dtype_class_name(out)},
+                                                              {"{result}", dtype_class_name(result)},
+                                                              {"{out_cpp}", dtype_cpp_name(out)},
+                                                              {"{result_cpp}", dtype_cpp_name(result)}};
+    std::string said(text);
+    for (auto [mark, name] : names)
+        for (size_t at = said.find(mark); at != std::string::npos; at = said.find(mark))
+            said.replace(at, mark.size(), name);
+    return said;
 }
 
 const char* device_type_name(DeviceType t) {

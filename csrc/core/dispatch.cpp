@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "bounds.h"
+#include "cpp_names.h"
 #include "device_check.h"
 #include "device_memory.h"
 #include "gil.h"
@@ -287,6 +288,7 @@ TensorRef allocate(const OutSpec& s, Device device) {
 
 // The tensor to write into for a caller's own output `target`: itself, or a temporary to be copied back.
 TensorRef place(Call& c, Tensor& target, const OutSpec& s, bool may_alias, uint32_t flags) {
+    MT_CHECK(target.dtype == s.dtype || c.op->out_dtype.empty(), refused_dtype(c.op->out_dtype, target.dtype, s.dtype));
     MT_CHECK(target.dtype == s.dtype || can_cast(s.dtype, target.dtype), "result type ", dtype_class_name(s.dtype),
              " can't be cast to the desired output type ", dtype_class_name(target.dtype));
     bool layout_ok = !(flags & kContiguousOutputs) || target.is_contiguous();

@@ -175,6 +175,10 @@ void pointwise_real(ShapeCall& c, Each<std::optional<Input>>) {
     Inputs in = tensors_of(c);
     DType t = result_type(c);
     MT_CHECK(!is_complex(t) || c.op->form != Form::Inplace, "In-place abs is not supported for complex tensors.");
+    if (c.op->form == Form::Out && !is_complex(t)) {
+        const DType out = c.tensor(c.op->out_index).dtype;
+        MT_CHECK(out == t, "Found dtype ", dtype_class_name(out), " but expected ", dtype_class_name(t));
+    }
     state_output(c, in, is_complex(t) ? to_real(t) : t);
 }
 

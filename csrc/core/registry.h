@@ -102,6 +102,7 @@ struct Operator {
     bool crosses_devices = false;         // gradients come back from another device
     bool underived = false;               // has a gradient that nobody wrote: asking for it raises
     std::string written_twice;            // where writing to an expanded tensor only warns: what Python calls the write
+    std::string out_dtype;                // what an out= of another dtype is refused with; empty: it is cast into
     bool factory = false;                 // takes dtype/layout/device/pin_memory: Python callers may add requires_grad
     Operator* functional = nullptr;       // of a derived form
     PyObject* handle = nullptr;           // the Python object standing for this operator

@@ -13,7 +13,7 @@ namespace mt {
 // A default as the schema writes it.
 struct Literal {
     enum Kind : uint8_t { None, Bool, Int, Float, Complex, String, List } kind = None;
-    bool b = false;
+    bool b = false;  // of Int: it is spelled Mean, which functions of torch read as 0, operators as 1 (as PyTorch's)
     int64_t i = 0;
     double d = 0;  // of Complex: the imaginary part; the real part is always 0
     std::string s;

@@ -579,6 +579,7 @@ class Parser {
             }
             l.kind = Literal::Int;
             l.i = found->second;
+            l.b = word == "Mean";
             return l;
         }
         return number(t);

@@ -16,15 +16,6 @@ void like_rule(ShapeCall& c, Each<const Tensor*>) {
     }
 }
 
-// like_exactly(a): as like, and an out= has to be of that dtype.
-void like_exactly_rule(ShapeCall& c, const Tensor& a) {
-    if (c.op->form == Form::Out) {
-        const DType out = c.tensor(c.op->out_index).dtype;
-        MT_CHECK(out == a.dtype, "Found dtype ", dtype_class_name(out), " but expected ", dtype_class_name(a.dtype));
-    }
-    c.output_like(0, a);
-}
-
 // contiguous_like(a, b, ...): the same sizes and dtype, row-major.
 void contiguous_like_rule(ShapeCall& c, Each<const Tensor&>) {
     for (int i = 0; i < c.nparams; i++) {
@@ -36,7 +27,6 @@ void contiguous_like_rule(ShapeCall& c, Each<const Tensor&>) {
 KERNELS
 {
     shape<like_rule>("like");
-    shape<like_exactly_rule>("like_exactly");
     shape<contiguous_like_rule>("contiguous_like");
 }
 

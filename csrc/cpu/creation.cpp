@@ -144,7 +144,7 @@ void range_shape(ShapeCall& c, std::initializer_list<Input> given, Range r, std:
     if (dtype == DType::Int64 || integral) {
         // In integers: a double cannot tell the largest ones apart.
         int64_t first = r.start.as_int(), last = r.end.as_int(), by = r.step.as_int();
-        MT_CHECK(by != 0, "step must be nonzero");
+        MT_CHECK_AS(Value, by != 0, "step must be nonzero");
         MT_CHECK((by > 0 && last >= first) || (by < 0 && last <= first),
                  "upper bound and lower bound inconsistent with step sign");
         size = static_cast<int64_t>(
@@ -322,14 +322,17 @@ template <bool Polar>
 void complex_pair_cpu(Out out, const Tensor& a, const Tensor& b) {
     Dims sa = broadcast_strides(a, out->dim()), sb = broadcast_strides(b, out->dim());
     StridedWalk<3> walk(out->sizes(), {out->strides(), IntSpan(sa), IntSpan(sb)});
-    visit(PlainFloatTypes{}, a.dtype, out.name(), [&]<class T>() {
+    using Parts = std::conditional_t<Polar, PlainFloatTypes, Types<float, double, Half>>;
+    visit(Parts{}, a.dtype, Polar ? "polar_cpu" : "complex_cpu", [&]<class T>() {
+        using Wide = std::conditional_t<std::is_same_v<T, Half>, float, T>;
         const T *pa = a.data<T>(), *pb = b.data<T>();
-        std::complex<T>* po = out->data<std::complex<T>>();
+        T* po = reinterpret_cast<T*>(out->raw());  // pairs: complex32 has no type of its own
         walk.run_parallel([&](const auto& at, int64_t n, const auto& steps) {
             for (int64_t i = 0; i < n; i++) {
-                T x = pa[at[1] + i * steps[1]], y = pb[at[2] + i * steps[2]];
-                po[at[0] + i * steps[0]] =
-                    Polar ? std::complex<T>(x * std::cos(y), x * std::sin(y)) : std::complex<T>(x, y);
+                Wide x = pa[at[1] + i * steps[1]], y = pb[at[2] + i * steps[2]];
+                T* pair = po + 2 * (at[0] + i * steps[0]);
+                pair[0] = static_cast<T>(Polar ? x * std::cos(y) : x);
+                pair[1] = static_cast<T>(Polar ? x * std::sin(y) : y);
             }
         });
     });

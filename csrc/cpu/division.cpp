@@ -90,10 +90,21 @@ void floor_divide_cpu(Out out, const Tensor& self, Input other) {
     pointwise_as(out, RealsFast{}, t, {self, other}, [](auto a, auto b) { return num::floor_div(a, b); });
 }
 
+template <class Narrow>
+void trunc_rounded(Out out, const Tensor& self, const Input& other) {
+    pointwise_as(out, Types<float>{}, dtype_of<Narrow>::value, {self, other},
+                 [](float a, float b) { return std::trunc(static_cast<float>(Narrow(a / b))); });
+}
+
 void trunc_divide(Out out, const Tensor& self, const Input& other) {
     DType t = promoted({self, other});
     check_not_bool(t, "div_trunc_cpu");
     check_divisor(out, other, t);
+    // Quotients of 16-bit tensors are rounded before they are truncated, as PyTorch's; those by a single number are
+    // not.
+    const bool by_many = other.t && other.t->numel() != 1;
+    if (by_many && t == DType::BFloat16) return trunc_rounded<BFloat16>(out, self, other);
+    if (by_many && t == DType::Float16) return trunc_rounded<Half>(out, self, other);
     pointwise_as(out, Reals{}, t, {self, other}, [](auto a, auto b) { return num::trunc_div(a, b); });
 }
 

@@ -1,6 +1,7 @@
 // Dropout: mask and scaling in one pass over the data, with the numbers of PyTorch's generic generator path.
 #include "core/generator.h"
 #include "cpu/reduce.h"
+#include "cpu/strided_walk.h"
 
 namespace mt {
 namespace {
@@ -78,18 +79,22 @@ void fused_dropout_cpu(Out out, const Tensor& self, double p, Generator& generat
     dropout_into(out, self, p, true, generator);
 }
 
-// native_dropout_backward(grad_output, mask, scale). Broadcasts in PyTorch; a mask has the size of what it was drawn
-// for.
+// native_dropout_backward(grad_output, mask, scale): a product of the three. Whole numbers become floating.
 void dropout_backward_shape(ShapeCall& c, const Tensor& grad, const Tensor& mask) {
-    broadcast_sizes(grad.sizes(), mask.sizes());
-    MT_CHECK(grad.sizes() == mask.sizes(), c.name(), "(): expected a mask of size ", grad.sizes(), ", but got ",
-             mask.sizes());
     MT_CHECK(mask.itemsize() == 1, c.name(), "(): expected a mask of bool or uint8, but got ", dtype_name(mask.dtype));
-    c.output_like(0, grad);
+    if (grad.sizes() == mask.sizes() && is_differentiable(grad.dtype))
+        c.output_like(0, grad);
+    else
+        c.output(0, broadcast_sizes(grad.sizes(), mask.sizes()),
+                 is_differentiable(grad.dtype) ? grad.dtype : default_dtype());
 }
 
 void native_dropout_backward_cpu(Out out, const Tensor& grad_output, const Tensor& given_mask, double scale) {
-    TensorRef grad = in_order_of(out, grad_output, out->dtype), mask = in_order_of(out, given_mask, given_mask.dtype);
+    auto shown = [&](const Tensor& t) {
+        return as_strided(t, out->sizes(), broadcast_strides(t, out->dim()), t.offset);
+    };
+    TensorRef grad = in_order_of(out, *shown(grad_output), out->dtype),
+              mask = in_order_of(out, *shown(given_mask), given_mask.dtype);
     visit(FloatTypes{}, out->dtype, "native_dropout_backward", [&]<class T>() {
         parallel_for(out->numel(), kGrain, [&](int64_t b, int64_t e) {
             scale_by_mask(grad->data<T>() + b, mask->words<uint8_t>() + b, scale, out->data<T>() + b, e - b);

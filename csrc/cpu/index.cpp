@@ -268,6 +268,11 @@ void put_into(Tensor& out, Span<Tensor*> indices, const Tensor& values, bool acc
     Plan plan = make_plan(out, indices);
     Dims value_strides = value_strides_in(values, plan.result());
     if (numel_of(plan.result()) == 0) return;
+    if (accumulate && out.dtype == DType::Complex32) {  // has no arithmetic of its own
+        TensorRef sum = contiguous(out, DType::Complex64);
+        put_into(*sum, indices, *contiguous(values, DType::Complex64), true);
+        return copy_into(out, *sum);
+    }
     if (accumulate) {
         visit(AllTypes{}, out.dtype, "index_put", [&]<class T>() {
             put_all<T>(out, plan, values, value_strides, [](T& a, const T& b) { a = num::add(a, b); });

@@ -122,6 +122,12 @@ Combiner combiner(Reduce reduce, DType dtype, const char* op) {
 Element element_of(const Value& value, DType dtype, const char* op) {
     Element e{};
     check_number_fits(dtype, value);
+    if (dtype == DType::Complex32) {
+        const c128 v = value.as_complex();
+        const Half parts[2] = {Half(static_cast<float>(v.real())), Half(static_cast<float>(v.imag()))};
+        std::memcpy(e.bytes, parts, sizeof parts);
+        return e;
+    }
     visit(AllTypes{}, dtype, op, [&]<class T>() {
         T v = value.to<T>();
         std::memcpy(e.bytes, &v, sizeof(T));

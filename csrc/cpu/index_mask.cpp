@@ -6,6 +6,7 @@ namespace mt {
 
 TensorRef truth_of(const Tensor& t) {
     if (t.dtype == DType::Bool) return contiguous(t);
+    if (t.dtype == DType::Complex32) return truth_of(*contiguous(t, DType::Complex64));
     TensorRef dense = contiguous(t);
     TensorRef result = empty(t.sizes(), DType::Bool);
     bool* out = result->data<bool>();

@@ -12,7 +12,9 @@ namespace {
 // ---- checks shared by gather and scatter ----
 
 void check_index_dtype(const Tensor& index, const char* op) {
-    MT_CHECK(index.dtype == DType::Int64 || index.dtype == DType::Int32, op, "(): Expected dtype int64 for index");
+    // Of an index without elements the dtype does not matter.
+    MT_CHECK(index.dtype == DType::Int64 || index.dtype == DType::Int32 || index.numel() == 0, op,
+             "(): Expected dtype int32/int64 for index");
 }
 
 int64_t at_least_1(const Tensor& t) { return t.dim() ? t.dim() : 1; }

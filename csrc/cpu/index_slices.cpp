@@ -132,10 +132,9 @@ void check_slice_source(const char* op, const Tensor& self, int64_t dim, const T
              ") should be equal to source.size(dim): (", length, "), for dim: ", dim);
     bool same = self.dim() == source.dim();
     for (int64_t d = 0; same && d < self.dim(); d++) same = d == dim || self.size(d) == source.size(d);
-    MT_CHECK_INDEX(
-        same || (self.dim() <= 1 && source.dim() <= 1),
-        "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = ",
-        self.sizes(), " source.shape = ", source.sizes());
+    MT_CHECK(same || (self.dim() <= 1 && source.dim() <= 1),
+             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = ",
+             self.sizes(), " source.shape = ", source.sizes());
 }
 
 TensorRef checked_slices(const Tensor& index, const Tensor& self, int64_t dim, bool negative, const char* text) {
@@ -157,6 +156,17 @@ void add_scaled_row(char* target, int64_t target_step, const char* source, int64
         t[i * target_step] = num::add(t[i * target_step], num::mul(alpha, s[i * source_step]));
 }
 
+void add_slices(Tensor& out, int64_t dim, const Tensor& index, const Tensor& source, const Value& alpha) {
+    if (alpha.as_complex() == c128(1))
+        return combine_slices(combiner(Reduce::Sum, out.dtype, "index_add_cpu_"), out, dim, index, source);
+    Element factor = element_of(alpha, out.dtype, "index_add_cpu_");
+    decltype(&add_scaled_row<float>) row = nullptr;
+    visit(AllTypes{}, out.dtype, "index_add_cpu_", [&]<class T>() { row = add_scaled_row<T>; });
+    each_slice(
+        out, dim, index, source.raw(), source.strides(),
+        [&](char* t, int64_t to, const char* s, int64_t from, int64_t n, int64_t) { row(t, to, s, from, n, factor); });
+}
+
 void index_add_cpu(Out out, const Tensor& self, int64_t given_dim, const Tensor& given_index, const Tensor& source,
                    const Value& alpha) {
     int64_t dim = wrap_dim(given_dim, self.dim());
@@ -165,16 +175,12 @@ void index_add_cpu(Out out, const Tensor& self, int64_t given_dim, const Tensor&
     if (self.numel() == 0) return;
     TensorRef index = checked_slices(given_index, self, dim, false, "index out of range in self");
     if (out->raw() != self.raw()) copy_into(out, self);
-    if (alpha.as_complex() == c128(1)) {
-        combine_slices(combiner(Reduce::Sum, out->dtype, "index_add_cpu_"), out, dim, *index, source);
-        return;
+    if (out->dtype == DType::Complex32) {  // has no arithmetic of its own
+        TensorRef sum = contiguous(*out, DType::Complex64), wide = contiguous(source, DType::Complex64);
+        add_slices(*sum, dim, *index, *wide, alpha);
+        return copy_into(out, *sum);
     }
-    Element factor = element_of(alpha, out->dtype, "index_add_cpu_");
-    decltype(&add_scaled_row<float>) row = nullptr;
-    visit(AllTypes{}, out->dtype, "index_add_cpu_", [&]<class T>() { row = add_scaled_row<T>; });
-    each_slice(
-        out, dim, *index, source.raw(), source.strides(),
-        [&](char* t, int64_t to, const char* s, int64_t from, int64_t n, int64_t) { row(t, to, s, from, n, factor); });
+    add_slices(out, dim, *index, source, alpha);
 }
 
 void index_copy_cpu(Out out, const Tensor& self, int64_t given_dim, const Tensor& given_index, const Tensor& source) {

@@ -1,6 +1,7 @@
 // Pooling: maximum (with indices) and average over windows, regular and adaptive, and gradients, for 1 to 3 spatial
 // dimensions.
 #include <atomic>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -122,6 +123,11 @@ void check_input(const Tensor& x, int spatial) {
     const int64_t batch_dims = spatial + 2;
     MT_CHECK(x.ndim == spatial + 1 || x.ndim == batch_dims, "non-empty ", spatial + 1, "D or ", batch_dims,
              "D (batch mode) tensor expected for input");
+    for (int64_t i = x.ndim == batch_dims ? 1 : 0; i < x.ndim; i++)
+        MT_CHECK(x.size(i) != 0 || spatial != 3,
+                 "max_pool3d_with_indices_out_cpu_template(): Expected input's non-batch dimensions to have positive "
+                 "length, but input has a shape of ",
+                 x.sizes(), " and non-batch dimension ", i - (x.ndim == batch_dims), " has length zero!");
     for (int64_t i = x.ndim == batch_dims ? 1 : 0; i < x.ndim; i++)
         MT_CHECK(x.size(i) != 0, "Expected ", spatial + 1, "D or ", batch_dims,
                  "D (batch mode) tensor with optional 0 dim batch size for input, but got:", x.sizes());
@@ -500,14 +506,19 @@ Dims adaptive_sizes(const Tensor& x, IntSpan out, const char* name, const char* 
         MT_CHECK(x.size(i) > 0, name,
                  "(): Expected input to have non-zero size for non-batch dimensions, but input has sizes ", x.sizes(),
                  " with dimension ", i, " being empty");
-    MT_CHECK(out.size == 1 || out.size == D, name, "(): output_size must be ", D);
+    const bool of_maximum = std::strstr(name, "max") != nullptr;
+    MT_CHECK(out.size == 1 || out.size == D, name,
+             of_maximum ? "(): internal error: output_size.size() must be " : ": output_size must be ", D);
     Dims sizes(x.sizes());
     for (int i = 0; i < D; i++) {
         sizes[x.ndim - D + i] = expanded(out, i);
-        MT_CHECK(expanded(out, i) >= 0, name,
-                 "(): elements of output_size must be greater than or equal to 0 but received {", expanded(out, 0),
-                 ", ", expanded(out, D - 1), "}");
+        MT_CHECK(of_maximum || expanded(out, i) >= 0, name,
+                 ": elements of output_size must be greater than or equal to 0 but received {", expanded(out, 0), ", ",
+                 expanded(out, D - 1), "}");
     }
+    for (int64_t size : sizes)
+        MT_CHECK(size >= 0, "Trying to create tensor with negative dimension ", size, ": ",
+                 static_cast<IntSpan>(sizes));
     return sizes;
 }
 

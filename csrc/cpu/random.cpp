@@ -163,15 +163,15 @@ void normal_into(Tensor& out, Generator& g, double mean, double std) {
 void normal_any(Tensor& out, Generator& g, double mean, double std) {
     MT_CHECK(std >= 0, "normal expects std >= 0.0, but found std ", std);
     if (!is_complex(out.dtype)) return normal_into(out, g, mean, std);
-    // The variance is shared by both parts.
+    // The variance is shared by both parts; the mean is that of each, as PyTorch's.
     TensorRef pairs = as_pairs(out);
     normal_into(*pairs, g, 0, std / std::sqrt(2.0));
     if (mean == 0) return;
-    visit(ComplexTypes{}, out.dtype, "normal_", [&]<class T>() {
-        StridedWalk<1> walk(out.sizes(), {out.strides()});
-        T* p = out.data<T>();
+    visit(PlainFloatTypes{}, pairs->dtype, "normal_", [&]<class T>() {
+        StridedWalk<1> walk(pairs->sizes(), {pairs->strides()});
+        T* p = pairs->data<T>();
         walk.run([&](const auto& at, int64_t k, const auto& steps) {
-            for (int64_t i = 0; i < k; i++) p[at[0] + i * steps[0]] += T(static_cast<typename T::value_type>(mean));
+            for (int64_t i = 0; i < k; i++) p[at[0] + i * steps[0]] += static_cast<T>(mean);
         });
     });
 }

@@ -10,6 +10,7 @@
 namespace mt {
 
 uint64_t reduced_dims(const Value& dim, int64_t ndim) {
+    MT_CHECK(ndim <= 64, "only tensors with up to 64 dims are supported");
     uint64_t all = ndim >= 64 ? ~uint64_t(0) : (uint64_t(1) << std::max<int64_t>(ndim, 1)) - 1;
     if (dim.tag == Tag::Int) return uint64_t(1) << wrap_dim(dim.i, ndim);
     if (dim.tag != Tag::IntList || dim.len == 0) return all;
@@ -268,7 +269,8 @@ void pair_shape(ShapeCall& c, const Tensor& self, std::optional<DType> dtype, Re
 void scan_shape(ShapeCall& c, const Tensor& self, int64_t dim, std::optional<DType> dtype) {
     wrap_dim(dim, self.ndim);
     DType t = is_integral(self.dtype) ? DType::Int64 : self.dtype;
-    c.output(0, self.sizes(), dtype ? dtype.value_or(t) : t);
+    if (c.op->form == Form::Out) t = c.tensor(c.op->out_index).dtype;  // sums are in that of the result
+    c.output(0, self.sizes(), dtype.value_or(t));
 }
 void scan_like_shape(ShapeCall& c, const Tensor& self, int64_t dim) {
     wrap_dim(dim, self.ndim);

@@ -1,6 +1,7 @@
 // Running sums, products and extrema.
 #include "cpu/axis.h"
 #include "cpu/reduce.h"
+#include "log_sum.h"
 
 namespace mt {
 namespace {
@@ -103,6 +104,15 @@ void cumprod_cpu(Out out, const Tensor& self, int64_t dim, std::optional<DType> 
 void logcumsumexp_cpu(Out out, const Tensor& given_self, int64_t dim) {
     TensorRef self = contiguous(given_self, out->dtype);
     Axis a = axis_of(*self, dim);
+    if (is_complex(out->dtype)) {
+        visit(ComplexTypes{}, out->dtype, "logcumsumexp_out_cpu", [&]<class T>() {
+            scan<T>(
+                a, self->data<T>(), out->data<T>(),
+                [] { return T(-std::numeric_limits<typename T::value_type>::infinity()); },
+                [](T& s, T v) { return s = log_of_sum(s, v); });
+        });
+        return;
+    }
     visit(FloatTypes{}, out->dtype, "logcumsumexp_out_cpu", [&]<class T>() {
         scan<double>(
             a, self->data<T>(), out->data<T>(), [] { return -std::numeric_limits<double>::infinity(); },

@@ -187,7 +187,27 @@ void softmax_backward_cpu(Out out, const Tensor& grad_output, const Tensor& outp
 
 // ---- logsumexp ----
 
+// Of complex numbers: the largest real part is taken out.
+void logsumexp_of_complex(Tensor& out, const Tensor& self, ReducedDims dim) {
+    visit(ComplexTypes{}, out.dtype, "logsumexp_cpu", [&]<class T>() {
+        using Real = typename T::value_type;
+        Rows v = as_rows(self, dim.mask(self.ndim), dtype_of<T>::value, true);
+        T* y = out.data<T>();
+        const T* x = v.data<T>();
+        for (int64_t o = 0; o < v.outer; o++) {
+            const T* row = x + o * v.red;
+            Real max = -std::numeric_limits<Real>::infinity();
+            for (int64_t i = 0; i < v.red; i++) max = num::maximum(max, row[i].real());
+            if (std::isinf(max)) max = 0;
+            T sum = 0;
+            for (int64_t i = 0; i < v.red; i++) sum += std::exp(row[i] - max);
+            y[o] = std::log(sum) + max;
+        }
+    });
+}
+
 void logsumexp_cpu(Out out, const Tensor& self, ReducedDims dim, bool keepdim) {
+    if (is_complex(out->dtype)) return logsumexp_of_complex(out, self, dim);
     Converted result(out, broad_type(out->dtype));
     visit(PlainFloatTypes{}, result.tensor().dtype, "logsumexp_cpu", [&]<class T>() {
         Rows v = as_rows(self, dim.mask(self.ndim), dtype_of<T>::value, true);

@@ -106,17 +106,41 @@ void sort_shape(ShapeCall& c, const Tensor& self, int64_t dim) {
     c.output_strided(1, self.sizes(), strides, DType::Int64);
 }
 
-void sort_into(Out out, const Tensor& self, int64_t dim, bool descending) {
+template <class Key>
+bool less_by_value(const Key& a, const Key& b) {
+    return a.key() < b.key();
+}
+template <class Key>
+bool has_equal_neighbours(const Key* keys, int64_t n) {
+    return std::adjacent_find(keys, keys + n, [](auto& a, auto& b) { return a.key() == b.key(); }) != keys + n;
+}
+
+// Sorted keys in the order in which PyTorch leaves equal ones where it was not asked for a stable order: that of
+// std::sort, positions aside. (For the four types of 32 and 64 bits it takes instructions of the processor, and the
+// order depends on that; here it is the stable one.)
+template <class Key>
+void order_equal_keys(Key* keys, Key* spare, int64_t n) {
+    if (!has_equal_neighbours(keys, n)) return;
+    for (int64_t i = 0; i < n; i++) spare[keys[i].position()] = keys[i];
+    std::sort(spare, spare + n, less_by_value<Key>);
+    std::copy(spare, spare + n, keys);
+}
+
+void sort_into(Out out, const Tensor& self, int64_t dim, bool descending, bool stable) {
     dim = wrap_dim(dim, self.ndim);
     int64_t n = self.ndim ? self.size(dim) : 1;
-    pick_rows(self, dim, descending, out[0], out[1], dim, n, [](auto* keys, auto* spare, int64_t n, int64_t* at) {
+    const bool ordered = stable || self.itemsize() >= 4;
+    pick_rows(self, dim, descending, out[0], out[1], dim, n, [=](auto* keys, auto* spare, int64_t n, int64_t* at) {
         sort_keys(keys, spare, n);
+        if (!ordered) order_equal_keys(keys, spare, n);
         for (int64_t i = 0; i < n; i++) at[i] = keys[i].position();
     });
 }
-void sort_cpu(Out out, const Tensor& self, int64_t dim, bool descending) { sort_into(out, self, dim, descending); }
+void sort_cpu(Out out, const Tensor& self, int64_t dim, bool descending) {
+    sort_into(out, self, dim, descending, false);
+}
 void sort_stable_cpu(Out out, const Tensor& self, std::optional<bool> stable, int64_t dim, bool descending) {
-    sort_into(out, self, dim, descending);
+    sort_into(out, self, dim, descending, stable.value_or(false));
 }
 
 // ---- topk(self, k, dim, largest, sorted) ----
@@ -133,62 +157,76 @@ void topk_shape(ShapeCall& c, const Tensor& self, int64_t k, int64_t given_dim) 
 }
 
 template <class Word, size_t N>
-bool none_below(const Word (&keys)[N], Word limit) {
+bool none_up_to(const Word (&keys)[N], Word limit) {
     Word any = 0;
-    for (Word key : keys) any |= Word(key < limit);
+    for (Word key : keys) any |= Word(key <= limit);
     return !any;
 }
 
 // The k least of a row's n keys, in any order. Most are no candidates, which is seen for a block of them at once.
+// Whether a key that was left out equals one that was not.
 template <class Key>
-void load_least(const char* row, DType dtype, int64_t n, bool descending, int64_t k, Key* keys) {
+bool load_least(const char* row, DType dtype, int64_t n, bool descending, int64_t k, Key* keys) {
     constexpr int64_t kBlock = 32;
-    with_key_at<Key>(row, dtype, descending, [=](const auto& key_at) {
+    bool tied = false;
+    with_key_at<Key>(row, dtype, descending, [=, &tied](const auto& key_at) {
         using Word = decltype(key_at(0));
         const int64_t room = std::max(4 * k, kBlock);
         int64_t kept = std::min(n, room), scanned = kept;
         for (int64_t i = 0; i < kept; i++) keys[i] = Key::of(key_at(i), static_cast<uint64_t>(i));
-        std::nth_element(keys, keys + k - 1, keys + kept);
-        Word limit = static_cast<Word>(keys[k - 1].key());
-        // Of equal keys the earlier one counts, so a later one must be less.
-        for (kept = std::min(kept, k); scanned < n;) {
+        Word limit = 0;
+        auto keep_least = [&] {
+            std::nth_element(keys, keys + k - 1, keys + kept);
+            const Word now = static_cast<Word>(keys[k - 1].key());
+            tied = tied && now == limit;
+            for (int64_t i = k; i < kept; i++) tied |= keys[i].key() == now;
+            limit = now;
+            kept = std::min(kept, k);
+        };
+        keep_least();
+        while (scanned < n) {
             const int64_t count = std::min(n - scanned, kBlock), first = scanned;
             Word block[kBlock];
             for (int64_t j = 0; j < count; j++) block[j] = key_at(first + j);
             scanned += count;
-            if (count == kBlock && none_below(block, limit)) continue;
+            if (count == kBlock && none_up_to(block, limit)) continue;
             for (int64_t j = 0; j < count; j++) {
+                tied |= block[j] == limit;
                 if (block[j] >= limit) continue;
                 keys[kept++] = Key::of(block[j], static_cast<uint64_t>(first + j));
-                if (kept < room) continue;
-                std::nth_element(keys, keys + k - 1, keys + kept);
-                limit = static_cast<Word>(keys[k - 1].key());
-                kept = k;
+                if (kept == room) keep_least();
             }
         }
-        std::nth_element(keys, keys + k - 1, keys + kept);
+        keep_least();
     });
+    return tied;
+}
+
+// The k least of n keys to the front. Which of equal ones, and in which order, is left to the algorithms, positions
+// aside: these are the ones that PyTorch calls, so that it is the same.
+template <class Key>
+void select_least(Key* keys, int64_t n, int64_t k, bool sorted) {
+    if (k * 64 <= n) return std::partial_sort(keys, keys + k, keys + n, less_by_value<Key>);
+    std::nth_element(keys, keys + k - 1, keys + n, less_by_value<Key>);
+    if (sorted) std::sort(keys, keys + k - 1, less_by_value<Key>);
 }
 
 void topk_cpu(Out out, const Tensor& self, int64_t k, int64_t given_dim, bool descending, bool sorted) {
     const int64_t dim = wrap_dim(given_dim, self.ndim), size = self.ndim ? self.size(dim) : 1;
     if (k == 0) return;
-    auto write = [k](auto* keys, int64_t* at) {
-        for (int64_t i = 0; i < k; i++) at[i] = keys[i].position();
-    };
-    if (k * 8 >= size) {
-        pick_rows(self, dim, descending, out[0], out[1], dim, k, [&](auto* keys, auto* spare, int64_t n, int64_t* at) {
-            sort_keys(keys, spare, n);
-            write(keys, at);
-        });
-        return;
-    }
     load_and_pick_rows(
         self, dim, out[0], out[1], dim, k,
-        [&](const char* row, int64_t n, auto* keys) { load_least(row, self.dtype, n, descending, k, keys); },
+        [&](const char* row, int64_t n, auto* keys) {
+            if (sorted && k * 8 < size) {
+                const bool tied = load_least(row, self.dtype, n, descending, k, keys);
+                std::sort(keys, keys + k);
+                if (!tied && !has_equal_neighbours(keys, k)) return;
+            }
+            load_keys(row, self.dtype, n, descending, keys);
+            select_least(keys, n, k, sorted);
+        },
         [&](auto* keys, auto*, int64_t, int64_t* at) {
-            std::sort(keys, keys + k);
-            write(keys, at);
+            for (int64_t i = 0; i < k; i++) at[i] = keys[i].position();
         });
 }
 
@@ -202,8 +240,9 @@ void check_rank_dim(ShapeCall& c, const Tensor& self, int64_t dim) {
 void ranked_shape(ShapeCall& c, const Tensor& self, int64_t given_dim, bool keepdim, std::optional<int64_t> k) {
     int64_t dim = wrap_dim(given_dim, self.ndim);
     check_rank_dim(c, self, dim);
-    MT_CHECK_AS(NotImplemented, !is_complex(self.dtype) && !is_bool(self.dtype), "\"", c.name(),
-                "_cpu\" not implemented for '", dtype_class_name(self.dtype), "'");
+    MT_CHECK_AS(NotImplemented,
+                !is_complex(self.dtype) && (!is_bool(self.dtype) || std::string_view(c.name()) == "mode"), "\"",
+                c.name(), "_cpu\" not implemented for '", dtype_class_name(self.dtype), "'");
     MT_CHECK(!k || (*k >= 1 && *k <= (self.ndim ? self.size(dim) : 1)),
              "kthvalue(): selected number k out of range for dimension ", dim);
     Dims sizes;
@@ -246,9 +285,39 @@ int64_t median_position(Key* keys, int64_t n, bool floating, bool ignore_nan) {
     return middle->position();
 }
 
+// Quickselect by the median of the first, the middle and the last, positions aside: which of equal values comes to
+// stand at `k` is what PyTorch's gives.
+template <class Key>
+void select_among_equals(Key* keys, int64_t n, int64_t k) {
+    auto above = [&](int64_t a, int64_t b) { return keys[a].key() > keys[b].key(); };
+    auto swap_if_above = [&](int64_t a, int64_t b) {
+        if (above(a, b)) std::swap(keys[a], keys[b]);
+    };
+    int64_t low = 0, high = n - 1;
+    while (high > low) {
+        if (high == low + 1) return swap_if_above(low, high);
+        std::swap(keys[(low + high) / 2], keys[low + 1]);
+        swap_if_above(low + 1, high);
+        swap_if_above(low, high);
+        swap_if_above(low + 1, low);
+        int64_t i = low + 1, j = high;
+        for (;;) {
+            do i++;
+            while (above(low, i));
+            do j--;
+            while (above(j, low));
+            if (j < i) break;
+            std::swap(keys[i], keys[j]);
+        }
+        std::swap(keys[low], keys[j]);
+        if (j <= k) low = i;
+        if (j >= k) high = j - 1;
+    }
+}
+
 void kthvalue_cpu(Out out, const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
     pick_one(out, self, dim, [k](auto* keys, auto*, int64_t n, int64_t* at) {
-        std::nth_element(keys, keys + k - 1, keys + n);
+        select_among_equals(keys, n, k - 1);
         *at = keys[k - 1].position();
     });
 }
@@ -261,10 +330,11 @@ void median_dim_cpu(Out out, const Tensor& self, int64_t dim, bool keepdim) {
     });
 }
 
-// The most frequent value, the smallest of equals; the position of its last occurrence.
+// The most frequent value, the smallest of equals; the position of the occurrence that std::sort, positions aside, puts
+// last, as PyTorch's.
 void mode_cpu(Out out, const Tensor& self, int64_t dim, bool keepdim) {
-    pick_one(out, self, dim, [](auto* keys, auto* spare, int64_t n, int64_t* at) {
-        sort_keys(keys, spare, n);
+    pick_one(out, self, dim, [](auto* keys, auto*, int64_t n, int64_t* at) {
+        std::sort(keys, keys + n, less_by_value<std::remove_pointer_t<decltype(keys)>>);
         int64_t best = 0;
         for (int64_t i = 0; i < n;) {
             int64_t j = i + 1;

@@ -24,8 +24,18 @@ MT_SPECIAL(i1, special::i1(x))
 MT_SPECIAL(i1e, special::i1e(x))
 MT_SPECIAL(log_ndtr, special::log_ndtr(x))
 MT_SPECIAL(ndtri, special::ndtri(x))
-MT_SPECIAL(sinc, special::sinc(x))
 #undef MT_SPECIAL
+
+void sinc_cpu(Out out, const Tensor& self) {
+    unary_float(out, FloatsComplex{}, self, []<class T>(T a) -> T {
+        if constexpr (num::is_cx<T>) {
+            const T x = a * typename T::value_type(3.14159265358979323846);
+            return a == T(0) ? T(1) : std::sin(x) / x;
+        } else {
+            return static_cast<T>(special::sinc(static_cast<double>(a)));
+        }
+    });
+}
 
 void erf_cpu(Out out, const Tensor& self) {
     unary_float(out, Floats{}, self, [](auto a) { return vec::erf(a); });
@@ -60,7 +70,9 @@ void lgamma_cpu(Out out, const Tensor& self) {
 
 void polygamma_cpu(Out out, int64_t n, const Tensor& self) {
     MT_CHECK(n >= 0, "polygamma(n, x) does not support negative n.");
-    pointwise_float(out, Floats{}, {self}, [n]<class T>(T a) -> T { return static_cast<T>(special::polygamma(n, a)); });
+    pointwise_float(out, Floats{}, {self}, [n]<class T>(T a) -> T {
+        return static_cast<T>(special::polygamma(n, a, std::is_same_v<T, float>));
+    });
 }
 
 // logit(self, eps): the input is clamped to [eps, 1 - eps] first.

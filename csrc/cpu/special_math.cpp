@@ -68,10 +68,13 @@ double zeta(double s, double q) {
 }
 
 // The derivative of digamma, in the same way.
-static double trigamma(double x) {
+// At a pole the sine of pi x is what rounding leaves of it, in single precision where the argument is of that, as
+// PyTorch's.
+static double trigamma(double x, bool single) {
     if (x < 0.5) {
-        double s = std::sin(kPi * (x - std::nearbyint(x)));
-        return kPi * kPi / (s * s) - trigamma(1 - x);
+        const float narrow = std::sin(static_cast<float>(kPi) * static_cast<float>(x));
+        double s = single ? narrow : std::sin(kPi * x);
+        return kPi * kPi / (s * s) - trigamma(1 - x, single);
     }
     double sum = 0;
     for (; x < 10; x += 1) sum += 1 / (x * x);
@@ -81,9 +84,9 @@ static double trigamma(double x) {
     return sum + 1 / x + z / 2 + z / x * series;
 }
 
-double polygamma(int64_t n, double x) {
+double polygamma(int64_t n, double x, bool single) {
     if (n == 0) return digamma(x);
-    if (n == 1) return trigamma(x);
+    if (n == 1) return trigamma(x, single);
     double sign = n % 2 ? 1 : -1;
     return sign * std::exp(std::lgamma(static_cast<double>(n) + 1)) * zeta(static_cast<double>(n) + 1, x);
 }

@@ -13,7 +13,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 double digamma(double x);
 double zeta(double s, double q);  // Hurwitz
-double polygamma(int64_t n, double x);
+double polygamma(int64_t n, double x, bool single);
 double erfinv(double y);
 double erfcx(double x);  // e^(x^2) erfc(x)
 double ndtri(double p);  // inverse of the normal distribution function

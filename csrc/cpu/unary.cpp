@@ -1,5 +1,6 @@
 // Exponentials, logarithms, trigonometry, rounding.
 #include "guarded.h"
+#include "log_sum.h"
 #include "number.h"
 #include "pointwise.h"
 #include "rounded.h"
@@ -102,6 +103,8 @@ void hypot_cpu(Out out, const Tensor& self, const Tensor& other) {
 
 // log(e^a + e^b)
 void logaddexp_cpu(Out out, const Tensor& self, const Tensor& other) {
+    if (is_complex(promoted({self, other})))
+        return pointwise(out, ComplexTypes{}, {self, other}, []<class T>(T a, T b) -> T { return log_of_sum(a, b); });
     pointwise(out, Floats{}, {self, other}, []<class T>(T a, T b) -> T {
         T m = num::maximum(a, b), d = a - b;
         T r = m + vec::log1p(vec::exp(d > 0 ? -d : d));

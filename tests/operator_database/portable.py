@@ -82,6 +82,12 @@ class Size(NamedTuple):
     sizes: tuple[int, ...]
 
 
+class Again(NamedTuple):
+    """A tensor that stood before among the arguments of the call: its place among them."""
+
+    place: int
+
+
 class Raised(NamedTuple):
     """An error of a call: the names of the classes, nearest first, and the text."""
 
@@ -94,18 +100,36 @@ def is_tensor(value: Any) -> bool:
     return hasattr(value, "layout") and hasattr(value, "dim")
 
 
-def encode(torch: ModuleType, value: Any, bare: bool = False) -> Any:
+def encode_call(torch: ModuleType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The arguments of a call as plain Python; a tensor that stands there twice is one tensor for `decode_call` too."""
+    seen: list[Any] = []
+    return encode(torch, (args, kwargs), seen=seen)
+
+
+def decode_call(torch: ModuleType, plain: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Make the arguments of a call."""
+    made: list[Any] = []
+    args, kwargs = decode(torch, plain, made)
+    return args, kwargs
+
+
+def encode(torch: ModuleType, value: Any, bare: bool = False, seen: list[Any] | None = None) -> Any:
     """A value as plain Python; LookupError for what has no such form."""
     if is_tensor(value):
+        if seen is not None:
+            for place, each in enumerate(seen):
+                if each is value:
+                    return Again(place)
+            seen.append(value)
         return _bare(value) if bare else _tensor(torch, value)
     if isinstance(value, torch.Size):
         return Size(tuple(int(each) for each in value))
     if isinstance(value, tuple):
-        return tuple(encode(torch, each, bare) for each in value)
+        return tuple(encode(torch, each, bare, seen) for each in value)
     if isinstance(value, list):
-        return [encode(torch, each, bare) for each in value]
+        return [encode(torch, each, bare, seen) for each in value]
     if isinstance(value, dict):
-        return {name: encode(torch, each, bare) for name, each in value.items()}
+        return {name: encode(torch, each, bare, seen) for name, each in value.items()}
     if isinstance(value, torch.dtype | torch.layout | torch.memory_format):
         return Named(str(value).rpartition(".")[2])
     if isinstance(value, torch.device):
@@ -131,6 +155,8 @@ def _bare(tensor: Any) -> Bare:
 def _tensor(torch: ModuleType, tensor: Any) -> Any:
     grad = tensor.requires_grad
     tensor = tensor.detach()
+    if tensor._is_zerotensor():  # has no memory
+        tensor = tensor.clone()
     layout = _name(tensor.layout)
     if tensor.is_quantized or tensor.is_nested or tensor.device.type != "cpu":
         raise LookupError("a tensor of another kind has no plain form")
@@ -155,12 +181,16 @@ def _tensor(torch: ModuleType, tensor: Any) -> Any:
     return Sparse(layout, tuple(tensor.shape), [_tensor(torch, part) for part in parts], coalesced, grad)
 
 
-def decode(torch: ModuleType, value: Any) -> Any:
-    """Make of plain Python what `encode` was given, as `torch` has it."""
-    if isinstance(value, Strided):
-        return _strided(torch, value).requires_grad_(value.requires_grad)
-    if isinstance(value, Sparse):
-        return _sparse(torch, value).requires_grad_(value.requires_grad)
+def decode(torch: ModuleType, value: Any, made: list[Any] | None = None) -> Any:
+    """Make of plain Python what `encode` was given, as `torch` has it; tensors are kept in `made`."""
+    if isinstance(value, Strided | Sparse):
+        make = _strided if isinstance(value, Strided) else _sparse
+        tensor = make(torch, value).requires_grad_(value.requires_grad)
+        if made is not None:
+            made.append(tensor)
+        return tensor
+    if isinstance(value, Again):
+        return (made or [])[value.place]
     if isinstance(value, Named):
         return getattr(torch, value.name)
     if isinstance(value, Device):
@@ -168,11 +198,11 @@ def decode(torch: ModuleType, value: Any) -> Any:
     if isinstance(value, Size):
         return torch.Size(value.sizes)
     if isinstance(value, tuple):
-        return tuple(decode(torch, each) for each in value)
+        return tuple(decode(torch, each, made) for each in value)
     if isinstance(value, list):
-        return [decode(torch, each) for each in value]
+        return [decode(torch, each, made) for each in value]
     if isinstance(value, dict):
-        return {name: decode(torch, each) for name, each in value.items()}
+        return {name: decode(torch, each, made) for name, each in value.items()}
     return value
 
 
@@ -204,4 +234,7 @@ def flat(value: Any) -> list[Any]:
 
 
 def _is_leaf(value: Any) -> bool:
-    return isinstance(value, Strided | Sparse | Bare | Named | Device | Size | Raised) or type(value).__name__ == "Size"
+    return (
+        isinstance(value, Strided | Sparse | Bare | Named | Device | Size | Again | Raised)
+        or type(value).__name__ == "Size"
+    )

@@ -27,9 +27,9 @@ from typing import Any
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.operator_database.columns import COLUMNS, Column, Sample  # noqa: E402  (after the path is set)
+from tests.operator_database.columns import COLUMNS, SIGNS_OPEN, Column, Sample  # noqa: E402  (after the path is set)
 from tests.operator_database.compare import judge  # noqa: E402  (likewise)
-from tests.operator_database.portable import Raised, decode, encode  # noqa: E402  (likewise)
+from tests.operator_database.portable import Raised, decode, decode_call, encode, encode_call  # noqa: E402  (likewise)
 from tests.pytorch_suite.worker import InfrastructureFinder, TimedOut, stand_in, wheel_of_pytorch  # noqa: E402  (likewise)
 
 SECONDS = 60  # for one call
@@ -106,7 +106,7 @@ def _errors(torch: Any, info: Any) -> Iterator[tuple[Any, list[str], str]]:
         kinds = each.error_type if isinstance(each.error_type, tuple) else (each.error_type,)
         call = (sample.input, *sample.args), sample.kwargs
         try:
-            plain = encode(torch, call)
+            plain = encode_call(torch, *call)
         except LookupError:
             continue
         try:
@@ -181,7 +181,7 @@ def compared(torch: Any, info: Any, record: dict[str, Any], name: str) -> tuple[
         except Exception as error:  # noqa: BLE001  (it says that a tensor cannot be made)
             problems.append(f"{key}: not made: {type(error).__name__}: {error}")
             continue
-        process = processes.of(key) if column.grad else (lambda value: value)
+        process = processes.of(key) if column.grad or info.name in SIGNS_OPEN else (lambda value: value)
         ours = _run(torch, info, column, Sample(args, kwargs, process))
         if problem := judge(ours, theirs, column.strides, not UNDEFINED.match(info.name)):
             problems.append(f"{key[0]} {key[2]}: {problem}")
@@ -190,7 +190,7 @@ def compared(torch: Any, info: Any, record: dict[str, Any], name: str) -> tuple[
 
 def _refused(torch: Any, info: Any, plain: Any, kinds: list[str], regex: str) -> str:
     try:
-        args, kwargs = decode(torch, plain)
+        args, kwargs = decode_call(torch, plain)
         signal.alarm(SECONDS)
         info.op(*args, **kwargs)
     except TimedOut:

@@ -127,7 +127,7 @@ bool bind(const Operator& op, const CallInput& in, Call& c, std::string* why) {
                 if (why) *why = missing_text(op, in, i);
                 return false;
             }
-            c.args[i] = a.default_value;
+            c.args[i] = a.literal.b && a.literal.kind == Literal::Int ? Value::of(int64_t(0)) : a.default_value;
             c.source[i] = nullptr;
             continue;
         }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "../autograd.h"
+#include "../cpp_names.h"
 #include "../promotion.h"
 #include "types.h"
 
@@ -364,6 +365,14 @@ static PyObject* py_can_cast(PyObject*, PyObject* args, PyObject* kw) {
     return guarded<PyObject*>(nullptr,
                               [&] { return PyBool_FromLong(can_cast(dtype_from_python(a), dtype_from_python(b))); });
 }
+static PyObject* py_refused_dtype(PyObject*, PyObject* args) {
+    const char* text;
+    PyObject *out, *result;
+    if (!PyArg_ParseTuple(args, "sOO:_refused_dtype", &text, &out, &result)) return nullptr;
+    return guarded<PyObject*>(nullptr, [&] {
+        return PyUnicode_FromString(refused_dtype(text, dtype_from_python(out), dtype_from_python(result)).c_str());
+    });
+}
 static PyObject* py_get_default_device(PyObject*, PyObject*) {
     return guarded<PyObject*>(nullptr, [&] { return device_object(g_thread.default_device); });
 }
@@ -384,6 +393,7 @@ static PyMethodDef module_functions[] = {
      METH_VARARGS | METH_KEYWORDS, "The dtype of an arithmetic operation on two tensors or numbers."},
     {"can_cast", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_can_cast)), METH_VARARGS | METH_KEYWORDS,
      "Whether a conversion keeps the kind of number (float to int does not)."},
+    {"_refused_dtype", py_refused_dtype, METH_VARARGS, nullptr},
     {"_get_default_device", py_get_default_device, METH_NOARGS, nullptr},
     {"_set_default_device", py_set_default_device, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};

@@ -57,7 +57,7 @@ _SAID_AS_WRITTEN = frozenset("floordiv and or xor lshift rshift iand ior ixor il
 
 # Reflected forms: the tensor is the first argument, Python's left operand the second.
 def _rtruediv(self: Any, other: Any) -> Any:
-    return aten.reciprocal(self) * other  # NumPy's arrays take part through the operator
+    return self.reciprocal() * other  # NumPy's arrays take part through the operator
 
 
 def _eq_array(self: Any, other: Any) -> Any:

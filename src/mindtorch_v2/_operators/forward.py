@@ -129,7 +129,10 @@ class _Call:
                 values.append((tuple(value.shape), value.stride(), value.storage_offset()))
             else:
                 value = self.primals[name.removesuffix("_sizes")]
-                values.append(value.shape if _is_tensor(value) else tuple(v.shape for v in value))
+                if value is None:
+                    values.append(None)
+                else:
+                    values.append(value.shape if _is_tensor(value) else tuple(v.shape for v in value))
         return values
 
     def _by_formula(self) -> Any:

@@ -410,15 +410,17 @@ def gradient(
     if not isinstance(spacing, (list, tuple)):
         spacing = [1 if spacing is None else spacing] * len(dims)
     if len(spacing) != len(dims):
-        wanted = (
-            f"'self.dim() = {input.dim()}', since dim argument was not given"
-            if dim is None
-            else "the length of the dim argument"
-        )
-        raise RuntimeError(
-            "torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to "
-            f"{wanted}, but got a list of length {len(spacing)}"
-        )
+        if dim is None:
+            wanted = (
+                f", or a list of length equal to 'self.dim() = {input.dim()}', since dim argument was not given, but got a "
+                f"list of length {len(spacing)}"
+            )
+        else:
+            wanted = (
+                " or it's spacing and dim arguments to have the same length, but got a spacing argument of length "
+                f"{len(spacing)} and a dim argument of length {len(dims)}."
+            )
+        raise RuntimeError(f"torch.gradient expected spacing to be unspecified, a scalar{wanted}")
     if not (input.is_floating_point() or input.is_complex()):
         input = input.to(torch.get_default_dtype())
     return tuple(_slope(input, d, h, edge_order) for d, h in zip(dims, spacing, strict=True))

@@ -317,7 +317,6 @@ def _variance(input, dim, unbiased, correction, keepdim, dtype, mask, root) -> t
         count = count.reshape(total.shape)
     freedom = torch.clamp_min(count - correction, 0)
     result = (total / freedom).to(dtype)
-    result = torch.real(result) if result.is_complex() else result
     return torch.sqrt(result) if root else result
 
 
@@ -395,14 +394,14 @@ def normalize(
 @any_layout
 def cumsum(input: torch.Tensor, dim: int, *, dtype: Any = None, mask: torch.Tensor | None = None) -> torch.Tensor:
     """Running sum of the elements that count."""
-    dtype = _wide(input.dtype, dtype)
+    dtype = input.dtype if dtype is None else dtype
     return torch.cumsum(_fill(input, mask, _identity(0, input)), dim, dtype=dtype).to(dtype)
 
 
 @any_layout
 def cumprod(input: torch.Tensor, dim: int, *, dtype: Any = None, mask: torch.Tensor | None = None) -> torch.Tensor:
     """Running product of the elements that count."""
-    dtype = _wide(input.dtype, dtype)
+    dtype = input.dtype if dtype is None else dtype
     return torch.cumprod(_fill(input, mask, _identity(1, input)), dim, dtype=dtype).to(dtype)
 
 

@@ -286,7 +286,9 @@ def _drawn(op: Any, values: list, tensors: list, level: Any) -> Any:
             whole = Batch(op, [*tensors, *_of_level(level, tensors[0])])
             if op.form != "inplace" or batched.levels_of(values[0]) == whole.levels:
                 target = whole.full(values[0])
-                made = call(op, [target if op.form == "inplace" else target.contiguous(), *values[1:]])
+                if op.form != "inplace" and 0 in target.stride():
+                    target = target.contiguous()
+                made = call(op, [target, *values[1:]])
                 if op.form == "inplace":
                     return values[0]
                 return whole.wrap(made) if is_tensor(made) else tuple(map(whole.wrap, made))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     "celu(Tensor self, Scalar alpha=1.0) -> Tensor",
     "`max(0, self) + min(0, alpha * (exp(self / alpha) - 1))`.",
     bind="function out",
+    out_dtype="exact",
     functional="celu(input, alpha=1.0, inplace=False)",
     tags="pointwise",
     out_tags="generated",
@@ -32,6 +33,7 @@ def celu(self: Tensor, alpha: Number = 1.0) -> Tensor:
     "log_sigmoid(Tensor self) -> Tensor",
     "`log(1 / (1 + exp(-self)))`.",
     bind="nn out",
+    out_dtype="expected scalar type {result} but found {out}",
     functional="logsigmoid",
     samples=[S(3, 4)],
 )

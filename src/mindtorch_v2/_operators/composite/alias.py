@@ -37,6 +37,7 @@ def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tens
     "frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
     "Square root of the sum of squares along one or two dimensions.",
     bind="function out",
+    out_dtype="exact",
     out_overload="out",
     samples=[S(T(3, 4), [1]), S(T(2, 3, 4), [0, 2], True)],
 )
@@ -50,6 +51,7 @@ def frobenius_norm(self: Tensor, dim: Sequence[int], keepdim: bool = False) -> T
     "nuclear_norm(Tensor self, bool keepdim=False) -> Tensor",
     "Sum of a matrix's singular values.",
     bind="function out",
+    out_dtype="linalg.matrix_norm expected out tensor dtype {result} but got: {out}",
     samples=[S(T(3, 4))],
     dtypes="float",
 )
@@ -61,6 +63,7 @@ def nuclear_norm(self: Tensor, keepdim: bool = False) -> Tensor:
     "nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
     "Sum of the singular values of the matrices in two dimensions.",
     bind="function out",
+    out_dtype="linalg.matrix_norm expected out tensor dtype {result} but got: {out}",
     samples=[S(T(2, 3, 4), [0, 2])],
     dtypes="float",
 )

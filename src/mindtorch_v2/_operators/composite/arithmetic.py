@@ -165,6 +165,7 @@ def _bit_fields(x) -> tuple:
     "A number of magnitude in [0.5, 1), and the power of two by which it is multiplied.",
     bind="function method out",
     out_overload="Tensor_out",
+    out_dtype="exact",
     batching="stack",
     tags="pointwise",
     explicit=True,

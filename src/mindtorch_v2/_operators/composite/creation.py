@@ -30,6 +30,15 @@ def _check_ends(name, start, end) -> None:
         raise RuntimeError(f"{name} only supports 0-dimensional {wanted}, but got {came}.")
 
 
+def _between(start, end, steps, dtype, base=None) -> Any:
+    """Evenly spaced numbers, or powers of `base`, made of the ends by operators."""
+    tensor = start if hasattr(start, "dim") else end
+    place = aten.arange(steps, dtype=DTYPES["float64"], device=tensor.device)
+    spaced = start + (end - start) * place / max(steps - 1, 1)
+    spaced = spaced if base is None else base**spaced
+    return spaced.to(DTYPES["float32"] if dtype is None else dtype)
+
+
 def _spaced(name, tail) -> None:
     """linspace or logspace with ends that are 0-dim tensors."""
     for overload, first, second in (
@@ -45,7 +54,11 @@ def _spaced(name, tail) -> None:
         )
         def spaced(start: complex | Tensor, end: complex | Tensor, steps: int, *rest: Any, **options: Any) -> Any:
             _check_ends(name, start, end)
-            return getattr(aten, name)(_number(start), _number(end), steps, *rest, **options)
+            try:
+                numbers = _number(start), _number(end)
+            except RuntimeError:  # they hold no numbers that could be read: on meta, fake or mapped over
+                return _between(start, end, steps, options.get("dtype"), *rest)
+            return getattr(aten, name)(*numbers, steps, *rest, **options)
 
 
 _spaced("linspace", "")

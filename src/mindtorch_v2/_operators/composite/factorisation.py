@@ -31,6 +31,8 @@ def _ormqr_grad(grad, self, input2, input3, left, transpose, result, needs) -> t
     "ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor",
     "`input3` multiplied by the orthogonal matrix whose reflectors `geqrf` gave as `self` and `input2`.",
     bind="function method out",
+    out_dtype="torch.ormqr: Expected input and result to have the same dtype, but input has dtype{result} and "
+    "result has dtype {out}",
     batching="stack",
     autocast="float32",
     explicit=True,
@@ -57,12 +59,12 @@ def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, trans
             f"{input3.dim()} and input.ndim is equal to {self.dim()}"
         )
     side = -2 if left else -1
+    if input2.size(-1) != min(input3.size(side), self.size(-1)):
+        raise RuntimeError(f"torch.ormqr: tau.shape[-1] must be equal to min(other.shape[{side}], input.shape[-1])")
     if input3.size(side) < input2.size(-1):
         raise RuntimeError(f"torch.ormqr: other.shape[{side}] must be greater than or equal to tau.shape[-1]")
     if input3.size(side) != self.size(-2):
         raise RuntimeError(f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2]")
-    if input2.size(-1) > self.size(-1):
-        raise RuntimeError("torch.ormqr: tau.shape[-1] must be less than or equal to input.shape[-1]")
     for name, x, batch in (("tau", input2, input2.shape[:-1]), ("other", input3, input3.shape[:-2])):
         if batch != self.shape[:-2]:
             raise RuntimeError(
@@ -93,6 +95,7 @@ def orgqr(self: Tensor, input2: Tensor) -> Tensor:
     "linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)",
     "Factors of symmetric or Hermitian matrices, and exchanges.",
     bind="linalg out",
+    out_dtype="exact",
     raises_by_values=True,
 )
 def linalg_ldl_factor(self: Tensor, *, hermitian: bool = False) -> tuple:
@@ -105,6 +108,7 @@ def linalg_ldl_factor(self: Tensor, *, hermitian: bool = False) -> tuple:
     "linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor",
     "Solves with LDL factors.",
     bind="linalg out",
+    out_dtype="exact",
 )
 def linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
     if LD.dim() < 2:
@@ -130,7 +134,7 @@ def linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool =
         )
     if pivots.is_floating_point() or pivots.is_complex():
         raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {class_name(pivots.dtype)}")
-    batch = aten.broadcast_tensors([LD[..., 0, 0], B[..., 0, 0] if B.size(-1) else B.sum((-2, -1))])[0].shape
+    batch = aten.broadcast_tensors([LD.sum((-2, -1)), B.sum((-2, -1))])[0].shape
     factors = LD.expand([*batch, *LD.shape[-2:]])
     exchanges = pivots.expand([*batch, pivots.size(-1)])
     return aten._ldl_solve(factors, exchanges, B.expand([*batch, *B.shape[-2:]]), hermitian)

@@ -129,6 +129,8 @@ def _count(points, edges, weight, density):
     " -> (Tensor hist, Tensor bin_edges)",
     "How many elements fall into each of `bins` even bins, and the edges between them.",
     bind="function method out",
+    out_dtype="torch.histogram: input and output tensors should have the same dtype, but got input {result_cpp} "
+    "and output {out_cpp}",
     explicit=True,
     grad={("self", "weight"): not_recorded("histogram")},
     node="NotImplemented",
@@ -150,6 +152,8 @@ def histogram(
     " -> (Tensor hist, Tensor bin_edges)",
     "How many elements fall between each two of the edges `bins`.",
     bind="function method out",
+    out_dtype="torch.histogram: input and output tensors should have the same dtype, but got input {result_cpp} "
+    "and output {out_cpp}",
     explicit=True,
     grad={("self", "bins", "weight"): not_recorded("histogram")},
     node="NotImplemented",

@@ -80,6 +80,7 @@ def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
     "take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
     "`gather` whose other dimensions broadcast; without dim, of the flattened tensor.",
     bind="function method out",
+    out_dtype="exact",
     samples=[S(T(3, 4), T(3, 1, dtype="int64", low=0, high=4), 1)],
 )
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:

@@ -224,6 +224,8 @@ def _chunk_cat(tensors, dim, num_chunks):
     dim = dim + tensors[0].dim() if dim < 0 else dim
     if any(dim >= each.dim() for each in tensors):
         raise RuntimeError("_chunk_cat expects dim < ndim for all input tensors")
+    if any(each.shape[:dim] != tensors[0].shape[:dim] for each in tensors):
+        raise RuntimeError("_chunk_cat expects same sizes of 0,...,dim-1 dimensions for all tensors")
     rows = []
     for each in tensors:
         missing = -each.size(dim) % num_chunks

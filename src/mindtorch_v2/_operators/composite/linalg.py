@@ -61,6 +61,7 @@ def cholesky(self: Tensor, upper: bool = False) -> Tensor:
     "linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor",
     "Cholesky factor of a positive-definite matrix.",
     bind="linalg out",
+    out_dtype="exact",
     raises_by_values=True,
     autocast="float32",
     dtypes=_DTYPES,
@@ -143,6 +144,7 @@ def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     "linalg_inv(Tensor A) -> Tensor",
     "Inverse of square matrices.",
     bind="linalg out",
+    out_dtype="exact",
     raises_by_values=True,
     autocast="float32",
     dtypes=_DTYPES,
@@ -157,6 +159,7 @@ def linalg_inv(A: Tensor) -> Tensor:
     "inverse(Tensor self) -> Tensor",
     "Inverse of square matrices.",
     bind="function method out",
+    out_dtype="exact",
     raises_by_values=True,
     autocast="float32",
 )
@@ -171,6 +174,7 @@ def inverse(self: Tensor) -> Tensor:
     "linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
     "LU factors in one matrix, and row exchanges.",
     bind="linalg out",
+    out_dtype="exact",
     raises_by_values=True,
 )
 def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> tuple:
@@ -183,6 +187,7 @@ def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> tuple:
     "lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor",
     "Solves with LU factors.",
     bind="function method out",
+    out_dtype="exact",
     raises_by_values=True,
     autocast="float32",
 )
@@ -206,6 +211,7 @@ def _lu_unpack_grad(grads, LU_data_sizes):
     " -> (Tensor P, Tensor L, Tensor U)",
     "Permutation, lower and upper triangle of LU factors.",
     bind="function out",
+    out_dtype="exact",
     batching="stack",
     explicit=True,
     grad={"LU_data": _lu_unpack_grad},
@@ -238,6 +244,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     "linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
     "A as permutation times lower times upper triangle.",
     bind="linalg out",
+    out_dtype="exact",
 )
 def linalg_lu(A: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor, Tensor]:
     factors, pivots, _ = aten.linalg_lu_factor_ex(A, pivot=pivot)
@@ -248,6 +255,7 @@ def linalg_lu(A: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor, Tensor]
     "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
     "Solves with LU factors.",
     bind="linalg out",
+    out_dtype="exact",
 )
 def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
     _check_square(LU, "torch.linalg.lu_solve")
@@ -322,6 +330,7 @@ def _linalg_solve_ex(A, B, *, left=True, check_errors=False) -> tuple:
     "linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor",
     "X of AX = B (or XA = B).",
     bind="linalg out",
+    out_dtype="exact",
     raises_by_values=True,
     autocast="float32",
 )
@@ -335,6 +344,7 @@ def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     "linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
     "linalg_solve with error codes in place of errors.",
     bind="linalg out",
+    out_dtype="exact",
 )
 def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> tuple:
     result, _, _, info = aten._linalg_solve_ex(A, B, left=left, check_errors=check_errors)
@@ -345,6 +355,7 @@ def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bo
     "linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
     "X of AX = B (or XA = B) for a triangular A.",
     bind="linalg out",
+    out_dtype="expected scalar type {result} but found {out}",
     raises_by_values=True,
 )
 def linalg_solve_triangular(
@@ -363,6 +374,7 @@ def linalg_solve_triangular(
     "X of AX = B for a triangular A, and a copy of A.",
     bind="function method out",
     out_overload="X X M",
+    out_dtype="exact",
     autocast="float32",
 )
 def triangular_solve(
@@ -408,7 +420,7 @@ def _linalg_det(A) -> tuple:
     return factors.diagonal(0, -2, -1).prod(-1) * _parity(pivots), factors, pivots
 
 
-@composite("linalg_det(Tensor A) -> Tensor", "Determinant.", bind="linalg out")
+@composite("linalg_det(Tensor A) -> Tensor", "Determinant.", bind="linalg out", out_dtype="exact")
 def linalg_det(A: Tensor) -> Tensor:
     return aten._linalg_det(A)[0]
 
@@ -452,6 +464,7 @@ def _linalg_slogdet(A) -> tuple:
     "linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)",
     "Sign and log of the determinant's size.",
     bind="linalg out",
+    out_dtype="exact",
 )
 def linalg_slogdet(A: Tensor) -> tuple:
     sign, log, _, _ = aten._linalg_slogdet(A)
@@ -462,6 +475,7 @@ def linalg_slogdet(A: Tensor) -> tuple:
     "slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)",
     "Sign and log of the determinant's size.",
     bind="function method out",
+    out_dtype="exact",
 )
 def slogdet(self: Tensor) -> tuple[Tensor, Tensor]:
     return aten.linalg_slogdet(self)
@@ -482,6 +496,7 @@ def logdet(self: Tensor) -> Tensor:
     "Orthonormal columns times an upper triangle.",
     bind="function method out",
     out_overload="Q",
+    out_dtype="exact",
     autocast="float32",
 )
 def qr(self: Tensor, some: bool = True) -> tuple[Tensor, Tensor]:
@@ -491,15 +506,24 @@ def qr(self: Tensor, some: bool = True) -> tuple[Tensor, Tensor]:
 # ---- products ----
 
 
+def _matrix_exp_grad(grad, self):
+    """The upper right block of the exponential of [[self^H, grad], [0, self^H]]."""
+    n, adjoint = self.size(-1), _adjoint(self)
+    upper, lower = aten.cat([adjoint, grad], -1), aten.cat([aten.zeros_like(grad), adjoint], -1)
+    return aten.linalg_matrix_exp(aten.cat([upper, lower], -2))[..., :n, n:]
+
+
 @composite(
     "linalg_matrix_exp(Tensor self) -> Tensor",
     "Exponential of square matrices: scaling, Taylor polynomial, squaring.",
     bind="linalg generated_out",
     batching="matrix",
+    explicit=True,
+    grad={"self": _matrix_exp_grad},
 )
 def linalg_matrix_exp(self: Tensor) -> Tensor:
     _check_square(self, "linalg.matrix_exp")
-    if self.numel() == 0:
+    if self.numel() == 0 or self.is_meta:
         return self.clone()
     size = float(_matrix_norm(self.detach(), 1, (-2, -1), False, None).max())
     halvings = max(0, math.ceil(math.log2(size)) + 2) if size > 0 and math.isfinite(size) else 0
@@ -545,6 +569,7 @@ def _cross(a, b, dim):
     "linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
     "Cross product of vectors of three items.",
     bind="linalg out",
+    out_dtype="exact",
     batching="body",
     explicit=True,
     grad={
@@ -567,6 +592,7 @@ def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     "cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
     "Cross product; without dim along the first dimension of three items.",
     bind="function method out",
+    out_dtype="exact",
     samples=[S(T(3, 4), T(3, 4))],
 )
 def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
@@ -581,6 +607,7 @@ def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     "linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
     "Sum of products along one dimension, the first conjugated.",
     bind="linalg out",
+    out_dtype="linalg.vecdot: Expected out of dtype{result} but found {out}",
     autocast="lower",
     samples=[S(T(2, 3), T(2, 3)), S(T(2, 3), T(2, 3), dim=0)],
 )

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..table import S, T, aten, composite
+from ..._core.dtype import DTYPES
+from ..table import S, T, aten, class_name, composite
 
 if TYPE_CHECKING:
     from ..._tensor import Tensor
@@ -22,7 +23,7 @@ def _reduced(loss, reduction: int):
 
 @composite(
     "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None,"
-    " int reduction=1) -> Tensor",
+    " int reduction=Mean) -> Tensor",
     "Cross entropy of sigmoid(self) with targets in [0, 1], computed without the sigmoid.",
     bind="function generated_out",
     autocast="float32",
@@ -42,7 +43,7 @@ def binary_cross_entropy_with_logits(
 
 
 @composite(
-    "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) -> Tensor",
+    "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor",
     "1 - cos where the target is 1, max(0, cos - margin) where it is -1.",
     bind="function",
     autocast="float32",
@@ -126,7 +127,7 @@ def _cross_entropy_of_places(self, target, weight, reduction, ignore_index, labe
 
 
 @composite(
-    "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100,"
+    "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100,"
     " float label_smoothing=0.0) -> Tensor",
     "Cross entropy of scores with class indices or class probabilities.",
     bind="nn",
@@ -174,7 +175,7 @@ def _ctc(log_probs, targets, input_lengths, target_lengths, blank, reduction, ze
 
 @composite(
     "ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0,"
-    " int reduction=1, bool zero_infinity=False) -> Tensor",
+    " int reduction=Mean, bool zero_infinity=False) -> Tensor",
     "Connectionist temporal classification.",
     bind="function",
     autocast="float32",
@@ -198,7 +199,7 @@ def ctc_loss_of_lists(
 
 @composite(
     "ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0,"
-    " int reduction=1, bool zero_infinity=False) -> Tensor",
+    " int reduction=Mean, bool zero_infinity=False) -> Tensor",
     "Connectionist temporal classification, lengths given as tensors.",
     bind="function",
     autocast="float32",
@@ -229,7 +230,7 @@ def ctc_loss(
 
 
 @composite(
-    "hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=1) -> Tensor",
+    "hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=Mean) -> Tensor",
     "The input where the target is 1, max(0, margin - input) where it is -1.",
     bind="function",
     autocast="float32",
@@ -241,7 +242,7 @@ def hinge_embedding_loss(self: Tensor, target: Tensor, margin: float = 1.0, redu
 
 
 @composite(
-    "kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor",
+    "kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor",
     "target * (log target - self), pointwise; `self` holds log-probabilities.",
     bind="function",
     autocast="float32",
@@ -256,7 +257,7 @@ def kl_div(self: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool
 
 
 @composite(
-    "l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    "l1_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
     "Absolute error.",
     bind="nn",
     autocast="float32",
@@ -267,7 +268,7 @@ def l1_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
 
 
 @composite(
-    "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) -> Tensor",
+    "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor",
     "max(0, -target * (input1 - input2) + margin).",
     bind="function",
     autocast="float32",
@@ -279,7 +280,7 @@ def margin_ranking_loss(
 
 
 @composite(
-    "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1)"
+    "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=Mean)"
     " -> Tensor",
     "Hinge of every other class's score against the target's.",
     bind="nn",
@@ -291,16 +292,22 @@ def multi_margin_loss(
 ) -> Tensor:
     if p not in (1, 2):
         raise RuntimeError("only p == 1 and p == 2 supported")
-    scores, index = (self, target) if self.dim() == 2 else (self.unsqueeze(0), target.reshape([1]))
-    if scores.dim() != 2 or scores.size(1) == 0:
+    if self.dim() > 2 or 0 in self.shape[1 if self.dim() == 2 else 0 :]:
         raise RuntimeError(
             f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}"
         )
-    if index.dim() != 1 or index.size(0) != scores.size(0):
+    scores = self if self.dim() == 2 else self.reshape([1, -1])
+    if target.dim() > 1 or target.numel() != scores.size(0):
         raise RuntimeError(
-            f"multi_margin_loss(): expected a target of size [{scores.size(0)}], but got {list(target.shape)}"
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
+            f"size). Expected target size [{scores.size(0)}], but got {list(target.shape)}. Input has shape "
+            f"{list(self.shape)}."
         )
-    index = index.unsqueeze(1)
+    if weight is not None and (weight.dim() > 1 or weight.numel() != scores.size(1)):
+        raise RuntimeError(f"inconsistent weight size, expected {scores.size(1)} but got {list(weight.shape)}")
+    if target.dtype != DTYPES["int64"]:
+        raise RuntimeError(f"expected scalar type Long but found {class_name(target.dtype)}")
+    index = target.reshape([-1, 1])
     own = scores.gather(1, index)
     loss = (margin - own + scores).clamp_min(0)
     if p == 2:
@@ -312,7 +319,7 @@ def multi_margin_loss(
 
 
 @composite(
-    "multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    "multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
     "Hinge of every class's score against each target class's; targets end at the first -1.",
     bind="nn",
     autocast="float32",
@@ -337,7 +344,7 @@ def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int = 1) -> 
 
 
 @composite(
-    "nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
+    "nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor",
     "Negative log likelihood of rows of log-probabilities.",
     bind="nn",
     autocast="float32",
@@ -350,7 +357,7 @@ def nll_loss(
 
 
 @composite(
-    "nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
+    "nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor",
     "Negative log likelihood at each place of a grid.",
     bind="nn",
     autocast="float32",
@@ -363,7 +370,7 @@ def nll_loss2d(
 
 
 @composite(
-    "nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
+    "nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor",
     "Negative log likelihood of log-probabilities with any number of places.",
     bind="nn",
     autocast="float32",
@@ -404,19 +411,19 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
 
 
 @composite(
-    "soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    "soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
     "log(1 + exp(-target * self)).",
     bind="nn",
     autocast="float32",
     samples=[S(T(3, 4), T(3, 4))],
 )
 def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
-    return _reduced(-aten.log_sigmoid(target * self), reduction)
+    return _reduced((-self * target).exp().log1p(), reduction)
 
 
 @composite(
     "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2.0,"
-    " float eps=1e-06, bool swap=False, int reduction=1) -> Tensor",
+    " float eps=1e-06, bool swap=False, int reduction=Mean) -> Tensor",
     "max(0, margin + |anchor - positive| - |anchor - negative|).",
     bind="function",
     autocast="float32",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..._core.dtype import DTYPES
 from ..table import S, T, aten, composite
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: N
         if vector.dim() != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.dim()}-D")
     product = vec1.unsqueeze(1) * vec2
+    if product.dtype == self.dtype == DTYPES["bool"]:  # sums are or, products and
+        alpha, beta = bool(alpha), bool(beta)
     if alpha != 1:
         product = product * alpha
     self = self.expand(product.shape)
@@ -79,6 +82,7 @@ def chain_matmul(matrices: Sequence[Tensor]) -> Tensor:
     "inner(Tensor self, Tensor other) -> Tensor",
     "Sum product over the last dimension of both.",
     bind="function method out",
+    out_dtype="tensordot: Expected the output tensor to have dtype {result}, but got an output tensor with dtype {out}",
     samples=[S(T(3), T(3)), S(T(2, 3), T(4, 5, 3)), S(T(2, 3), T())],
 )
 def inner(self: Tensor, other: Tensor) -> Tensor:
@@ -125,6 +129,7 @@ def outer(self: Tensor, vec2: Tensor) -> Tensor:
     "tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
     "Sum product over pairs of dimensions.",
     bind="out",
+    out_dtype="tensordot: Expected the output tensor to have dtype {result}, but got an output tensor with dtype {out}",
     samples=[S(T(2, 3, 4), T(4, 3, 5), [1, 2], [1, 0]), S(T(2), T(3), [], [])],
 )
 def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:
@@ -169,7 +174,12 @@ def _check_square(x, name) -> None:
         )
 
 
-@composite("linalg_matrix_power(Tensor self, int n) -> Tensor", "Integer power of square matrices.", bind="linalg out")
+@composite(
+    "linalg_matrix_power(Tensor self, int n) -> Tensor",
+    "Integer power of square matrices.",
+    bind="linalg out",
+    out_dtype="exact",
+)
 def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
     _check_square(self, "linalg.matrix_power")
     if n == 0:
@@ -196,6 +206,7 @@ def matrix_power(self: Tensor, n: int) -> Tensor:
     "linalg_multi_dot(Tensor[] tensors) -> Tensor",
     "Product of several matrices in the cheapest order; the first and last may be vectors.",
     bind="linalg out",
+    out_dtype="multi_dot(): expected out tensor to have dtype {result_cpp} but got {out_cpp}",
     samples=[S([T(2, 3), T(3, 4), T(4, 2)])],
 )
 def linalg_multi_dot(tensors: Sequence[Tensor]) -> Tensor:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ... import _C
+from ..._core.dtype import finfo
 from ..table import S, T, aten, composite
 
 if TYPE_CHECKING:
@@ -207,6 +208,7 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
     "Slices along `dim` whose p-norm is above `maxnorm`, scaled down to it.",
     bind="function method inplace out",
+    out_dtype="exact",
     samples=[S(T(3, 4), 2, 0, 1.0)],
 )
 def renorm(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
@@ -232,6 +234,11 @@ def renorm(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
+    if input.is_complex() and input.shape[-len(normalized_shape) :] == tuple(normalized_shape):
+        eps = finfo(input.dtype).eps if eps is None else eps
+        squares = input.square().mean(list(range(-len(normalized_shape), 0)), True)
+        scaled = input * (squares + eps).rsqrt()
+        return scaled if weight is None else scaled * weight
     return aten._fused_rms_norm(input, normalized_shape, weight, eps)[0]
 
 
@@ -273,6 +280,7 @@ def _matrix_norm(self, ord, dim, keepdim, dtype):
     " -> Tensor",
     "Norm of matrices, by a number.",
     bind="linalg out",
+    out_dtype="linalg.matrix_norm expected out tensor dtype {result} but got: {out}",
 )
 def linalg_matrix_norm(
     self: Tensor, ord: Number, dim: Sequence[int] = (-2, -1), keepdim: bool = False, *, dtype: _C.dtype | None = None
@@ -285,6 +293,7 @@ def linalg_matrix_norm(
     "ScalarType? dtype=None) -> Tensor",
     "Norm of matrices, by a name.",
     bind="linalg out",
+    out_dtype="linalg.matrix_norm expected out tensor dtype {result} but got: {out}",
 )
 def linalg_matrix_norm_str(
     self: Tensor,
@@ -318,6 +327,7 @@ def _norm(self, ord, dim, keepdim, dtype):
     " -> Tensor",
     "Norm of vectors or matrices.",
     bind="linalg out",
+    out_dtype="linalg.norm expected out tensor dtype {result} but got: {out}",
     samples=[S(T(3, 4)), S(T(3, 4), 1), S(T(5), 3)],
 )
 def linalg_norm(
@@ -335,6 +345,7 @@ def linalg_norm(
     "linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     "Norm of matrices by name.",
     bind="linalg out",
+    out_dtype="linalg.norm expected out tensor dtype {result} but got: {out}",
     samples=[S(T(3, 4), "fro"), S(T(3, 4), "nuc")],
 )
 def linalg_norm_str(

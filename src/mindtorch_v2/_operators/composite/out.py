@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import _C
 from ..table import aten, class_name, composite, fill, fill_exactly
+from ..table.writing import check_dtype
 
 if TYPE_CHECKING:
     from ..._tensor import Tensor
@@ -53,9 +54,12 @@ def _factory(name, overload, arguments, optional="") -> None:
                 f"device type {str(device).partition(':')[0]} does not match device type of out parameter ({out.device.type})"
             )
         options = {key: value for key, value in options.items() if key in random}
+        if name in ("rand", "randn"):  # drawn in place: into a strided `out` other numbers go than into a dense one
+            aten.resize_(out, args[0])
+            return getattr(aten, "uniform_" if name == "rand" else "normal_")(out, **options)
         made = getattr(aten, name)(*args[: len(takes)], dtype=out.dtype, device=out.device, **options)
         # A range goes into as many elements of any shape.
-        return fill(out, made.view(out.shape) if name in _RANGES and made.numel() == out.numel() else made)
+        return fill(out, made.view(out.shape) if name in _RANGES and made.numel() == out.numel() else made, warn=False)
 
 
 for _name in ("zeros", "ones", "empty"):
@@ -83,8 +87,13 @@ def _normal(overload, arguments) -> None:
         bind="function",
         tags="nondeterministic_seeded",
     )
-    def into(*args: Any, out: Tensor, generator: _C.Generator | None = None) -> Tensor:
-        return fill(out, aten.normal(*args, generator=generator))
+    def into(mean: Any, std: Any = 1.0, *, out: Tensor, generator: _C.Generator | None = None) -> Tensor:
+        if overload == "Tensor_float":
+            return aten.add_(aten.normal_(out, 0, std, generator=generator), mean)
+        shape = aten.broadcast_tensors([x for x in (mean, std) if isinstance(x, _C.TensorBase)])[0].shape
+        if out.shape != shape:
+            fill(out, aten.empty(shape, dtype=out.dtype, device=out.device))  # warns
+        return aten.add_(aten.mul_(aten.normal_(out, 0, 1, generator=generator), std), mean)
 
 
 _normal("Tensor_Tensor", "Tensor mean, Tensor std")
@@ -113,7 +122,8 @@ def normal_out(
 ) -> Tensor:
     if dtype is not None and dtype != out.dtype:
         raise RuntimeError(f"dtype {class_name(dtype)} does not match dtype of out parameter ({class_name(out.dtype)})")
-    return fill(out, aten.normal(mean, std, size, generator=generator, dtype=out.dtype, device=out.device))
+    aten.resize_(out, size)
+    return aten.normal_(out, mean, std, generator=generator)
 
 
 def _drawn(schema, name) -> None:
@@ -161,3 +171,23 @@ for _name in ("max", "min"):
             return getattr(aten, f"{name}imum")(self, other, out=out)
 
     _extremum(_name)
+
+
+def _batch_norm(name, overload, statistics) -> None:
+    @composite(
+        f"{name}.{overload}(Tensor input, Tensor? weight, Tensor? bias, {statistics}bool training, float momentum, "
+        "float eps, *, Tensor(x!) out, Tensor(y!) save_mean, Tensor(z!) save_invstd) -> (Tensor(x!), Tensor(y!), Tensor(z!))",
+        f"`{name}` into `out`, and its means and reciprocal standard deviations.",
+        bind="function",
+    )
+    def into(*args: Any, out: Tensor, save_mean: Tensor, save_invstd: Tensor) -> tuple[Tensor, ...]:
+        places = (out, save_mean, save_invstd)
+        for place, result in zip(places, getattr(aten, name)(*args), strict=True):
+            check_dtype(place, result, "expected scalar type {result} but found {out}")
+            fill(place, result)
+        return places
+
+
+_batch_norm("native_batch_norm", "out", "Tensor? running_mean, Tensor? running_var, ")
+_batch_norm("_native_batch_norm_legit", "out", "Tensor(a!) running_mean, Tensor(b!) running_var, ")
+_batch_norm("_native_batch_norm_legit", "no_stats_out", "")

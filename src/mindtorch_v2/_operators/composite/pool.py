@@ -45,6 +45,7 @@ def adaptive_avg_pool1d(self: Tensor, output_size: Sequence[int]) -> Tensor:
     "adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor",
     "Mean over windows that split the last two dimensions evenly.",
     bind="nn out",
+    out_dtype="expected dtype {result_cpp} for `output` but got dtype {out_cpp}",
     samples=[S(T(2, 3, 6, 7), [2, 3]), S(T(2, 3, 6, 7), [1, 1])],
 )
 def adaptive_avg_pool2d(self: Tensor, output_size: Sequence[int]) -> Tensor:
@@ -55,6 +56,7 @@ def adaptive_avg_pool2d(self: Tensor, output_size: Sequence[int]) -> Tensor:
     "adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor",
     "Mean over windows that split the last three dimensions evenly.",
     bind="nn out",
+    out_dtype="expected dtype {result_cpp} for `output` but got dtype {out_cpp}",
     autocast="float32",
     samples=[S(T(2, 2, 4, 5, 6), [2, 1, 3])],
 )
@@ -105,6 +107,19 @@ def avg_pool1d(
     ).squeeze(-2)
 
 
+def _check_pool1d(size: int, kernel: int, step: int, padding: int, dilation: int, ceil_mode: bool) -> None:
+    for name, value in (("kernel_size", kernel), ("stride", step)):
+        if value <= 0:
+            raise RuntimeError(f"max_pool1d() {name} must be greater than zero, but got {value}")
+    if padding > kernel // 2:
+        raise RuntimeError(
+            f"max_pool1d() padding should be at most half of kernel size, but got padding={padding} and kernel_size={kernel}"
+        )
+    room = size + 2 * padding - dilation * (kernel - 1) - 1
+    if room < 0 <= padding and not ceil_mode:
+        raise RuntimeError(f"max_pool1d() Invalid computed output size: {-(-room // step) + 1}")
+
+
 @composite(
     "max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, int[1] dilation=1, "
     "bool ceil_mode=False) -> Tensor",
@@ -120,6 +135,8 @@ def max_pool1d(
     dilation: Sequence[int] = (1,),
     ceil_mode: bool = False,
 ) -> Tensor:
+    if self.dim() in (2, 3):
+        _check_pool1d(self.size(-1), kernel_size[0], (stride or kernel_size)[0], padding[0], dilation[0], ceil_mode)
     return aten.max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
@@ -143,13 +160,6 @@ def max_pool1d_with_indices(
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, "
             f"but got:{list(self.shape)}"
         )
-    if padding[0] > kernel_size[0] // 2:
-        raise RuntimeError(
-            f"max_pool1d() padding should be at most half of kernel size, but got padding={padding[0]} "
-            f"and kernel_size={kernel_size[0]}"
-        )
-    if self.size(-1) + 2 * padding[0] < dilation[0] * (kernel_size[0] - 1) + 1 and not ceil_mode:
-        raise RuntimeError("max_pool1d() Invalid computed output size: 0")
     step = stride or kernel_size
     values, indices = aten.max_pool2d_with_indices(
         self.unsqueeze(-2), [1, kernel_size[0]], [1, step[0]], [0, padding[0]], [1, dilation[0]], ceil_mode
@@ -234,7 +244,10 @@ def _unpool(self, indices, output_size, spatial):
                 volumes = "x".join(map(str, output_size))
                 raise RuntimeError(f"Found an invalid max index: {index} (output volumes are of size {volumes})")
     flat = self.new_zeros(lead + [area])
-    return flat.scatter(-1, indices.flatten(-spatial), self.flatten(-spatial)).reshape(lead + list(output_size))
+    result = flat.scatter(-1, indices.flatten(-spatial), self.flatten(-spatial)).reshape(lead + list(output_size))
+    if result.dim() == 4 and self.is_contiguous(memory_format=_C.channels_last) and not self.is_contiguous():
+        return result.contiguous(memory_format=_C.channels_last)
+    return result
 
 
 @composite(

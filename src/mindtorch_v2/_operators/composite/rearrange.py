@@ -43,6 +43,7 @@ def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Te
     "diag(Tensor self, int diagonal=0) -> Tensor",
     "The diagonal of a matrix, or the matrix with this diagonal.",
     bind="function method out",
+    out_dtype="exact",
     samples=[S(3, 4), S(T(3), 1)],
     dtypes="all",
 )

@@ -367,6 +367,7 @@ def _quantile_forms(name: str, doc: str, ignore_nan: bool) -> None:
         f'{name}(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor',
         doc,
         bind="function method out",
+        out_dtype="quantile() out tensor must be same dtype as the input tensor",
         autocast="float32",
     )
     def of_tensor(
@@ -379,6 +380,7 @@ def _quantile_forms(name: str, doc: str, ignore_nan: bool) -> None:
         " -> Tensor",
         doc,
         bind="function method out",
+        out_dtype="quantile() out tensor must be same dtype as the input tensor",
         autocast="float32",
         samples=[S(T(3, 4), 0.4), S(T(3, 4), 0.5, 1)],
         dtypes="float",
@@ -430,6 +432,7 @@ def _none(y: Tensor, dim: int) -> Tensor:
     "hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor",
     "Exclusive or of the elements' bits, floats as float64 and integers as int64, along dimensions: all for none.",
     bind="function method out",
+    out_dtype="Expected result to be of dtype uint64, but got {out}",
     grad=None,
 )
 def hash_tensor(self: Tensor, dim: Sequence[int] = (), keepdim: bool = False, mode: int = 0) -> Tensor:
@@ -443,7 +446,7 @@ def hash_tensor(self: Tensor, dim: Sequence[int] = (), keepdim: bool = False, mo
             "the 'dim' argument."
         )
     wide = "float64" if self.is_floating_point() else "int64"
-    bits = self.to(DTYPES[wide]).view(DTYPES["int64"])
+    bits = self.to(DTYPES[wide]).resolve_neg().view(DTYPES["int64"])
     dims = sorted({d % max(self.dim(), 1) for d in dim}) if dim else list(range(self.dim()))
     kept = [d for d in range(self.dim()) if d not in dims]
     bits = bits.permute(*kept, *dims).reshape(*(self.size(d) for d in kept), -1) if self.dim() else bits.reshape(1)

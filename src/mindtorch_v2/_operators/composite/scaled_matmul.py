@@ -12,6 +12,7 @@ _FLOAT32 = DTYPES["float32"]
     "_int_mm(Tensor self, Tensor mat2) -> Tensor",
     "The product of two matrices of 8-bit whole numbers, in int32.",
     bind="function out",
+    out_dtype="int_mm_out_cpu: Expected result dtype to be of type kInt but got {out_cpp}",
     batching="body",
     explicit=True,
     grad=None,

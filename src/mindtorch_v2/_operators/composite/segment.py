@@ -105,6 +105,7 @@ def _segment_reduce_grad(grad, data, reduce, lengths, offsets, axis, unsafe, ini
     " int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor",
     "The sum, mean, max, min or prod of each of the segments of `data` along `axis`, given by lengths or offsets.",
     bind="function out",
+    out_dtype="exact",
     alias="_segment_reduce",
     out_tags="generated",
     explicit=True,

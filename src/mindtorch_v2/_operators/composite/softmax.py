@@ -30,6 +30,7 @@ def _safe_softmax(self, dim, dtype=None):
     "log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     "Logarithm of the softmax along `dim`, computed in `dtype`.",
     bind="function method out",
+    out_dtype="exact",
     alias="special_log_softmax",
     samples=[S(T(3, 4), 1), S(T(3, 4), 0, dtype="float64")],
 )
@@ -41,6 +42,7 @@ def log_softmax(self: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     "softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     "Exponentials along `dim`, divided by their sum, computed in `dtype`.",
     bind="function method out",
+    out_dtype="exact",
     alias="special_softmax",
     samples=[S(T(3, 4), 1), S(T(3, 4), 0, dtype="float64")],
 )

@@ -36,6 +36,7 @@ def argsort_stable(self: Tensor, *, stable: bool, dim: int = -1, descending: boo
     "msort(Tensor self) -> Tensor",
     "The elements sorted along the first dimension.",
     bind="function method out",
+    out_dtype="exact",
     samples=[S(3, 4)],
     dtypes="real bool",
 )

@@ -102,6 +102,7 @@ def special_polygamma(n: int, self: Tensor) -> Tensor:
     "special_round(Tensor self, *, int decimals=0) -> Tensor",
     "`torch.round`.",
     bind="special out",
+    out_dtype="found",
     samples=[S(T(3, 4), decimals=1)],
 )
 def special_round(self: Tensor, decimals: int = 0) -> Tensor:

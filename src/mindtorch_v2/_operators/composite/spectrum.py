@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     "Eigenvalues (rising) and vectors of symmetric or Hermitian matrices.",
     bind="linalg out",
     out_overload="eigvals eigvals eigvecs",
+    out_dtype="exact",
     raises_by_values=True,
     autocast="float32",
 )
@@ -37,6 +38,7 @@ def _wants_vectors(matrix) -> bool:
     'linalg_eigvalsh(Tensor self, str UPLO="L") -> Tensor',
     "Eigenvalues of symmetric or Hermitian matrices.",
     bind="linalg out",
+    out_dtype="exact",
     raises_by_values=True,
     autocast="float32",
 )
@@ -60,6 +62,7 @@ def linalg_eigvals(self: Tensor) -> Tensor:
     "Singular values and vectors.",
     bind="linalg out",
     out_overload="U",
+    out_dtype="exact",
     raises_by_values=True,
     autocast="float32",
 )
@@ -71,6 +74,7 @@ def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = No
     "linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor",
     "Singular values, falling.",
     bind="linalg out",
+    out_dtype="exact",
     raises_by_values=True,
     autocast="float32",
 )
@@ -83,6 +87,7 @@ def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     "Singular values and vectors; V itself, not its adjoint.",
     bind="function method out",
     out_overload="U",
+    out_dtype="exact",
     autocast="float32",
 )
 def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> tuple:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ... import _C
+from ..._core.dtype import DTYPES
 from ..table import S, T, aten, composite
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def _directed(name, least, dim_of) -> None:
     def check(self: Tensor, sections: int | None) -> int:
         if self.dim() < least:
             raise RuntimeError(
-                f"torch.{name} requires a tensor with at least {least} dimension{'s' if least > 1 else ''}, but got a tensor with {self.dim()} dimensions!"
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {self.dim()} dimensions!"
             )
         dim = dim_of(self)
         if sections is not None and (sections == 0 or self.size(dim) % sections):
@@ -243,10 +244,10 @@ def _moved(self, source, destination):
             )
     if n == 0:
         return aten.alias(self)
-    source, destination = [d % n for d in source], [d % n for d in destination]
     for dims, name in ((source, "source"), (destination, "destination")):
-        if len(set(dims)) != len(dims):
-            raise RuntimeError(f"movedim: repeated dim in `{name}` ({dims})")
+        if len({d % n for d in dims}) != len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(dims)})")
+    source, destination = [d % n for d in source], [d % n for d in destination]
     order = [-1] * n
     for s, d in zip(source, destination, strict=True):
         order[d] = s
@@ -282,7 +283,7 @@ def movedim_list(self: Tensor, source: Sequence[int], destination: Sequence[int]
     bind="function method",
 )
 def narrow_tensor(self: Tensor, dim: int, start: Tensor, length: int) -> Tensor:
-    if start.dim() != 0 or start.is_floating_point():
+    if start.dim() != 0 or start.is_floating_point() or start.dtype == DTYPES["bool"]:
         raise RuntimeError("start must be an 0-dim integral Tensor.")
     return self.narrow(dim, start.item(), length)
 
@@ -397,15 +398,14 @@ def _copies(schema, of) -> None:
     """`x_copy`: the view that `of` makes, as a tensor of its own."""
     name = schema.partition("(")[0].partition(".")[0]
 
-    words = "function" if schema.endswith("[]") else "function out"
-
     @composite(
         schema,
         f"A copy of what `{name.removesuffix('_copy')}` gives.",
-        bind=words,
+        bind="function out",
+        out_dtype="exact",
         out_overload="Tensor_out" if name == "slice_copy" else "",
         tags="view_copy",
-        out_tags="view_copy generated",
+        out_tags="" if schema.endswith("[]") else "view_copy generated",
     )
     def copy(*args: Any, **kwargs: Any) -> Any:
         result = getattr(aten, of)(*args, **kwargs)
@@ -449,6 +449,8 @@ for _schema, _view in (
     "narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor",
     "A copy of `length` elements of a dimension from `start` on.",
     bind="function method out",
+    out_dtype="Expected self.dtype() == output.dtype() to be true, but got false.  (Could this error message be "
+    "improved?  If so, please report an enhancement request to PyTorch.)",
     tags="view_copy",
     out_tags="",
     samples=[S(T(3, 4), 1, 1, 2)],

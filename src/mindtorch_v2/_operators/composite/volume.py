@@ -1,4 +1,4 @@
-"""Volumes read at the positions of a grid."""
+"""Volumes, and images by cubic interpolation, read at the positions of a grid."""
 
 from __future__ import annotations
 
@@ -92,5 +92,42 @@ def grid_sampler_3d(
         found = found.reshape([batch, channels, *index.shape[1:]])
         keep = inside.unsqueeze(1).to(input.dtype)
         part = found * keep if weight is None else found * (weight.unsqueeze(1) * keep)
+        total = part if total is None else total + part
+    return total
+
+
+def _cubic_weights(t):
+    """Of the four items around a position `t` after the second: cubic convolution with -0.75."""
+    a = -0.75
+    near = [((a + 2) * x - (a + 3)) * x * x + 1 for x in (t, 1 - t)]
+    far = [((a * x - 5 * a) * x + 8 * a) * x - 4 * a for x in (t + 1, 2 - t)]
+    return far[0], near[0], near[1], far[1]
+
+
+def read_cubic(input: Tensor, grid: Tensor, padding_mode: int, align_corners: bool) -> Tensor:
+    """`grid_sampler_2d` by cubic interpolation, of operators that can be differentiated any number of times."""
+    batch, channels, *sizes = input.shape
+    at = [_source(grid[..., 1 - i], sizes[i], 0, align_corners) for i in range(2)]
+    floors = [x.detach().floor() for x in at]
+    weights = [_cubic_weights(x - floor) for x, floor in zip(at, floors, strict=True)]
+    flat = input.reshape(batch, channels, sizes[0] * sizes[1])
+    count = grid.size(1) * grid.size(2)
+
+    def tap(axis: int, step: int) -> Any:
+        """Places on an axis, as indices and as whether they are inside."""
+        x, size = floors[axis] + step, sizes[axis]
+        if padding_mode == 2:
+            x = _reflect(x, 0, 2 * (size - 1)) if align_corners else _reflect(x, -1, 2 * size - 1)
+        if padding_mode != 0:
+            x = x.clamp(0, size - 1)
+        return x.clamp(0, size - 1).long(), (x >= 0) & (x < size)
+
+    total: Any = None
+    for i, j in itertools.product(range(4), repeat=2):
+        (row, row_inside), (column, column_inside) = tap(0, i - 1), tap(1, j - 1)
+        index = (row * sizes[1] + column).reshape(batch, 1, count).expand([batch, channels, count])
+        found = flat.gather(2, index).reshape([batch, channels, *grid.shape[1:3]])
+        weight = weights[0][i] * weights[1][j] * (row_inside & column_inside).to(input.dtype)
+        part = found * weight.unsqueeze(1)
         total = part if total is None else total + part
     return total

@@ -2,7 +2,7 @@
 
 import math
 
-from ..table import S, T, aten, conj, like, like_exactly, op, pointwise, rule
+from ..table import S, T, aten, conj, like, op, pointwise, rule
 
 
 def _zeros(grad):
@@ -111,6 +111,7 @@ op(
     "elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
     "`scale * self` where positive, `scale * alpha * (exp(input_scale * self) - 1)` elsewhere.",
     bind="nn inplace out",
+    out_dtype="found",
     functional="elu(input, alpha=1.0, inplace=False) elu_",
     tags="core pointwise",
     out_tags="",
@@ -141,6 +142,7 @@ op(
     "gelu(Tensor self, *, str approximate='none') -> Tensor",
     'Gaussian error linear unit; `approximate="tanh"` for the tanh formula.',
     bind="nn inplace out",
+    out_dtype="found",
     functional="gelu",
     tags="core pointwise",
     inplace_tags="",
@@ -185,10 +187,11 @@ op(
     "hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
     "0 within [-lambd, lambd], `self` elsewhere.",
     bind="function method out",
+    out_dtype="found",
     functional="hardshrink",
     tags="pointwise",
     out_tags="",
-    meta=like_exactly("self"),
+    meta=like("self"),
     grad={"self": lambda grad, self, lambd: aten.hardshrink_backward(grad, self, lambd)},
     samples=[S(3, 4), S(T(3, 4), 0.1)],
 )
@@ -209,6 +212,7 @@ op(
     "hardsigmoid(Tensor self) -> Tensor",
     "`relu6(self + 3) / 6`.",
     bind="nn inplace out",
+    out_dtype="found",
     functional="hardsigmoid(input, inplace=False)",
     tags="pointwise",
     out_tags="",
@@ -230,6 +234,7 @@ op(
     "hardswish(Tensor self) -> Tensor",
     "`self * relu6(self + 3) / 6`.",
     bind="nn inplace out",
+    out_dtype="found",
     functional="hardswish(input, inplace=False)",
     elementwise=True,
     meta=like("self"),
@@ -251,6 +256,7 @@ op(
     "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
     "`self` moved into [min_val, max_val].",
     bind="nn inplace out",
+    out_dtype="found",
     functional="hardtanh_",
     tags="core pointwise",
     out_tags="",
@@ -275,6 +281,7 @@ op(
     "leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
     "`self` where positive, `negative_slope * self` elsewhere.",
     bind="nn inplace out",
+    out_dtype="found",
     functional="leaky_relu(input, negative_slope=0.01, inplace=False) leaky_relu_",
     tags="core pointwise",
     out_tags="",
@@ -322,6 +329,7 @@ op(
     "mish(Tensor self) -> Tensor",
     "`self * tanh(softplus(self))`.",
     bind="nn inplace out",
+    out_dtype="found",
     functional="mish(input, inplace=False)",
     tags="pointwise",
     inplace_tags="",
@@ -344,6 +352,7 @@ op(
     "relu(Tensor self) -> Tensor",
     "`self` where positive, 0 elsewhere.",
     bind="function method inplace out",
+    out_dtype="exact",
     functional="relu(input, inplace=False) relu_",
     tags="core pointwise",
     out_tags="generated",
@@ -371,6 +380,7 @@ op(
     "silu(Tensor self) -> Tensor",
     "`self * sigmoid(self)`.",
     bind="nn inplace out",
+    out_dtype="found",
     functional="silu(input, inplace=False)",
     tags="pointwise",
     meta=like("self"),
@@ -391,6 +401,7 @@ op(
     "softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
     "Smooth ReLU, linear above `threshold`.",
     bind="nn out",
+    out_dtype="found",
     functional="softplus",
     tags="pointwise",
     out_tags="",
@@ -415,6 +426,7 @@ op(
     "softshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
     "`self` moved toward 0 by `lambd`.",
     bind="nn out",
+    out_dtype="found",
     functional="softshrink",
     tags="pointwise",
     out_tags="",

@@ -3,7 +3,7 @@
 import cmath
 import math
 
-from ..table import S, T, aten, conj, like_exactly, not_recorded, op, pointwise, rule
+from ..table import S, T, aten, conj, like, not_recorded, op, pointwise, rule
 
 
 def _scaled(grad, factor):
@@ -238,6 +238,7 @@ op(
     "lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
     "`self + weight * (end - self)`.",
     bind="function method inplace out",
+    out_dtype="found",
     out_overload="Tensor_out",
     tags="pointwise",
     meta=pointwise("self", "end", "weight"),
@@ -294,9 +295,10 @@ op(
     "neg(Tensor self) -> Tensor",
     "Negative.",
     bind="function method inplace out",
+    out_dtype="found",
     tags="core pointwise",
     linear="self",
-    meta=like_exactly("self"),
+    meta=like("self"),
     grad={"self": lambda grad: -grad},
     samples=[S(3, 4)],
     dtypes="real complex",
@@ -379,6 +381,7 @@ op(
     "remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
     "Remainder with the sign of `other`, as Python's `%`.",
     bind="function out",
+    out_dtype="exact",
     tags="pointwise",
     out_tags="generated",
     meta=pointwise("self", "other"),
@@ -404,6 +407,7 @@ op(
     "rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     "`other - alpha * self`.",
     bind="function out",
+    out_dtype="exact",
     out_overload="Tensor_out",
     out_tags="generated",
     elementwise=True,
@@ -416,6 +420,7 @@ op(
     "rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
     "`other - alpha * self`.",
     bind="function out",
+    out_dtype="exact",
     tags="pointwise",
     out_tags="generated",
     meta=pointwise("self", "other"),
@@ -429,9 +434,10 @@ op(
     "sgn(Tensor self) -> Tensor",
     "Sign; of a complex number `self / |self|`.",
     bind="function method inplace out",
+    out_dtype="found",
     tags="pointwise",
     keeps_zero=True,
-    meta=like_exactly("self"),
+    meta=like("self"),
     grad={"self": _sgn_grad},
     samples=[S(3, 4)],
     dtypes="all",
@@ -441,9 +447,10 @@ op(
     "sign(Tensor self) -> Tensor",
     "-1, 0 or 1.",
     bind="function method inplace out",
+    out_dtype="found",
     tags="core pointwise",
     keeps_zero=True,
-    meta=like_exactly("self"),
+    meta=like("self"),
     grad={"self": _zeros},
     samples=[S(3, 4)],
     dtypes="real",

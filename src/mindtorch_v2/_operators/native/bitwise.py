@@ -1,6 +1,6 @@
 """Bitwise operators and shifts of integers and bool, greatest common divisor, least common multiple."""
 
-from ..table import S, T, like_exactly, op, pointwise
+from ..table import S, T, like, op, pointwise
 
 _INT = {"dtype": "int64", "low": -8, "high": 8}
 
@@ -30,6 +30,7 @@ for _name in ("and", "or", "xor"):
         f"bitwise_{_name}.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
         f"Bitwise {_name}; logical for bool.",
         bind="function out",
+        out_dtype="exact",
         tags="pointwise",
         out_tags="generated",
         meta=pointwise("self", "other"),
@@ -42,8 +43,9 @@ op(
     "bitwise_not(Tensor self) -> Tensor",
     "Bitwise complement; logical not for bool.",
     bind="function method inplace out",
+    out_dtype="found",
     tags="core pointwise",
-    meta=like_exactly("self"),
+    meta=like("self"),
     grad=None,
     samples=[S(T(3, 4, **_INT))],
     dtypes="integer bool",
@@ -60,6 +62,7 @@ for _name in ("left", "right"):
             f"Bits moved to the {_name} by `other` places.",
             bind="function out" if _self == "Scalar" else "function method inplace out",
             out_overload=f"{_overload}_out",
+            out_dtype="exact" if _self == "Scalar" else "",
             tags="pointwise",
             out_tags="generated" if _self == "Scalar" else "pointwise",
             meta=pointwise("self", "other"),

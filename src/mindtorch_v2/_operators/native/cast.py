@@ -32,6 +32,7 @@ op(
     "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
     "A copy of the tensor.",
     bind="function method out",
+    out_dtype="exact",
     batching="whole",
     tags="core pointwise",
     out_tags="generated",

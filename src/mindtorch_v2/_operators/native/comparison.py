@@ -74,6 +74,7 @@ for _name, (_words, _bind, _dtypes) in _TESTS.items():
         f"{_name}(Tensor self) -> Tensor",
         f"True where `self` is {_words}.",
         bind=_bind,
+        out_dtype=f"{_name} does not support non-boolean outputs." if " out" in _bind else "",
         tags="core pointwise" if _name in ("isinf", "isnan") else "pointwise",
         keeps_zero=_name != "isfinite",
         meta=pointwise("self", to="bool"),

@@ -1,6 +1,6 @@
 """Complex numbers: angle and conjugate."""
 
-from ..table import S, aten, like_exactly, op, rule
+from ..table import S, aten, like, op, rule
 
 
 def _angle_grad(grad, self):
@@ -24,10 +24,11 @@ op(
     "conj_physical(Tensor self) -> Tensor",
     "The conjugate, computed at once.",
     bind="function method inplace out",
+    out_dtype="found",
     batching="whole",
     tags="pointwise maybe_aliasing_or_mutating",
     keeps_zero=True,
-    meta=like_exactly("self"),
+    meta=like("self"),
     grad={"self": lambda grad: aten.conj_physical(grad) if grad.is_complex() else grad},
     samples=[S(3, 4)],
     dtypes="all",

@@ -73,6 +73,7 @@ op(
     "bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
     "Convolution (or its transpose) over 1 to 3 spatial dimensions.",
     bind="function out",
+    out_dtype="exact",
     tags="core",
     out_tags="generated",
     meta=rule("convolution"),

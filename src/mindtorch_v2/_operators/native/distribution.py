@@ -60,6 +60,7 @@ op(
     "multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
     "Categories drawn with the weights of each row.",
     bind="function method out",
+    out_dtype="multinomial expects Long tensor out, got: {out}",
     tags="nondeterministic_seeded",
     raises_by_values=True,
     meta=rule("multinomial"),

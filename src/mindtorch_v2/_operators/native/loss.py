@@ -221,9 +221,10 @@ op(
     devices={"input_lengths": "host", "target_lengths": "host"},
 )
 op(
-    "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor",
+    "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor",
     "Cross entropy of probabilities with targets in [0, 1].",
     bind="nn out",
+    out_dtype="found",
     autocast="float32",
     meta=rule("loss", "self", "target", "reduction"),
     grad={("self", "target"): _bce_grad},
@@ -231,7 +232,7 @@ op(
 )
 op(
     "binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None,"
-    " int reduction=1) -> Tensor",
+    " int reduction=Mean) -> Tensor",
     "The gradient of binary_cross_entropy.",
     bind="nn",
     meta=rule("loss_backward", "self", "target"),
@@ -239,7 +240,7 @@ op(
     underived=True,
 )
 op(
-    "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0) -> Tensor",
+    "huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor",
     "Squared error up to `delta`, linear beyond.",
     bind="nn out",
     autocast="float32",
@@ -254,7 +255,7 @@ op(
     grad={("grad_output", "self", "target"): _huber_backward_grad},
 )
 op(
-    "mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    "mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
     "Squared error.",
     bind="nn out",
     autocast="float32",
@@ -315,7 +316,7 @@ op(
     node="NllLossBackward0",
 )
 op(
-    "smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.0) -> Tensor",
+    "smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor",
     "Squared error over 2 beta up to `beta`, absolute error less beta / 2 beyond.",
     bind="nn out",
     autocast="float32",

@@ -70,6 +70,7 @@ op(
     "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     "`beta * self` plus the sum over the batch of the products.",
     bind="function method inplace out",
+    out_dtype="self and mat2 must have the same dtype, but got {out} and {result}",
     autocast="lower",
     meta=rule("addbmm"),
     grad={
@@ -84,6 +85,7 @@ op(
     "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     "`beta * self + alpha * (mat1 @ mat2)`.",
     bind="function method inplace out",
+    out_dtype="exact",
     tags="core",
     autocast="lower",
     meta=rule("addmm"),
@@ -100,6 +102,7 @@ op(
     "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     "`beta * self + alpha * (mat @ vec)`.",
     bind="function method inplace out",
+    out_dtype="exact",
     meta=rule("addmv"),
     grad={
         "self": lambda grad, beta: _scaled(grad, conj(beta)),
@@ -114,6 +117,7 @@ op(
     "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     "`beta * self + alpha * (batch1 @ batch2)`, matrix by matrix.",
     bind="function method inplace out",
+    out_dtype="exact",
     autocast="lower",
     meta=rule("baddbmm"),
     grad={
@@ -129,6 +133,7 @@ op(
     "bmm(Tensor self, Tensor mat2) -> Tensor",
     "Products of two batches of matrices.",
     bind="function method out",
+    out_dtype="exact",
     tags="core",
     multilinear="self mat2",
     autocast="lower",
@@ -145,6 +150,7 @@ op(
     "dot(Tensor self, Tensor tensor) -> Tensor",
     "Inner product of two vectors, nothing conjugated.",
     bind="function method out",
+    out_dtype="result dtype {out} does not match input dtype {result}",
     multilinear="self tensor",
     meta=rule("dot"),
     grad={
@@ -171,6 +177,7 @@ op(
     "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
     "`input @ weight.T + bias`.",
     bind="nn out",
+    out_dtype="exact",
     functional="linear",
     autocast="lower",
     meta=rule("linear"),
@@ -217,6 +224,7 @@ op(
     "matmul(Tensor self, Tensor other) -> Tensor",
     "Matrix product with broadcast batch dimensions; vectors count as a row on the left and a column on the right.",
     bind="function method out",
+    out_dtype="result dtype {out} does not match input dtype {result}",
     multilinear="self other",
     autocast="lower",
     meta=rule("matmul"),
@@ -284,6 +292,7 @@ op(
     "mm(Tensor self, Tensor mat2) -> Tensor",
     "Product of two matrices.",
     bind="function method out",
+    out_dtype="exact",
     tags="core",
     multilinear="self mat2",
     autocast="lower",
@@ -300,6 +309,7 @@ op(
     "mv(Tensor self, Tensor vec) -> Tensor",
     "Product of a matrix and a vector.",
     bind="function method out",
+    out_dtype="addmv input tensors must have the same dtype, but got {out}, {result}, and {result}",
     multilinear="self vec",
     meta=rule("mv"),
     grad={
@@ -314,6 +324,7 @@ op(
     "vdot(Tensor self, Tensor other) -> Tensor",
     "Inner product of two vectors, the first conjugated.",
     bind="function method out",
+    out_dtype="result dtype {out} does not match input dtype {result}",
     meta=rule("dot"),
     grad={
         "self": lambda grad, other: conj(grad) * other,

@@ -83,21 +83,28 @@ def _batch_norm_no_training_grad(grad, input, weight, running_mean, running_var,
     return _batch_norm_grad(grad, input, weight, running_mean, running_var, False, eps, None, None, needs)
 
 
-def _group_norm_grad(grad, input, weight, N, C, HxW, group, eps, result1, result2, needs):
-    if not _C.is_grad_enabled():
+def _group_norm_grad(grads, input, weight, N, C, HxW, group, eps, result1, result2, needs):
+    grad, to_mean, to_rstd = grads
+    if not _C.is_grad_enabled() and to_mean is None and to_rstd is None:
         return aten.native_group_norm_backward(grad, input, result1, result2, weight, N, C, HxW, group, list(needs))
-    rows = [N, group, C // group, HxW]
-    x, g = input.reshape(rows), grad.reshape(rows)
+    rows, each = [N, group, C // group, HxW], [N, group, 1, 1]
+    x, count = input.reshape(rows), C // group * HxW
     centred = x - x.mean([2, 3], keepdim=True)
     scale = (centred.square().mean([2, 3], keepdim=True) + eps).rsqrt()
     hat = centred * scale
-    grad_hat = g if weight is None else g * weight.view([1, group, C // group, 1])
-    return _want(
-        needs,
-        _row_gradient(grad_hat, hat, scale, [2, 3], True).reshape(input.shape),
-        (g * hat).sum([0, 3]).reshape([C]),
-        g.sum([0, 3]).reshape([C]),
-    )
+    into_input = to_weight = to_bias = None
+    if grad is not None:
+        g = grad.reshape(rows)
+        grad_hat = g if weight is None else g * weight.view([1, group, C // group, 1])
+        into_input = _row_gradient(grad_hat, hat, scale, [2, 3], True)
+        to_weight, to_bias = (g * hat).sum([0, 3]).reshape([C]), g.sum([0, 3]).reshape([C])
+    if to_mean is not None:
+        part = (to_mean.reshape(each) / count).expand_as(x)
+        into_input = part if into_input is None else into_input + part
+    if to_rstd is not None:
+        part = to_rstd.reshape(each) * (scale * scale * hat / -count)
+        into_input = part if into_input is None else into_input + part
+    return _want(needs, None if into_input is None else into_input.reshape(input.shape), to_weight, to_bias)
 
 
 _BATCH = ("input", "weight", "training", "running_mean", "running_var", "bias")
@@ -181,7 +188,6 @@ op(
     tags="core",
     meta=rule("group_norm", "input", "weight", "N", "C", "HxW", "group", "bias"),
     grad={("input", "weight", "bias"): _group_norm_grad},
-    nondiff=(1, 2),
 )
 op(
     "native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N,"

@@ -37,6 +37,9 @@ for _name, _doc in (
             f"{_name}{_d}d(Tensor self, SymInt[{2 * _d}] padding) -> Tensor",
             _doc,
             bind="nn out",
+            out_dtype="expected scalar type {result} but found {out}"
+            if _name == "reflection_pad" and _d == 2
+            else "exact",
             batching="planes",
             tags="" if _name == "replication_pad" and _d == 1 else "core",
             linear="self",

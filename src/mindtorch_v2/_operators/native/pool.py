@@ -34,6 +34,10 @@ def _max_backward_grad(spatial):
     return lambda grad, indices: _picked(grad, indices, spatial)
 
 
+def _zeros_of_self(grad, self):
+    return aten.zeros_like(self)
+
+
 def _avg_grad(backward):
     def formula(
         grad: Tensor,
@@ -90,6 +94,7 @@ for _d, _shape, _out in ((2, (2, 3, 6, 7), (2, 3)), (3, (2, 2, 4, 5, 6), (2, 3, 
         f"_adaptive_avg_pool{_d}d(Tensor self, SymInt[{_d}] output_size) -> Tensor",
         "Mean over windows that split each spatial dimension evenly.",
         bind="out",
+        out_dtype="exact",
         batching="planes",
         tags="core",
         out_tags="generated",
@@ -123,13 +128,14 @@ for _d, _shape, _out in ((2, (2, 3, 6, 7), (2, 3)), (3, (2, 2, 4, 5, 6), (2, 3, 
         "Gradient of adaptive maximum pooling.",
         batching="planes",
         meta=rule("pool_backward"),
-        grad={"grad_output": _max_backward_grad(_d)},
+        grad={"grad_output": _max_backward_grad(_d), "self": _zeros_of_self},
     )
     op(
         f"avg_pool{_d}d(Tensor self, int[{_d}] kernel_size, int[{_d}] stride=[], int[{_d}] padding=0, "
         "bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
         "Mean over windows.",
         bind="nn out",
+        out_dtype="exact",
         functional=f"avg_pool{_d}d",
         batching="planes",
         tags="core",
@@ -171,5 +177,5 @@ for _d, _shape, _out in ((2, (2, 3, 6, 7), (2, 3)), (3, (2, 2, 4, 5, 6), (2, 3, 
         batching="planes",
         tags="core" if _d == 2 else "",
         meta=rule("pool_backward"),
-        grad={"grad_output": _max_backward_grad(_d)},
+        grad={"grad_output": _max_backward_grad(_d), "self": _zeros_of_self},
     )

@@ -153,6 +153,8 @@ op(
     "amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
     "The largest elements along the dimensions `dim`; NaN where there is one.",
     bind="function method out",
+    out_dtype="Expected the dtype for input and out to match, but got {result} for input's dtype and {out} for "
+    "out's dtype.",
     batching="reduction",
     tags="core reduction",
     sharding="max",
@@ -165,6 +167,8 @@ op(
     "amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
     "The smallest elements along the dimensions `dim`; NaN where there is one.",
     bind="function method out",
+    out_dtype="Expected the dtype for input and out to match, but got {result} for input's dtype and {out} for "
+    "out's dtype.",
     batching="reduction",
     tags="core reduction",
     sharding="min",
@@ -177,6 +181,7 @@ op(
     "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
     "The smallest and the largest elements along `dim`, or of all.",
     bind="function method out",
+    out_dtype="exact",
     batching="reduction",
     tags="reduction",
     meta=rule("reduce_pair", "self", -1, "dim", "keepdim"),
@@ -229,6 +234,7 @@ op(
     "argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
     "The position of the largest element along `dim`, or of all elements in row-major order.",
     bind="function method out",
+    out_dtype="exact",
     batching="reduction",
     tags="core reduction",
     meta=rule("reduce_argument", "self", -1, "dim", "keepdim"),
@@ -240,6 +246,7 @@ op(
     "argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
     "The position of the smallest element along `dim`, or of all elements in row-major order.",
     bind="function method out",
+    out_dtype="exact",
     batching="reduction",
     tags="core reduction",
     meta=rule("reduce_argument", "self", -1, "dim", "keepdim"),
@@ -285,6 +292,8 @@ op(
     "histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
     "Counts of the elements in `bins` equal intervals of [min, max], or of the data's own range.",
     bind="function method out",
+    out_dtype="torch.histogram: input tensor and hist tensor should have the same dtype, but got input "
+    "{result_cpp} and hist {out_cpp}",
     meta=rule("histc", "self", "bins"),
     grad=None,
     samples=[S(T(20), 5), S(T(20), 4, -1, 1)],
@@ -294,6 +303,7 @@ op(
     " -> Tensor",
     "The vector norm of order `ord` along the dimensions `dim`.",
     bind="linalg out",
+    out_dtype="exact",
     batching="reduction",
     tags="reduction",
     sharding="norm",
@@ -313,7 +323,7 @@ op(
     grad={
         "self": lambda grad, self, dim, keepdim, result: (
             _keep(grad, dim, self.shape, keepdim)
-            * (self - _keep(result, dim, self.shape, keepdim)).exp().masked_fill(self == -math.inf, 0)
+            * conj((self - _keep(result, dim, self.shape, keepdim)).exp().masked_fill(self == -math.inf, 0))
         )
     },
     samples=[S(T(3, 4), 1), S(T(3, 4, 2), (0, 2), True)],
@@ -335,6 +345,7 @@ op(
     "The largest elements along `dim` and their positions.",
     bind="function method out",
     out_overload="dim_max max max_values",
+    out_dtype="exact",
     batching="reduction",
     tags="core reduction",
     meta=rule("reduce_indexed", "self", -1, "dim", "keepdim"),
@@ -388,6 +399,7 @@ op(
     "The lower medians along `dim` and their positions.",
     bind="function method out",
     out_overload="dim_values",
+    out_dtype="exact",
     batching="reduction",
     meta=rule("ranked", "self", "dim", "keepdim"),
     grad={
@@ -413,6 +425,7 @@ op(
     "The smallest elements along `dim` and their positions.",
     bind="function method out",
     out_overload="dim_min min min_indices",
+    out_dtype="exact",
     batching="reduction",
     tags="core reduction",
     meta=rule("reduce_indexed", "self", -1, "dim", "keepdim"),
@@ -428,6 +441,7 @@ op(
     "The most frequent values along `dim` and where each occurs last.",
     bind="function method out",
     out_overload="values",
+    out_dtype="exact",
     batching="reduction",
     meta=rule("ranked", "self", "dim", "keepdim"),
     grad={
@@ -450,6 +464,7 @@ op(
     "The lower medians, NaN left out, along `dim` and their positions.",
     bind="function method out",
     out_overload="dim_values",
+    out_dtype="exact",
     batching="reduction",
     meta=rule("ranked", "self", "dim", "keepdim"),
     grad={
@@ -478,6 +493,7 @@ op(
     "prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     "The product of all elements.",
     bind="function method out",
+    out_dtype="exact",
     tags="core reduction",
     out_tags="generated",
     autocast="float32",
@@ -534,6 +550,7 @@ op(
     "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     "The sum of all elements.",
     bind="function method out",
+    out_dtype="exact",
     tags="reduction",
     out_tags="generated",
     linear="self",
@@ -561,6 +578,7 @@ op(
     "trace(Tensor self) -> Tensor",
     "The sum of the diagonal of a matrix.",
     bind="function method out",
+    out_dtype="exact",
     out_tags="generated",
     linear="self",
     autocast="float32",

@@ -39,6 +39,8 @@ def _logcumsumexp_grad(grad, self, dim, result):
     """In log space, positive and negative gradients apart: plain exponentials would overflow."""
     if self.dim() == 0 or self.numel() == 0:
         return grad
+    if grad.is_complex():
+        return (_reversed_logcumsumexp(grad.conj().log() - result, dim) + self).exp().conj()
     size, lowest = grad.abs().log(), finfo(grad.dtype).min  # not -inf: its own derivatives would be NaN
     up = _reversed_logcumsumexp(size.masked_fill(grad <= 0, lowest) - result, dim) + self
     down = _reversed_logcumsumexp(size.masked_fill(grad >= 0, lowest) - result, dim) + self
@@ -49,6 +51,7 @@ op(
     "cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)",
     "The largest element so far along `dim`, and its position.",
     bind="function method out",
+    out_dtype="expected scalar_type {result} but found {out}",
     batching="dims",
     meta=rule("scan_indexed", "self", "dim"),
     grad={"self": lambda grad, self_sizes, dim, result1: _extremum_grad(grad, dim, result1, self_sizes)},
@@ -59,6 +62,7 @@ op(
     "cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)",
     "The smallest element so far along `dim`, and its position.",
     bind="function method out",
+    out_dtype="expected scalar_type {result} but found {out}",
     batching="dims",
     meta=rule("scan_indexed", "self", "dim"),
     grad={"self": lambda grad, self_sizes, dim, result1: _extremum_grad(grad, dim, result1, self_sizes)},
@@ -91,6 +95,7 @@ op(
     "logcumsumexp(Tensor self, int dim) -> Tensor",
     "Logarithms of the running sums of exponentials along `dim`.",
     bind="function method out",
+    out_dtype="expected scalar_type {result} but found {out}",
     batching="dims",
     meta=rule("scan_like", "self", "dim"),
     grad={"self": _logcumsumexp_grad},

@@ -2,7 +2,7 @@
 
 import math
 
-from ..table import S, T, aten, not_derived, op, pointwise
+from ..table import S, T, aten, conj, not_derived, op, pointwise
 
 _SQRT_PI = math.sqrt(math.pi)
 _PROBABILITY = {"low": 0.1, "high": 0.9}
@@ -12,7 +12,7 @@ _POSITIVE = {"low": 0.5, "high": 3}
 def _sinc_grad(grad, self):
     x = self * math.pi
     slope = (x * x.cos() - x.sin()) / (x * self)
-    return grad * slope.masked_fill(self == 0, 0)
+    return grad * conj(slope.masked_fill(self == 0, 0))
 
 
 def _i1_grad(grad, self, result):

@@ -2,7 +2,7 @@
 
 import math
 
-from ..table import S, T, aten, conj, like_exactly, op, pointwise
+from ..table import S, T, aten, conj, like, op, pointwise
 
 _POSITIVE = {"low": 0.5, "high": 3}
 _INSIDE = {"low": -0.9, "high": 0.9}
@@ -113,9 +113,10 @@ op(
     "ceil(Tensor self) -> Tensor",
     "The smallest integer not below.",
     bind="function method inplace out",
+    out_dtype="found",
     tags="core pointwise",
     keeps_zero=True,
-    meta=like_exactly("self"),
+    meta=like("self"),
     grad={"self": _zeros},
     samples=[S(3, 4)],
     dtypes="real",
@@ -181,9 +182,10 @@ op(
     "floor(Tensor self) -> Tensor",
     "The largest integer not above.",
     bind="function method inplace out",
+    out_dtype="found",
     tags="core pointwise",
     keeps_zero=True,
-    meta=like_exactly("self"),
+    meta=like("self"),
     grad={"self": _zeros},
     samples=[S(3, 4)],
     dtypes="real",
@@ -193,9 +195,10 @@ op(
     "frac(Tensor self) -> Tensor",
     "The part after the point, with the sign of `self`.",
     bind="function method inplace out",
+    out_dtype="found",
     tags="pointwise",
     keeps_zero=True,
-    meta=like_exactly("self"),
+    meta=like("self"),
     grad={"self": lambda grad: grad},
     samples=[S(3, 4)],
 )
@@ -265,8 +268,8 @@ op(
     tags="pointwise",
     meta=pointwise("self", "other"),
     grad={
-        "self": lambda grad, self, result: grad * (self - result).exp(),
-        "other": lambda grad, other, result: grad * (other - result).exp(),
+        "self": lambda grad, self, result: grad * conj((self - result).exp()),
+        "other": lambda grad, other, result: grad * conj((other - result).exp()),
     },
     samples=[S(T(3, 4), T(4))],
 )
@@ -288,9 +291,10 @@ op(
     "round(Tensor self) -> Tensor",
     "Nearest integer, halves to even.",
     bind="function method inplace out",
+    out_dtype="found",
     tags="core pointwise",
     keeps_zero=True,
-    meta=like_exactly("self"),
+    meta=like("self"),
     grad={"self": _zeros},
     samples=[S(3, 4)],
     dtypes="real",
@@ -299,8 +303,9 @@ op(
     "round.decimals(Tensor self, *, int decimals) -> Tensor",
     "Rounded to `decimals` decimal places, halves to even.",
     bind="function method inplace out",
+    out_dtype="found",
     tags="pointwise",
-    meta=like_exactly("self"),
+    meta=like("self"),
     grad={"self": _zeros},
     samples=[S(T(3, 4), decimals=2), S(T(3, 4), decimals=-1)],
 )
@@ -368,9 +373,10 @@ op(
     "trunc(Tensor self) -> Tensor",
     "The integer part.",
     bind="function method inplace out",
+    out_dtype="found",
     tags="core pointwise",
     keeps_zero=True,
-    meta=like_exactly("self"),
+    meta=like("self"),
     grad={"self": _zeros},
     samples=[S(3, 4)],
     dtypes="real",

@@ -66,6 +66,7 @@ def _define(name, spatial, corners, doc) -> None:
         f"{name}(Tensor self, SymInt[{spatial}] output_size{align}{scales}) -> Tensor",
         doc,
         bind="nn out",
+        out_dtype="exact",
         batching="planes",
         linear="self",
         meta=rule(f"upsample{spatial}d"),

@@ -5,7 +5,7 @@ from .formula import conj, not_derived, not_recorded
 from .names import aliases_of, aten, bound, namespace
 from .returns import ReturnType, return_type
 from .rows import ROWS, Row, composite, declare, facts_of, op, row_of, rows_of
-from .rules import Rule, like, like_exactly, pointwise, reduce, rule
+from .rules import Rule, like, pointwise, reduce, rule
 from .samples import S, Sample, T, TensorSpec
 from .writing import class_name, fill, fill_exactly
 
@@ -30,7 +30,6 @@ __all__ = [
     "fill",
     "fill_exactly",
     "like",
-    "like_exactly",
     "namespace",
     "not_derived",
     "not_recorded",

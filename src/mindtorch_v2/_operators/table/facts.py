@@ -8,7 +8,16 @@ from typing import Any, NamedTuple, TypedDict
 
 from ..._dispatch.tags import Tag
 
-__all__ = ["NO_FACTS", "FactWords", "Facts", "check_arguments", "generated_tags", "stated_facts", "tell_core"]
+__all__ = [
+    "EXACT_OUT",
+    "NO_FACTS",
+    "FactWords",
+    "Facts",
+    "check_arguments",
+    "generated_tags",
+    "stated_facts",
+    "tell_core",
+]
 
 
 class FactWords(TypedDict, total=False):
@@ -42,6 +51,9 @@ class FactWords(TypedDict, total=False):
     crosses_devices: whether its result may lie on another device than its tensor, so that the gradient comes back from there.
     underived: whether it has a gradient whose formula nobody wrote (`grad=None`): asking for it raises.
     written_twice: where the in-place form may write to an expanded tensor, with a warning, how Python spells that.
+    out_dtype: what an `out=` of another dtype than the result's is refused with, whose names stand in the text as {out} and
+        {result} ("Double"), {out_cpp} and {result_cpp} ("double"); "exact" and "found" are the usual two. Without it the
+        result is cast where it can be.
     """
 
     tags: str
@@ -67,6 +79,7 @@ class FactWords(TypedDict, total=False):
     crosses_devices: bool
     underived: bool
     written_twice: str
+    out_dtype: str
 
 
 class Facts(NamedTuple):
@@ -95,6 +108,7 @@ class Facts(NamedTuple):
     crosses_devices: bool = False
     underived: bool = False
     written_twice: str = ""
+    out_dtype: str = ""
 
 
 NO_FACTS = Facts()
@@ -102,6 +116,8 @@ _RESOLVED: dict[tuple, Facts] = {}
 _POLICIES = ("", "lower", "float32", "promote")
 _BATCHING = ("", "dims", "dims+1", "reduction", "matrix", "stack", "planes", "whole", "body", "refused")
 _SHARDING = ("", "sum", "avg", "max", "min", "product", "norm")
+EXACT_OUT = "Expected out tensor to have dtype {result_cpp}, but got {out_cpp} instead"
+_OUT_DTYPES = {"exact": EXACT_OUT, "found": "Found dtype {out} but expected {result}"}
 # Tags of one form, which say nothing of what it computes.
 _OF_ONE_FORM = {Tag.core, Tag.generated, Tag.maybe_aliasing_or_mutating}
 _FOLLOWING = {Tag.inplace, Tag.out, Tag.pt2_compliant_tag}
@@ -158,6 +174,7 @@ def _resolved(schema: str, words: Any) -> Facts:
         cheap=words.get("cheap", elementwise and not draws),
         sizes_by_values=words.get("sizes_by_values", Tag.dynamic_output_shape in tags),
         gives_value=words.get("gives_value", Tag.data_dependent_output in tags),
+        out_dtype=_OUT_DTYPES.get(stated.out_dtype, stated.out_dtype),
     )
 
 
@@ -180,6 +197,8 @@ def tell_core(form: Any, facts: Facts, tags: tuple[Tag, ...]) -> None:
         said["underived"] = True
     if facts.written_twice and in_place:
         said["written_twice"] = facts.written_twice
+    if facts.out_dtype and form.form == "out":
+        said["out_dtype"] = facts.out_dtype
     if said:
         form.state(**said)
 

@@ -73,6 +73,11 @@ def _itself(self: Any, *args: Any, **kwargs: Any) -> Any:
     return self
 
 
+def _lists(schema: str) -> bool:
+    """Whether the result is a list of tensors, for which an `out=` is a list too, and nothing is returned."""
+    return schema.endswith("-> Tensor[]")
+
+
 def _native(handle: Any, *names: str, key: str = "CPU") -> bool:
     return any(handle.impl(key, name) for name in names)
 
@@ -122,7 +127,9 @@ def _define(
         where = tuple(w for w in places if w in ("function", "method", "nn", "special"))
         record(inplace, name + "_", where, tuple(a + "_" for a in aliases))
     if "out" in places:
-        out = define_out(handle, out_overload, first=name not in rows)
+        out = (
+            define_generated_out(handle) if _lists(schema) else define_out(handle, out_overload, first=name not in rows)
+        )
         record(out, name, tuple(w for w in places if w in ("function", "nn", "linalg", "special", "fft")), aliases)
     if "generated_out" in places:
         generated_out = define_generated_out(handle)
@@ -138,7 +145,7 @@ def _define(
             inplace.set_formula(*formula)
     row = rows[dotted] = Row(
         name=dotted,
-        schema=schema,
+        schema=schema.replace("=Mean", "=1"),
         doc=doc,
         bind=places,
         family=family,
@@ -196,7 +203,8 @@ def op(
     """State a native operator.
 
     Args:
-        schema: PyTorch's schema, overload name included; with "npu::" before it in that namespace, else in aten.
+        schema: PyTorch's schema, overload name included; with "npu::" before it in that namespace, else in aten. The
+            default Mean is 1 for operators and 0 for functions of torch, as it is in PyTorch.
         doc: one sentence for the user.
         bind: where Python finds it: ``function method nn linalg special fft``, and the derived forms ``inplace out``; ``generated_out``
             is an `out=` form that PyTorch generates, and that no Python function takes.
@@ -264,7 +272,7 @@ def op(
                 derived.set_shape(meta)
             _native(derived, *candidates, key=where)
         else:
-            derived.impl("CompositeImplicitAutograd", through_functional(handle, derived))
+            derived.impl("CompositeImplicitAutograd", through_functional(handle, derived, row.facts.out_dtype))
 
 
 def composite(
@@ -309,8 +317,14 @@ def composite(
         key = "CompositeExplicitAutograd" if explicit else "CompositeImplicitAutograd"
         row.handle.impl(key, body)
         for derived in (row.inplace, row.out):
-            if derived is not None:
-                derived.impl("CompositeImplicitAutograd", through_functional(row.handle, derived))
+            if derived is None:
+                continue
+            if derived is row.out and _lists(schema):
+                derived.impl("CompositeImplicitAutograd", into_generated(row.handle, derived))
+            else:
+                derived.impl(
+                    "CompositeImplicitAutograd", through_functional(row.handle, derived, row.facts.out_dtype)
+                )
         return body
 
     return decorate

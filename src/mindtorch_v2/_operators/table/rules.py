@@ -29,11 +29,6 @@ def like(*params: str) -> Rule:
     return Rule("like", params)
 
 
-def like_exactly(param: str) -> Rule:
-    """As ``like``, and what ``out=`` is given has to have that dtype too."""
-    return Rule("like_exactly", (param,))
-
-
 def pointwise(*params: str, to: str = "default") -> Rule:
     """Broadcast of the named tensor or scalar arguments with PyTorch's type promotion.
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import _C
+from .facts import EXACT_OUT
 from .names import aten
 
 _CLASSES = {
@@ -40,13 +41,13 @@ def check_holds(out: Any, value: Any) -> None:
         )
 
 
-def fill(out: Any, value: Any) -> Any:
-    """Puts `value` into `out`, which takes its sizes; an `out` that held something warns, as PyTorch does."""
+def fill(out: Any, value: Any, warn: bool = True) -> Any:
+    """Puts `value` into `out`, which takes its sizes; with `warn` an `out` that held something warns, as PyTorch does."""
     check_holds(out, value)
     if out.device != value.device:
         raise RuntimeError(f"Expected out tensor to have device {value.device}, but got {out.device} instead")
     if out.shape != value.shape:
-        if out.numel() != 0:
+        if warn and out.numel() != 0:
             warnings.warn(
                 f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
                 f"match the required output shape {list(value.shape)}. This behavior is deprecated, and in a future "
@@ -64,12 +65,17 @@ def _written(form: Any) -> list[str]:
     return [each["name"] for each in form.arguments if each["is_write"] and each["kwarg_only"]]
 
 
+def check_dtype(out: Any, value: Any, text: str) -> None:
+    """RuntimeError of `text` (the fact `out_dtype` of a row) where `out` has another dtype than `value`."""
+    if text and out.dtype != value.dtype:
+        raise RuntimeError(_C._refused_dtype(text, out.dtype, value.dtype))
+
+
 def fill_exactly(out: Any, value: Any) -> Any:
     """As `fill`, for an `out` of the dtype of `value` only."""
     if value is None:
         raise RuntimeError("this result is undefined for these arguments: nothing can be written to its out tensor")
-    if out.dtype != value.dtype:
-        raise RuntimeError(f"Expected out tensor to have dtype {value.dtype}, but got {out.dtype} instead")
+    check_dtype(out, value, EXACT_OUT)
     return fill(out, value)
 
 
@@ -97,8 +103,11 @@ def into_generated(functional: Any, form: Any) -> Callable:
     return into_outs
 
 
-def through_functional(functional: Callable, form: Any) -> Callable:
-    """The in-place or out= form of an operator whose kernel makes its own result: compute, then copy."""
+def through_functional(functional: Callable, form: Any, out_dtype: str = "") -> Callable:
+    """The in-place or out= form of an operator whose kernel makes its own result: compute, then copy.
+
+    `out_dtype` is that fact of the row: what an `out=` of another dtype is refused with.
+    """
     if form.form == "inplace":
 
         def in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -117,6 +126,7 @@ def through_functional(functional: Callable, form: Any) -> Callable:
         results = functional(*args, **kwargs)
         many = isinstance(results, (tuple, list))
         for out, result in zip(outs, results if many else (results,), strict=True):
+            check_dtype(out, result, out_dtype)
             fill(out, result)
         return tuple(outs) if many else outs[0]
 
