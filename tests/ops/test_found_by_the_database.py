@@ -3,6 +3,8 @@
 import pytest
 from agreement import agree, same, same_error
 
+pytestmark = pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
+
 # An `out=` of another dtype than the result's: which are refused, and with what.
 _OUTS = {
     "torch.addmm(x, x, x, out={})": "float64",
@@ -184,6 +186,17 @@ def test_a_gradient_of_pooling_has_zeros_for_what_was_pooled():
         "torch.nn.functional.multi_margin_loss(x[0, 0], torch.tensor(0))",
         "torch.nn.functional.soft_margin_loss(x, x.sign())",
         "torch.mode(x > 0)",
+        "torch.gather(x, 0, torch.empty(0, dtype=torch.uint8))",
+        "torch.nonzero(torch.complex(x, x - x).to(torch.complex32))",
+        "torch.view_as_real(torch.complex(x, x).to(torch.complex32).index_fill(0, i, 1j)).float()",
+        "torch.view_as_real(torch.complex(x, x).to(torch.complex32).index_put((i,), "
+        "torch.ones(2, 3, dtype=torch.complex32), accumulate=True)).float()",
+        "torch.nn.functional.max_unpool2d(y := torch.ones(2, 3, 2, 2).contiguous(memory_format=torch.channels_last), "
+        "torch.arange(4).reshape(2, 2).expand(2, 3, 2, 2) * (y > 0), 2)",
+        "torch.hash_tensor(torch._neg_view(x))",
+        "(torch.manual_seed(0), torch.empty(20, dtype=torch.complex64).normal_(1, 2))[1]",
+        "(torch.manual_seed(0), torch.randn(20, out=torch.empty(20, 2)[:, 0]))[1]",
+        "(torch.manual_seed(0), torch.normal(x, x.abs(), out=torch.empty(3, 3, 2)[..., 0]))[1]",
         "[each.shape for each in torch.native_batch_norm(x, None, None, None, None, True, 0.1, 1e-5, "
         "out=(torch.empty(0), torch.empty(0), torch.empty(0)))]",
         "(a := [torch.empty(0) for _ in range(3)], torch.unbind_copy(x, out=a))[0]",
@@ -225,9 +238,72 @@ _REFUSED = """
     torch.nn.functional.multi_margin_loss(x, torch.tensor([0, 1, 2]), weight=torch.ones(5))
     torch.index_add(x, 0, torch.tensor([0, 1]), torch.ones(2))
     torch.amax(torch.ones([1] * 65), dim=-1)
+    torch._chunk_cat([torch.ones(3, 4, 5), torch.ones(3, 2, 5)], 2, 2)
+    torch.nn.functional.linear_cross_entropy(x, torch.ones(3), torch.tensor([0, 1, 2]))
+    torch.nn.functional.linear_cross_entropy(x, torch.ones(2, 4), torch.tensor([0, 1, 0]))
+    torch.nn.functional.linear_cross_entropy(x, torch.ones(2, 3), torch.tensor([0, 1, 0]), linear_bias=torch.ones(3))
+    torch.nn.functional.max_pool1d(x[None], 2, padding=4)
+    torch.nn.functional.max_pool1d(x[None], 2, padding=4, return_indices=True)
+    torch.nn.functional.max_pool1d(x[None], 5, stride=1)
+    torch.complex(x.double(), x.double(), out=torch.empty(0, dtype=torch.complex64))
+    torch.polar(x.half(), x.half())
+    torch.gather(x, 0, torch.zeros(1, 1, dtype=torch.int16))
 """
 
 
 @pytest.mark.parametrize("text", [line.strip() for line in _REFUSED.splitlines() if line.strip()])
 def test_refusals(text):
     same_error(_run(text))
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("align", [False, True])
+def test_second_gradients_of_grid_sample(mode, padding, align):
+    def program(torch):
+        image = torch.linspace(-2, 3, 40, dtype=torch.float64).reshape(1, 2, 4, 5).sin().requires_grad_()
+        grid = torch.linspace(-1.2, 1.2, 18, dtype=torch.float64).reshape(1, 3, 3, 2).requires_grad_()
+        y = torch.nn.functional.grid_sample(image, grid, mode=mode, padding_mode=padding, align_corners=align)
+        first = torch.autograd.grad(
+            y, [image, grid], torch.linspace(1, 2, 18, dtype=y.dtype).reshape(y.shape), create_graph=True
+        )
+        total = sum((each * each).sum() for each in first if each.requires_grad)
+        return [*(each.detach() for each in first), *torch.autograd.grad(total, [image, grid], allow_unused=True)[:1]]
+
+    same(program, rtol=1e-9, atol=1e-9)
+
+
+def test_the_tangent_of_a_place_that_is_written_twice():
+    def program(torch):
+        from importlib import import_module
+
+        forward_ad = import_module(torch.__name__ + ".autograd.forward_ad")
+        x = _names(torch)["x"]
+        with forward_ad.dual_level():
+            y = torch.zeros(3, 3).scatter(1, torch.tensor([[0, 0, 2]] * 3), forward_ad.make_dual(x, x * 2))
+            return forward_ad.unpack_dual(y).tangent.clone()
+
+    agree(program)
+
+
+@pytest.mark.parametrize("name", ["rand_like", "randn_like"])
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_draws_of_slices_along_any_dimension(name, dim):
+    def program(torch):
+        torch.manual_seed(0)
+        return torch.func.vmap(getattr(torch, name), in_dims=dim, randomness="different")(torch.zeros(3, 4, 5))
+
+    agree(program, layout=False)
+
+
+def test_ranges_between_tensors_without_numbers():
+    def program(torch):
+        ends = torch.tensor([0.0, 1.0]), torch.tensor([2.0, 5.0])
+        mapped = [torch.func.vmap(lambda a, b, f=f: f(a, b, 5))(*ends) for f in (torch.linspace, torch.logspace)]
+        return [*mapped, list(torch.linspace(torch.empty((), device="meta"), 3, 5).shape)]
+
+    same(program, rtol=1e-6)
+
+
+def test_an_exponential_of_matrices_without_numbers():
+    agree(lambda torch: list(torch.matrix_exp(torch.empty(2, 3, 3, device="meta")).shape))

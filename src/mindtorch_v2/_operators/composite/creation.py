@@ -30,7 +30,7 @@ def _check_ends(name, start, end) -> None:
         raise RuntimeError(f"{name} only supports 0-dimensional {wanted}, but got {came}.")
 
 
-def _between(start, end, steps, dtype, base=None) -> Any:
+def _between(start, end, steps, dtype, base) -> Any:
     """Evenly spaced numbers, or powers of `base`, made of the ends by operators."""
     tensor = start if hasattr(start, "dim") else end
     place = aten.arange(steps, dtype=DTYPES["float64"], device=tensor.device)
@@ -57,7 +57,8 @@ def _spaced(name, tail) -> None:
             try:
                 numbers = _number(start), _number(end)
             except RuntimeError:  # they hold no numbers that could be read: on meta, fake or mapped over
-                return _between(start, end, steps, options.get("dtype"), *rest)
+                base = (rest or (10.0,))[0] if name == "logspace" else None
+                return _between(start, end, steps, options.get("dtype"), base)
             return getattr(aten, name)(*numbers, steps, *rest, **options)
 
 
