@@ -322,6 +322,7 @@ Storage* storage_wrap(void* data, size_t nbytes, Device device, void* context, v
     s->nbytes = nbytes;
     s->device = device;
     s->resizable = false;
+    s->lent = true;
     s->context = foreign.release();
     s->release = release_foreign;
     return s;
@@ -344,6 +345,7 @@ std::unordered_map<const Storage*, int>& exports() {
 void note_export(Storage* s) {
     std::lock_guard<std::mutex> lock(g_exports_mutex);
     exports()[s]++;
+    s->lent = true;
     s->retain();  // nothing throws any more
 }
 void forget_export(Storage* s) {

@@ -139,15 +139,24 @@ void Primitive::bind(int arg, const Operand& outside, dnnl_query_t query, int in
     a.dnnl_memory_desc_destroy(ours);
 }
 
-void Primitive::execute(std::initializer_list<void*> data) {
+void Primitive::bind_as_wanted(int arg, dnnl_query_t query, int index) {
+    const Api& a = api();
+    Argument& g = arguments_[count_++];
+    g.arg = arg;
+    g.is_output = false;
+    check(a.dnnl_memory_create(&g.outside, wanted(query, index), a.engine, DNNL_MEMORY_NONE), "memory");
+}
+
+void Primitive::execute(void* const* data, int count) {
     const Api& a = api();
     use_our_thread_count();
     dnnl_exec_arg_t args[kMaxArguments];
     Storage* buffers[kMaxArguments] = {};
+    MT_CHECK(count == count_, "a oneDNN primitive takes ", count_, " arguments, got ", count);
     int i = 0;
-    for (void* pointer : data) {
+    for (; i < count;) {
         Argument& g = arguments_[i];
-        a.dnnl_memory_set_data_handle(g.outside, pointer);
+        a.dnnl_memory_set_data_handle(g.outside, data[i]);
         args[i] = {g.arg, g.inside ? g.inside : g.outside};
         if (g.inside) {
             buffers[i] = storage_alloc(g.inside_bytes + 64, Device());

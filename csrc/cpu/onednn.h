@@ -28,6 +28,12 @@ namespace mt::onednn {
     F(dnnl_primitive_attr_create)                                \
     F(dnnl_primitive_attr_destroy)                               \
     F(dnnl_primitive_attr_set_scratchpad_mode)                   \
+    F(dnnl_primitive_attr_set_post_ops)                          \
+    F(dnnl_post_ops_create)                                      \
+    F(dnnl_post_ops_destroy)                                     \
+    F(dnnl_post_ops_append_eltwise)                              \
+    F(dnnl_post_ops_append_binary)                               \
+    F(dnnl_memory_desc_clone)                                    \
     F(dnnl_matmul_primitive_desc_create)                         \
     F(dnnl_convolution_forward_primitive_desc_create)            \
     F(dnnl_convolution_backward_data_primitive_desc_create)      \
@@ -76,7 +82,7 @@ bool has_native_bfloat16();
 
 // What identifies a primitive: a fixed number of words, compared as bytes.
 struct Key {
-    static constexpr int kWords = 64;
+    static constexpr int kWords = 96;
     int64_t words[kWords];
     int used = 0;
     void add(int64_t word) {
@@ -103,11 +109,18 @@ class Primitive {
     // Argument `arg` of the primitive is a tensor laid out as `outside`; `query` names the layout that the primitive
     // wants.
     void bind(int arg, const Operand& outside, dnnl_query_t query, int index, bool is_output);
+    // Argument `arg` is laid out as the primitive wants it already.
+    void bind_as_wanted(int arg, dnnl_query_t query, int index);
+    const_dnnl_memory_desc_t wanted(dnnl_query_t query, int index) const {
+        return api().dnnl_primitive_desc_query_md(description_, query, index);
+    }
     bool is_made() const { return primitive_ != nullptr; }
-    void execute(std::initializer_list<void*> data);  // pointers in the order of the bind() calls
+    // Pointers in the order of the bind() calls.
+    void execute(std::initializer_list<void*> data) { execute(data.begin(), static_cast<int>(data.size())); }
+    void execute(void* const* data, int count);
 
   private:
-    static constexpr int kMaxArguments = 5;
+    static constexpr int kMaxArguments = 8;
     struct Argument {
         int arg;
         bool is_output;

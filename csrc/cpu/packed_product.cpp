@@ -3,6 +3,8 @@
 #include "packed_weight.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -13,86 +15,176 @@
 namespace mt {
 namespace {
 
+using packed::Ints;
+using packed::kPart;
+using packed::kRegisters;
+using packed::kWords;
+using packed::Words;
 using simd::kLanes;
 using simd::Vec;
 
-constexpr int64_t kFewRows = 16;     // of x: up to here the weight is decoded once for each four of them
+constexpr int64_t kFewRows = 16;     // of x: up to here the weight is decoded once for each four vectors
 constexpr int64_t kAhead = 4096;     // bytes: what memory is asked for before it is read
 constexpr int64_t kPieceRows = 128;  // of a weight that is decoded for a product
+constexpr int kStretch = 256;        // elements of x with one scale
 
-// Rows of x as float, and the sums of their parts.
+// Rows of x as whole numbers of 16 bits, with a scale for each stretch: one vector for a row of 16-bit floats, which
+// have 11 bits at most; for a row of float32 a second one for what the first leaves, so that nothing of 24 bits is
+// lost.
 struct Vectors {
-    int64_t count, terms, parts;
-    std::vector<float> x, sums;
-    Vectors(const Tensor& t, int64_t terms, int64_t part, bool with_sums)
-        : count(t.numel() / std::max<int64_t>(1, terms)), terms(terms), parts(terms / part) {
-        x.resize(static_cast<size_t>(count * terms));
-        visit(Types<float, BFloat16, Half>{}, t.dtype, "packed product",
-              [&]<class T>() { widen(t.data<T>(), x.data(), count * terms); });
-        if (!with_sums) return;
+    int64_t each, count, terms, stretches, parts;  // `each` row is so many vectors
+    std::vector<int16_t> whole;
+    std::vector<float> scales, sums;  // the sums of parts, of `per` elements
+
+    Vectors(const Tensor& t, int64_t terms_, int64_t per)
+        : each(t.dtype == DType::Float32 ? 2 : 1),
+          count(t.numel() / std::max<int64_t>(1, terms_) * each),
+          terms(terms_),
+          stretches((terms + kStretch - 1) / kStretch),
+          parts(terms / per) {
+        whole.resize(static_cast<size_t>(count * terms));
+        scales.resize(static_cast<size_t>(count * stretches));
         sums.resize(static_cast<size_t>(count * parts));
-        for (int64_t p = 0; p < count * parts; p++) {
-            float s = 0;
-            for (int64_t i = 0; i < part; i++) s += x[static_cast<size_t>(p * part + i)];
-            sums[static_cast<size_t>(p)] = s;
+        std::vector<float> x(static_cast<size_t>(terms));
+        visit(Types<float, BFloat16, Half>{}, t.dtype, "packed product", [&]<class T>() {
+            for (int64_t v = 0; v < count; v += each) {
+                widen(t.data<T>() + v / each * terms, x.data(), terms);
+                for (int64_t k = 0; k < each; k++) take(x.data(), v + k, per);
+            }
+        });
+    }
+
+  private:
+    // Vector v is x in whole numbers; x becomes what is left.
+    void take(float* x, int64_t v, int64_t per) {
+        int16_t* q = whole.data() + v * terms;
+        for (int64_t s = 0; s < stretches; s++) {
+            const int64_t begin = s * kStretch, end = std::min<int64_t>(terms, begin + kStretch);
+            float most = 0;
+            bool finite = true;
+            for (int64_t i = begin; i < end; i++) {
+                const float size = std::fabs(x[i]);
+                most = size > most ? size : most;
+                finite &= size <= std::numeric_limits<float>::max();
+            }
+            const float scale = most / 32767, inverse = most > 1e-30f ? 32767 / most : 0;
+            scales[static_cast<size_t>(v * stretches + s)] = finite ? scale : std::numeric_limits<float>::quiet_NaN();
+            for (int64_t i = begin; i < end; i++) {
+                q[i] = finite ? static_cast<int16_t>(std::nearbyint(x[i] * inverse)) : int16_t(0);
+                x[i] -= scale * static_cast<float>(q[i]);
+            }
+        }
+        for (int64_t p = 0; p < parts; p++) {
+            int32_t sum = 0;
+            for (int64_t i = 0; i < per; i++) sum += q[p * per + i];
+            sums[static_cast<size_t>(v * parts + p)] =
+                static_cast<float>(sum) * scales[static_cast<size_t>(v * stretches + p * per / kStretch)];
         }
     }
 };
 
+// The scales of register r of part k.
+template <class F, int k, int kCount>
+Vec scales_of(const packed::Scales<kCount>& s, int r) {
+    if constexpr (F::kPer == kPart) return packed::repeated(s.scale[k]);
+#if defined(__AVX512F__)
+    const __m512 first = _mm512_set1_ps(s.scale[2 * k]);
+    return Vec(_mm512_mask_mov_ps(first, 0xff00, _mm512_set1_ps(s.scale[2 * k + 1])));
+#else
+    return packed::repeated(s.scale[2 * k + r * kWords / F::kPer]);
+#endif
+}
+
 // The sums of one row of the weight with V vectors.
 template <int V, class F>
 void one_row(const F& weight, const Vectors& in, int64_t first, int64_t row, float* to) {
-    constexpr int kRegisters = F::kPart / kLanes, kParts = F::kParts;
-    // Adding up takes as long as some products: several sums at a time, of short blocks from several of them.
-    constexpr int kSums = V == 1 ? 4 : 2, kBlocks = kParts == 1 ? 4 : 1;
-    const float* x = in.x.data() + first * in.terms;
-    const float* sums = F::kOffset ? in.sums.data() + first * in.parts : nullptr;
-    Vec all[V][kSums] = {};
-    float offsets[V][kBlocks * kParts] = {};
-    auto block = [&](int64_t b, auto which) {
-        constexpr int kWhich = decltype(which)::value;
-        const auto* from = weight.at(row, b);
-        for (int64_t ahead = 0; ahead < weight.at(0, 1) - weight.at(0, 0); ahead += 64)
-            __builtin_prefetch(from + kAhead + ahead);
-        const packed::Scales<kParts> s = weight.scales(row, b, from);
-        auto part = [&](auto number) {
-            constexpr int k = decltype(number)::value, own = (kWhich + k) % kSums;
-            Vec q[kRegisters];
-            weight.template part<k>(from, q);
-            for (int v = 0; v < V; v++) {
-                const float* at = x + v * in.terms + (b * kParts + k) * F::kPart;
-                if constexpr (F::kScaled) {
-                    Vec sum = q[0] * simd::load(at);
-                    for (int i = 1; i < kRegisters; i++) sum = simd::fma(q[i], simd::load(at + i * kLanes), sum);
-                    all[v][own] = simd::fma(simd::splat(s.scale[k]), sum, all[v][own]);
-                } else {
-                    for (int i = 0; i < kRegisters; i++)
-                        all[v][(own + i) % kSums] =
-                            simd::fma(q[i], simd::load(at + i * kLanes), all[v][(own + i) % kSums]);
+    constexpr int kParts = F::kParts, kBlock = kPart * kParts, kScales = kBlock / F::kPer, kSums = V == 1 ? 2 : 1,
+                  kBlocks = kStretch / kBlock;
+    const int16_t* x = in.whole.data() + first * in.terms;
+    const float *sums = in.sums.data() + first * in.parts, *scales = in.scales.data() + first * in.stretches;
+    Vec all[V] = {};
+    typename packed::Scales<kScales>::Numbers offsets[V][kBlocks] = {};
+    const int64_t blocks = in.terms / kBlock;
+    for (int64_t stretch = 0; stretch < in.stretches; stretch++) {
+        Vec sum[V][kSums] = {};
+        Ints plain[V] = {};  // of formats without scales, and of blocks with one
+        auto block = [&]<int kWhich>(int64_t b, std::integral_constant<int, kWhich>) {
+            const auto* from = weight.at(row, b);
+            for (int64_t ahead = 0; ahead < weight.at(0, 1) - weight.at(0, 0); ahead += 64)
+                __builtin_prefetch(from + kAhead + ahead);
+            const packed::Scales<kScales> s = weight.scales(row, b, from);
+            auto part = [&]<int k>(std::integral_constant<int, k>) {
+                Words q[kRegisters];
+                weight.template part<k>(from, q);
+                for (int v = 0; v < V; v++) {
+                    const int16_t* at = x + v * in.terms + (b * kParts + k) * kPart;
+                    if constexpr (!F::kScaled || F::kPer > kPart) {
+                        for (int r = 0; r < kRegisters; r++)
+                            plain[v] += packed::pairs(q[r], packed::load(at + r * kWords));
+                    } else if constexpr (F::kPer == kPart) {
+                        Ints whole = packed::pairs(q[0], packed::load(at));
+                        for (int r = 1; r < kRegisters; r++)
+                            whole += packed::pairs(q[r], packed::load(at + r * kWords));
+                        sum[v][k % kSums] =
+                            simd::fma(packed::repeated(s.scale[k]), packed::to_float(whole), sum[v][k % kSums]);
+                    } else {
+                        for (int r = 0; r < kRegisters; r++)
+                            sum[v][k % kSums] =
+                                simd::fma(scales_of<F, k>(s, r),
+                                          packed::to_float(packed::pairs(q[r], packed::load(at + r * kWords))),
+                                          sum[v][k % kSums]);
+                    }
                 }
-            }
+            };
+            [&]<int... k>(std::integer_sequence<int, k...>) {
+                (part(std::integral_constant<int, k>()), ...);
+            }(std::make_integer_sequence<int, kParts>());
+            if constexpr (F::kScaled && F::kPer > kPart)
+                for (int v = 0; v < V; v++) {
+                    sum[v][kWhich % kSums] =
+                        simd::fma(packed::repeated(s.scale[0]), packed::to_float(plain[v]), sum[v][kWhich % kSums]);
+                    plain[v] = Ints{};
+                }
+            if constexpr (F::kOffset)
+                for (int v = 0; v < V; v++) {
+                    typename packed::Scales<kScales>::Numbers of_x;
+                    std::memcpy(&of_x, sums + v * in.parts + b * kScales, sizeof of_x);
+                    offsets[v][kWhich] += s.offset * of_x;
+                }
         };
-        [&]<int... k>(std::integer_sequence<int, k...>) {
-            (part(std::integral_constant<int, k>()), ...);
-        }(std::make_integer_sequence<int, kParts>());
-        if constexpr (F::kOffset)
-            for (int v = 0; v < V; v++)
-                for (int k = 0; k < kParts; k++)
-                    offsets[v][kWhich * kParts + k] += s.offset[k] * sums[v * in.parts + b * kParts + k];
-    };
-    const int64_t blocks = in.parts / kParts;
-    int64_t b = 0;
-    for (; b + kBlocks <= blocks; b += kBlocks)
-        [&]<int... k>(std::integer_sequence<int, k...>) {
-            (block(b + k, std::integral_constant<int, k>()), ...);
-        }(std::make_integer_sequence<int, kBlocks>());
-    for (; b < blocks; b++) block(b, std::integral_constant<int, 0>());
+        int64_t b = stretch * kBlocks;
+        if (b + kBlocks <= blocks) {
+            [&]<int... k>(std::integer_sequence<int, k...>) {
+                (block(b + k, std::integral_constant<int, k>()), ...);
+            }(std::make_integer_sequence<int, kBlocks>());
+        } else {
+            for (; b < blocks; b++) block(b, std::integral_constant<int, 0>());
+        }
+        for (int v = 0; v < V; v++) {
+            Vec made = F::kScaled ? sum[v][0] : packed::to_float(plain[v]);
+            for (int k = 1; k < kSums; k++) made += sum[v][k];
+            all[v] = simd::fma(packed::repeated(scales[v * in.stretches + stretch]), made, all[v]);
+        }
+    }
     for (int v = 0; v < V; v++) {
-        Vec sum = all[v][0];
-        for (int s = 1; s < kSums; s++) sum += all[v][s];
         float offset = 0;
-        for (float o : offsets[v]) offset += o;
-        to[v] = simd::sum(sum) + offset;
+        for (const auto& of_block : offsets[v])
+            for (int k = 0; k < kScales; k++) offset += of_block[k];
+        to[v] = simd::sum(all[v]) + offset;
+    }
+    // What is left of a block: the first part of one of two, whose upper halves are its last 16 elements.
+    if constexpr (kParts == 2 && F::kPer == kPart) {
+        if (in.terms % kBlock == 0) return;
+        float scale, offset;
+        weight.of_group(row, 2 * blocks >> weight.shift, &scale, &offset);
+        for (int v = 0; v < V; v++) {
+            const int16_t* at = x + v * in.terms + blocks * kBlock;
+            int32_t whole = 0;
+            for (int i = 0; i < 16; i++)
+                whole += (weight.at(row, blocks)[i] & 15) * at[i] + (weight.at(row, blocks)[i] >> 4) * at[i + 16];
+            to[v] += scale * static_cast<float>(whole) * scales[(v + 1) * in.stretches - 1] +
+                     offset * sums[v * in.parts + 2 * blocks];
+        }
     }
 }
 
@@ -111,21 +203,34 @@ void rows_of(const F& weight, const Vectors& in, int64_t first, int64_t count, i
 }
 
 template <class F>
-void decode_row(const F& weight, int64_t row, int64_t parts, float* to) {
-    for (int64_t b = 0; b < parts / F::kParts; b++) {
+void decode_row(const F& weight, int64_t row, int64_t terms, float* to) {
+    constexpr int kParts = F::kParts, kBlock = kPart * kParts, kScales = kBlock / F::kPer;
+    int64_t b = 0;
+    for (; b < terms / kBlock; b++) {
         const auto* from = weight.at(row, b);
-        const packed::Scales<F::kParts> s = weight.scales(row, b, from);
+        const packed::Scales<kScales> s = weight.scales(row, b, from);
+        auto part = [&]<int k>(std::integral_constant<int, k>) {
+            Words q[kRegisters];
+            weight.template part<k>(from, q);
+            int16_t whole[kPart];
+            std::memcpy(whole, q, sizeof whole);
+            for (int i = 0; i < kPart; i++)
+                to[k * kPart + i] = static_cast<float>(whole[i]) * s.scale[(k * kPart + i) / F::kPer] +
+                                    s.offset[(k * kPart + i) / F::kPer];
+        };
         [&]<int... k>(std::integer_sequence<int, k...>) {
-            auto part = [&]<int n>(std::integral_constant<int, n>) {
-                Vec q[F::kPart / kLanes];
-                weight.template part<n>(from, q);
-                for (int i = 0; i < F::kPart / kLanes; i++)
-                    simd::store(to + n * F::kPart + i * kLanes,
-                                simd::fma(q[i], simd::splat(s.scale[n]), simd::splat(s.offset[n])));
-            };
             (part(std::integral_constant<int, k>()), ...);
-        }(std::make_integer_sequence<int, F::kParts>());
-        to += F::kPart * F::kParts;
+        }(std::make_integer_sequence<int, kParts>());
+        to += kBlock;
+    }
+    if constexpr (kParts == 2 && F::kPer == kPart) {
+        if (terms % kBlock == 0) return;
+        float scale, offset;
+        weight.of_group(row, 2 * b >> weight.shift, &scale, &offset);
+        for (int i = 0; i < 32; i++) {
+            const int both = weight.at(row, b)[i % 16];
+            to[i] = static_cast<float>(i < 16 ? both & 15 : both >> 4) * scale + offset;
+        }
     }
 }
 
@@ -133,23 +238,26 @@ void decode_row(const F& weight, int64_t row, int64_t parts, float* to) {
 template <class F>
 void multiply(Tensor& y, const Tensor& given_x, int64_t rows, int64_t terms, const F& weight, const float* scales) {
     TensorRef x = contiguous(given_x);
-    const int64_t count = x->numel() / std::max<int64_t>(1, terms), parts = terms / F::kPart;
+    const int64_t count = x->numel() / std::max<int64_t>(1, terms);
     if (y.numel() == 0) return;
     if (count <= kFewRows) {
-        const Vectors in(*x, terms, F::kPart, F::kOffset);
+        const Vectors in(*x, terms, F::kPer);
+        const int64_t most = 4 / in.each;  // rows at a time
         visit(Types<float, BFloat16, Half>{}, y.dtype, "packed product", [&]<class T>() {
             T* to = y.data<T>();
             parallel_for(rows, grain_for(terms), [&](int64_t begin, int64_t end) {
                 // So many rows at a time as stay in the cache until each group of vectors has read them.
-                const int64_t piece = count <= 4 ? end - begin : std::max<int64_t>(1, (1 << 17) / terms);
+                const int64_t piece = count <= most ? end - begin : std::max<int64_t>(1, (1 << 17) / terms);
                 for (int64_t top = begin; top < end; top += piece)
-                    for (int64_t first = 0; first < count; first += 4)
+                    for (int64_t first = 0; first < count; first += most)
                         for (int64_t n = top; n < std::min(end, top + piece); n++) {
                             float sums[4];
-                            const int64_t some = std::min<int64_t>(4, count - first);
-                            rows_of(weight, in, first, some, n, sums);
-                            for (int64_t v = 0; v < some; v++)
-                                to[(first + v) * rows + n] = T(scales ? sums[v] * scales[n] : sums[v]);
+                            const int64_t some = std::min<int64_t>(most, count - first);
+                            rows_of(weight, in, first * in.each, some * in.each, n, sums);
+                            for (int64_t v = 0; v < some; v++) {
+                                const float sum = in.each == 2 ? sums[2 * v] + sums[2 * v + 1] : sums[v];
+                                to[(first + v) * rows + n] = T(scales ? sum * scales[n] : sum);
+                            }
                         }
             });
         });
@@ -162,7 +270,7 @@ void multiply(Tensor& y, const Tensor& given_x, int64_t rows, int64_t terms, con
         float* decoded = piece->data<float>();
         parallel_for(some, grain_for(terms), [&](int64_t begin, int64_t end) {
             for (int64_t n = begin; n < end; n++) {
-                decode_row(weight, top + n, parts, decoded + n * terms);
+                decode_row(weight, top + n, terms, decoded + n * terms);
                 if (scales)
                     for (int64_t i = 0; i < terms; i++) decoded[n * terms + i] *= scales[top + n];
             }
@@ -200,7 +308,7 @@ void int8_shape(ShapeCall& c, const Tensor& self, const Tensor& mat2, const Tens
 }
 void int8_cpu(Out out, const Tensor& self, const Tensor& mat2, const Tensor& scales) {
     const int64_t terms = mat2.size(1);
-    check_x("_weight_int8pack_mm_cpu", self, terms, packed::RowBytes::kPart);
+    check_x("_weight_int8pack_mm_cpu", self, terms, kPart);
     TensorRef wide = contiguous(scales, DType::Float32);
     multiply(out, self, mat2.size(0), terms, packed::RowBytes{mat2.data<int8_t>(), terms}, wide->data<float>());
 }
@@ -217,8 +325,13 @@ void pack_int4_cpu(Out out, const Tensor& self, int64_t) {
     TensorRef from = contiguous(self);
     const int32_t* x = from->data<int32_t>();
     uint8_t* to = out->data<uint8_t>();
-    for (int64_t g = 0; g < from->numel() / 32; g++, x += 32, to += 16)
-        for (int i = 0; i < 16; i++) to[i] = static_cast<uint8_t>((x[i] & 15) | (x[i + 16] & 15) << 4);
+    const int64_t columns = from->size(1);
+    for (int64_t row = 0; row < from->size(0); row++)
+        for (int64_t left = columns; left > 0;) {
+            const int64_t half = left >= 64 ? 32 : 16;
+            for (int64_t i = 0; i < half; i++) to[i] = static_cast<uint8_t>((x[i] & 15) | (x[i + half] & 15) << 4);
+            x += 2 * half, to += half, left -= 2 * half;
+        }
 }
 
 void int4_shape(ShapeCall& c, const Tensor& self, const Tensor& mat2, int64_t group, const Tensor& scales) {
@@ -242,8 +355,16 @@ void int4_cpu(Out out, const Tensor& self, const Tensor& mat2, int64_t group, co
     while (32 << shift < group) shift++;
     TensorRef pairs = contiguous(scales);
     visit(Types<float, BFloat16, Half>{}, scales.dtype, "_weight_int4pack_mm_cpu", [&]<class T>() {
-        const packed::Groups4<T> weight{mat2.data<uint8_t>(), bytes, rows, shift, pairs->data<T>()};
-        multiply(out, self, rows, bytes * 2, weight, nullptr);
+        auto with = [&]<int kOf>(std::integral_constant<int, kOf>) {
+            multiply(out, self, rows, bytes * 2,
+                     packed::Groups4<T, kOf>{mat2.data<uint8_t>(), bytes, rows, shift, pairs->data<T>()}, nullptr);
+        };
+        if (group == 32)
+            with(std::integral_constant<int, 32>());
+        else if (group == 64)
+            with(std::integral_constant<int, 64>());
+        else
+            with(std::integral_constant<int, 128>());
     });
 }
 
@@ -273,7 +394,7 @@ int64_t columns_of(const Tensor& packed, std::string_view format) {
     with_format(format, [&]<class F>() {
         MT_CHECK(packed.size(1) % F::kBytes == 0, "rows of ", std::string(format), " are blocks of ", F::kBytes,
                  " bytes; these have ", packed.size(1), " bytes");
-        columns = packed.size(1) / F::kBytes * (F::kPart * F::kParts);
+        columns = packed.size(1) / F::kBytes * (kPart * F::kParts);
     });
     return columns;
 }
@@ -290,7 +411,7 @@ void linear_packed_cpu(Out out, const Tensor& self, const Tensor& given, std::st
     TensorRef weight = contiguous(given);
     const int64_t columns = columns_of(*weight, format);
     with_format(format, [&]<class F>() {
-        check_x("packed_linear", self, columns, (F::kPart * F::kParts));
+        check_x("packed_linear", self, columns, (kPart * F::kParts));
         multiply(out, self, weight->size(0), columns, F{{weight->data<uint8_t>(), weight->size(1)}}, nullptr);
     });
 }
@@ -305,7 +426,7 @@ void unpack_cpu(Out out, const Tensor& given, std::string_view format) {
     with_format(format, [&]<class F>() {
         const F weight{{packed->data<uint8_t>(), packed->size(1)}};
         parallel_for(packed->size(0), grain_for(columns), [&](int64_t begin, int64_t end) {
-            for (int64_t n = begin; n < end; n++) decode_row(weight, n, columns / F::kPart, to + n * columns);
+            for (int64_t n = begin; n < end; n++) decode_row(weight, n, columns, to + n * columns);
         });
     });
 }

@@ -1,7 +1,7 @@
 // Weights of few bits: rows of blocks, each with scales of its own, as files and PyTorch's packing operators have them.
 //
-// A format decodes a part of a row (16 or 32 elements) into registers of small whole numbers q; the part's numbers are
-// scale * q + offset. Products are made of sums of q times x, so that scale and offset are applied once a part.
+// A format decodes a part of a row (32 elements) into registers of small whole numbers q of 16 bits; a part's numbers,
+// or those of its halves, are scale * q + offset. Products are made of sums of q times whole numbers that stand for x.
 #pragma once
 
 #include <cstring>
@@ -14,25 +14,57 @@ namespace mt::packed {
 using simd::kLanes;
 using simd::Vec;
 
-typedef uint8_t Bytes __attribute__((vector_size(kLanes), aligned(1), may_alias));
-typedef int8_t SignedBytes __attribute__((vector_size(kLanes), aligned(1), may_alias));
+constexpr int kPart = 32;
+constexpr int kWords = 2 * kLanes;          // of a register
+constexpr int kRegisters = kPart / kWords;  // of a part
+
+typedef int16_t Words __attribute__((vector_size(2 * kWords)));
+typedef int16_t LooseWords __attribute__((vector_size(2 * kWords), aligned(2), may_alias));
 typedef int32_t Ints __attribute__((vector_size(4 * kLanes)));
 
-inline Ints wide(const int8_t* p) {
-#if defined(__AVX512F__)
-    return Ints(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
-#else
-    return __builtin_convertvector(*reinterpret_cast<const SignedBytes*>(p), Ints);
-#endif
-}
-inline Ints wide(const uint8_t* p) {
-#if defined(__AVX512F__)
-    return Ints(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
-#else
-    return __builtin_convertvector(*reinterpret_cast<const Bytes*>(p), Ints);
-#endif
-}
+inline Words load(const int16_t* p) { return *reinterpret_cast<const LooseWords*>(p); }
+// Unlike the sum of zeros and a number, this needs no instruction of its own where a load repeats the number.
+inline Vec repeated(float x) { return x - Vec{}; }
 inline Vec to_float(Ints v) { return __builtin_convertvector(v, Vec); }
+
+// kWords bytes, each as 16 bits.
+inline Words wide(const uint8_t* p) {
+#if defined(__AVX512BW__)
+    return Words(_mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))));
+#elif defined(__AVX2__)
+    return Words(_mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+#else
+    Words w;
+    for (int i = 0; i < kWords; i++) w[i] = p[i];
+    return w;
+#endif
+}
+inline Words wide(const int8_t* p) {
+#if defined(__AVX512BW__)
+    return Words(_mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))));
+#elif defined(__AVX2__)
+    return Words(_mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+#else
+    Words w;
+    for (int i = 0; i < kWords; i++) w[i] = p[i];
+    return w;
+#endif
+}
+
+// The products of numbers of 16 bits, added in pairs of neighbours.
+inline Ints pairs(Words a, Words b) {
+#if defined(__AVX512BW__)
+    return Ints(_mm512_madd_epi16(__m512i(a), __m512i(b)));
+#elif defined(__AVX2__)
+    return Ints(_mm256_madd_epi16(__m256i(a), __m256i(b)));
+#elif defined(__SSE2__)
+    return Ints(_mm_madd_epi16(__m128i(a), __m128i(b)));
+#else
+    Ints sum;
+    for (int i = 0; i < kLanes; i++) sum[i] = int32_t(a[2 * i]) * b[2 * i] + int32_t(a[2 * i + 1]) * b[2 * i + 1];
+    return sum;
+#endif
+}
 
 inline float half_at(const uint8_t* p) {
     Half h;
@@ -40,55 +72,113 @@ inline float half_at(const uint8_t* p) {
     return static_cast<float>(h);
 }
 
-// The scales and offsets of a block's parts.
-template <int kParts>
+// Bytes as numbers. GCC 12 takes a conversion of vectors that widens by more than two apart.
+typedef uint8_t Eight __attribute__((vector_size(8)));
+typedef int8_t Sixteen __attribute__((vector_size(16)));
+typedef float EightNumbers __attribute__((vector_size(32)));
+typedef float SixteenNumbers __attribute__((vector_size(64)));
+inline EightNumbers numbers(Eight bytes) {
+#if defined(__AVX2__)
+    return EightNumbers(_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(int64_t(bytes)))));
+#else
+    return __builtin_convertvector(bytes, EightNumbers);
+#endif
+}
+inline SixteenNumbers numbers(Sixteen bytes) {
+#if defined(__AVX512F__)
+    return SixteenNumbers(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(__m128i(bytes))));
+#else
+    return __builtin_convertvector(bytes, SixteenNumbers);
+#endif
+}
+
+// The scales and offsets of a block.
+template <int kCount>
 struct Scales {
-    float scale[kParts], offset[kParts];
+    typedef float Numbers __attribute__((vector_size(4 * kCount)));
+    float scale[kCount];
+    Numbers offset = {};
+
+    Scales() = default;
+    // Both from bytes: times one number each.
+    template <class Bytes>
+    Scales(Bytes scales, float times_scale, Bytes offsets, float times_offset) {
+        offset = numbers(offsets) * times_offset;
+        const Numbers made = numbers(scales) * times_scale;
+        std::memcpy(scale, &made, sizeof scale);
+        // From memory a number is repeated by the load that reads it; out of a register it has to be taken first.
+        asm("" : "+m"(scale));
+    }
 };
 
 // Sixteen bytes whose lower halves are the first 16 elements, the upper halves the others.
-inline void nibbles(const uint8_t* from, Vec* q) {
-    for (int i = 0; i < 16 / kLanes; i++) {
-        const Ints both = wide(from + i * kLanes);
-        q[i] = to_float(both & 15);
-        q[i + 16 / kLanes] = to_float(both >> 4);
+inline void nibbles(const uint8_t* from, Words* q) {
+#if defined(__AVX512BW__)
+    const __m256i twice = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+    Words shift = {};
+    for (int i = kWords / 2; i < kWords; i++) shift[i] = 4;
+    q[0] = (Words(_mm512_cvtepu8_epi16(twice)) >> shift) & 15;
+#else
+    for (int i = 0; i < kRegisters / 2; i++) {
+        const Words both = wide(from + i * kWords);
+        q[i] = both & 15;
+        q[i + kRegisters / 2] = both >> 4;
     }
+#endif
 }
 
-// A format has blocks of kParts parts of kPart elements: at() is where a block begins, scales() reads its scales, and
-// part<k>() decodes a part.
+// A format has blocks of kParts parts: at() is where a block begins, scales() reads its scales, one for each kPer
+// elements, and part<k>() decodes a part.
 
 // int8, a scale for each row (applied to the finished sum).
 struct RowBytes {
-    static constexpr int kPart = 32, kParts = 1;
+    static constexpr int kParts = 1, kPer = 32;
     static constexpr bool kScaled = false, kOffset = false;
     const int8_t* data;
     int64_t row_bytes;
     const int8_t* at(int64_t row, int64_t block) const { return data + row * row_bytes + block * kPart; }
-    Scales<1> scales(int64_t, int64_t, const int8_t*) const { return {{1}, {0}}; }
+    Scales<1> scales(int64_t, int64_t, const int8_t*) const {
+        Scales<1> made;
+        made.scale[0] = 1;
+        return made;
+    }
     template <int>
-    void part(const int8_t* from, Vec* q) const {
-        for (int i = 0; i < kPart / kLanes; i++) q[i] = to_float(wide(from + i * kLanes));
+    void part(const int8_t* from, Words* q) const {
+        for (int i = 0; i < kRegisters; i++) q[i] = wide(from + i * kWords);
     }
 };
 
-// PyTorch's int4 weights: groups of 32 << shift with a scale and a zero, (q - 8) * scale + zero.
-template <class T>
+// PyTorch's int4 weights: groups of 32 << shift with a scale and a zero, (q - 8) * scale + zero; groups of at least
+// kOf elements. Of 64 elements the first 32 are the lower halves of 32 bytes, the others the upper ones.
+template <class T, int kOf>
 struct Groups4 {
-    static constexpr int kPart = 32, kParts = 1;
+    static constexpr int kParts = kOf == 128 ? 4 : 2, kPer = kOf;
     static constexpr bool kScaled = true, kOffset = true;
     const uint8_t* data;
     int64_t row_bytes, rows, shift;
     const T* pairs;  // [groups, rows, 2]
-    const uint8_t* at(int64_t row, int64_t block) const { return data + row * row_bytes + block * 16; }
-    Scales<1> scales(int64_t row, int64_t block, const uint8_t*) const {
-        const T* s = pairs + ((block >> shift) * rows + row) * 2;
-        const float scale = static_cast<float>(s[0]), zero = static_cast<float>(s[1]);
-        return {{scale}, {zero - 8 * scale}};
+    const uint8_t* at(int64_t row, int64_t block) const { return data + row * row_bytes + block * kParts * 16; }
+    auto scales(int64_t row, int64_t block, const uint8_t*) const {
+        constexpr int kCount = kParts * kPart / kPer;
+        Scales<kCount> made;
+        for (int i = 0; i < kCount; i++) {
+            float offset;
+            of_group(row, (block * kParts + i) >> shift, &made.scale[i], &offset);
+            made.offset[i] = offset;
+        }
+        return made;
     }
-    template <int>
-    void part(const uint8_t* from, Vec* q) const {
-        nibbles(from, q);
+    void of_group(int64_t row, int64_t group, float* scale, float* offset) const {
+        const T* s = pairs + (group * rows + row) * 2;
+        *scale = static_cast<float>(s[0]);
+        *offset = static_cast<float>(s[1]) - 8 * *scale;
+    }
+    template <int k>
+    void part(const uint8_t* from, Words* q) const {
+        for (int i = 0; i < kRegisters; i++) {
+            const Words both = wide(from + k / 2 * 32 + i * kWords);
+            q[i] = k % 2 ? both >> 4 : both & 15;
+        }
     }
 };
 
@@ -104,26 +194,31 @@ struct Blocks {
 
 // d, 32 x int8
 struct Q8_0 : Blocks<34> {
-    static constexpr int kPart = 32, kParts = 1;
+    static constexpr int kParts = 1, kPer = 32;
     static constexpr bool kScaled = true, kOffset = false;
-    Scales<1> scales(int64_t, int64_t, const uint8_t* block) const { return {{half_at(block)}, {0}}; }
+    Scales<1> scales(int64_t, int64_t, const uint8_t* block) const {
+        Scales<1> made;
+        made.scale[0] = half_at(block);
+        return made;
+    }
     template <int>
-    void part(const uint8_t* block, Vec* q) const {
-        for (int i = 0; i < kPart / kLanes; i++)
-            q[i] = to_float(wide(reinterpret_cast<const int8_t*>(block + 2) + i * kLanes));
+    void part(const uint8_t* block, Words* q) const {
+        for (int i = 0; i < kRegisters; i++) q[i] = wide(reinterpret_cast<const int8_t*>(block + 2) + i * kWords);
     }
 };
 
 // d, 16 bytes of halves: d (q - 8)
 struct Q4_0 : Blocks<18> {
-    static constexpr int kPart = 32, kParts = 1;
+    static constexpr int kParts = 1, kPer = 32;
     static constexpr bool kScaled = true, kOffset = true;
     Scales<1> scales(int64_t, int64_t, const uint8_t* block) const {
-        const float d = half_at(block);
-        return {{d}, {-8 * d}};
+        Scales<1> made;
+        made.scale[0] = half_at(block);
+        made.offset[0] = -8 * made.scale[0];
+        return made;
     }
     template <int>
-    void part(const uint8_t* block, Vec* q) const {
+    void part(const uint8_t* block, Words* q) const {
         nibbles(block + 2, q);
     }
 };
@@ -131,7 +226,7 @@ struct Q4_0 : Blocks<18> {
 // d, dmin, 12 bytes with eight 6-bit scales and minima, 128 bytes of halves: d s q - dmin m. Parts 2k and 2k + 1 are
 // the lower and the upper halves of the same 32 bytes.
 struct Q4_K : Blocks<144> {
-    static constexpr int kPart = 32, kParts = 8;
+    static constexpr int kParts = 8, kPer = 32;
     static constexpr bool kScaled = true, kOffset = true;
     Scales<8> scales(int64_t, int64_t, const uint8_t* block) const {
         // Parts 0 to 3: the lower six bits of a byte; 4 to 7: four bits, and two that the first ones left over.
@@ -139,24 +234,18 @@ struct Q4_K : Blocks<144> {
         std::memcpy(&first, block + 4, 4);
         std::memcpy(&second, block + 8, 4);
         std::memcpy(&third, block + 12, 4);
-        const uint32_t numbers[4] = {first & 0x3f3f3f3f, (third & 0x0f0f0f0f) | ((first >> 6) & 0x03030303) << 4,
-                                     second & 0x3f3f3f3f,
-                                     ((third >> 4) & 0x0f0f0f0f) | ((second >> 6) & 0x03030303) << 4};
-        uint8_t bytes[16];
-        std::memcpy(bytes, numbers, 16);
-        const float d = half_at(block), least = -half_at(block + 2);
-        Scales<8> made;
-        for (int k = 0; k < 8; k++) {
-            made.scale[k] = d * static_cast<float>(bytes[k]);
-            made.offset[k] = least * static_cast<float>(bytes[8 + k]);
-        }
-        return made;
+        // As one number of 64 bits each: a wide load of two narrow stores waits for them.
+        auto joined = [](uint32_t low, uint32_t high) { return low | uint64_t(high) << 32; };
+        const uint64_t scales = joined(first & 0x3f3f3f3f, (third & 0x0f0f0f0f) | ((first >> 6) & 0x03030303) << 4),
+                       minima =
+                           joined(second & 0x3f3f3f3f, ((third >> 4) & 0x0f0f0f0f) | ((second >> 6) & 0x03030303) << 4);
+        return {Eight(scales), half_at(block), Eight(minima), -half_at(block + 2)};
     }
     template <int k>
-    void part(const uint8_t* block, Vec* q) const {
-        for (int i = 0; i < kPart / kLanes; i++) {
-            const Ints both = wide(block + 16 + k / 2 * 32 + i * kLanes);
-            q[i] = to_float(k % 2 ? both >> 4 : both & 15);
+    void part(const uint8_t* block, Words* q) const {
+        for (int i = 0; i < kRegisters; i++) {
+            const Words both = wide(block + 16 + k / 2 * 32 + i * kWords);
+            q[i] = k % 2 ? both >> 4 : both & 15;
         }
     }
 };
@@ -164,26 +253,22 @@ struct Q4_K : Blocks<144> {
 // 128 bytes of lower halves, 64 bytes of upper quarters, 16 int8 scales, d: d s (q - 32). Halves of 128 elements;
 // within one, elements l, l + 32, l + 64 and l + 96 share bytes.
 struct Q6_K : Blocks<210> {
-    static constexpr int kPart = 16, kParts = 16;
+    static constexpr int kParts = 8, kPer = 16;
     static constexpr bool kScaled = true, kOffset = true;
     Scales<16> scales(int64_t, int64_t, const uint8_t* block) const {
-        int8_t bytes[16];
-        std::memcpy(bytes, block + 192, 16);
+        Sixteen bytes;
+        std::memcpy(&bytes, block + 192, 16);
         const float d = half_at(block + 208);
-        Scales<16> made;
-        for (int k = 0; k < 16; k++) {
-            made.scale[k] = d * static_cast<float>(bytes[k]);
-            made.offset[k] = -32 * made.scale[k];
-        }
-        return made;
+        return {bytes, d, bytes, -32 * d};
     }
     template <int k>
-    void part(const uint8_t* block, Vec* q) const {
-        constexpr int half = k / 8, quarter = k % 8 / 2, from = k % 2 * 16;
-        const uint8_t *low = block + half * 64 + (quarter & 1) * 32 + from, *high = block + 128 + half * 32 + from;
-        for (int i = 0; i < kPart / kLanes; i++) {
-            const Ints l = wide(low + i * kLanes), h = wide(high + i * kLanes);
-            q[i] = to_float((quarter < 2 ? l & 15 : l >> 4) | ((h >> (2 * quarter)) & 3) << 4);
+    void part(const uint8_t* block, Words* q) const {
+        constexpr int half = k / 4, quarter = k % 4;
+        const uint8_t *low = block + half * 64 + (quarter & 1) * 32, *high = block + 128 + half * 32;
+        for (int i = 0; i < kRegisters; i++) {
+            const Words l = wide(low + i * kWords), h = wide(high + i * kWords);
+            const Words upper = quarter == 0 ? h << 4 : quarter == 1 ? h << 2 : quarter == 2 ? h : h >> 2;
+            q[i] = (quarter < 2 ? l & 15 : l >> 4) | (upper & 48);
         }
     }
 };

@@ -7,11 +7,14 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from mindtorch_v2._core.deterministic import are_deterministic_algorithms_enabled
 from mindtorch_v2._dynamo.backends.common import AotAutograd
 from mindtorch_v2._dynamo.backends.registry import register_backend
 from mindtorch_v2._dynamo.utils import counters
+from mindtorch_v2._inductor import config
 from mindtorch_v2._logging._internal import artifact, is_on
 from mindtorch_v2._lowered.fusion import Fused, fuse
+from mindtorch_v2._lowered.layers import with_layers
 from mindtorch_v2._lowered.partition import min_cut_rematerialization_partition
 from mindtorch_v2._lowered.reuse import reuse_memory
 
@@ -25,40 +28,50 @@ _ROUNDS = 5  # calls of each that are timed
 _TOO_LONG = 0.5  # seconds: of calls as long as this one of each says enough
 
 
-class _Faster:
-    """The faster of two callables that do the same: their first calls are timed by turns, on the processor's clock."""
+class _Fastest:
+    """The fastest of callables that do the same: their first calls are timed by turns, on the processor's clock.
 
-    def __init__(self, fused: Callable, plain: Callable, name: str) -> None:
+    One that raises NotImplementedError, as a layer does that the machine does not have, is out.
+    """
+
+    def __init__(self, ways: dict[str, Callable], name: str) -> None:
         self._run: Callable | None = None
-        self._both = (fused, plain)
-        self._best = [float("inf"), float("inf")]
+        self._ways = ways
+        self._best = dict.fromkeys(ways, float("inf"))
         self._calls = 0
         self._name = name
 
     def __call__(self, *args: Any) -> Any:
         if self._run is not None:
             return self._run(*args)
-        turn = self._calls % 2
+        names = list(self._ways)
+        way = names[self._calls % len(names)]
         self._calls += 1
         start = time.thread_time()
-        results = self._both[turn](*args)
+        try:
+            results = self._ways[way](*args)
+        except NotImplementedError as reason:
+            if len(self._ways) == 1:
+                raise
+            artifact("fusion", f"{self._name}: {way} is out: {reason}")
+            self._calls = 0
+            del self._ways[way], self._best[way]
+            return self(*args)
         took = time.thread_time() - start
-        if self._calls > 2:  # the first ones find neither memory nor code in the caches
-            self._best[turn] = min(self._best[turn], took)
-        if self._calls >= 2 + 2 * _ROUNDS or (self._calls >= 4 and took > _TOO_LONG):
+        if self._calls > len(names):  # the first ones find neither memory nor code in the caches
+            self._best[way] = min(self._best[way], took)
+        rounds, place = divmod(self._calls, len(names))
+        if place == 0 and (rounds > _ROUNDS or (rounds > 1 and took > _TOO_LONG)):
             self._decide()
         return results
 
     def _decide(self) -> None:
-        fused, plain = self._best
-        self._run = self._both[fused > plain]
-        kept = "fused" if fused <= plain else "plain"
+        kept = min(self._best, key=self._best.__getitem__)
+        self._run = self._ways[kept]
         counters["inductor"][f"kept_{kept}"] += 1
-        artifact(
-            "fusion",
-            f"{self._name}: {fused * 1e6:.1f} us fused, {plain * 1e6:.1f} us operator by operator: {kept} kept",
-        )
-        self._both = (self._run, self._run)
+        times = ", ".join(f"{took * 1e6:.1f} us {way}" for way, took in self._best.items())
+        artifact("fusion", f"{self._name}: {times}: {kept} kept")
+        self._ways = {kept: self._run}
 
 
 def _tell(made: Fused, name: str) -> None:
@@ -71,22 +84,35 @@ def _tell(made: Fused, name: str) -> None:
         artifact("output_code", f"{name}\n{made.module.print_readable(print_output=False)}")
 
 
-def fused(gm: GraphModule, example_inputs: Any) -> Callable:
-    """Runs a graph of operators with its chains fused, or as it is where that takes less time."""
+def fused(gm: GraphModule, example_inputs: Any, inference: bool = False) -> Callable:
+    """Runs a graph of operators with its chains fused, or as it is where that takes less time.
+
+    Of a graph of `inference` products and convolutions become layers with packed weights.
+    """
     counters["inductor"]["graphs"] += 1
     name = f"graph {counters['inductor']['graphs']}"
     made = fuse(gm)
     _tell(made, name)
-    plain = reuse_memory(gm).forward
-    if not made.kernels:
-        return plain
-    return _Faster(made.module.forward, plain, name)
+    ways: dict[str, Callable] = {}
+    if inference and not are_deterministic_algorithms_enabled():  # results of the ways differ in the last bits
+        layered = with_layers(gm, packs_lent=config.freezing)
+        if layered.kernels:
+            counters["inductor"]["layers"] += len(layered.kernels)
+            if is_on("fusion"):
+                artifact("fusion", "\n".join(kernel.text for kernel in layered.kernels))
+            ways["layers"] = fuse(layered.module).module.forward
+    if made.kernels:
+        ways["fused"] = made.module.forward
+    ways["plain"] = reuse_memory(gm).forward
+    return _Fastest(ways, name) if len(ways) > 1 else ways["plain"]
 
 
 @functools.cache
 def _aot() -> AotAutograd:
     return AotAutograd(
-        fw_compiler=fused, partition_fn=functools.partial(min_cut_rematerialization_partition, fusing=True)
+        fw_compiler=fused,
+        inference_compiler=functools.partial(fused, inference=True),
+        partition_fn=functools.partial(min_cut_rematerialization_partition, fusing=True),
     )
 
 

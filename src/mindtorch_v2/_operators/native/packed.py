@@ -31,6 +31,25 @@ op(
 )
 
 op(
+    "mindtorch::dynamic_linear(Tensor self, Tensor weight, Tensor scales, Tensor? bias, int most) -> Tensor",
+    "A linear layer with an int8 weight, with one scale or one for each row; the input becomes whole numbers from 0 to `most`, by "
+    "its least and greatest number.",
+    meta=rule("dynamic_linear", "self", "weight", "scales", "bias"),
+    grad=None,
+    samples=None,
+    dtypes="float32",
+)
+
+op(
+    "mindtorch::int8_product(Tensor self, Tensor other) -> Tensor",
+    "The products of the rows of two int8 matrices, in int32.",
+    meta=rule("int8_product", "self", "other"),
+    grad=None,
+    samples=None,
+    dtypes="int8",
+)
+
+op(
     "mindtorch::packed_linear(Tensor self, Tensor packed, str format) -> Tensor",
     "Product with the transpose of a weight whose rows (uint8) are GGUF's blocks: Q8_0, Q4_0, Q4_K or Q6_K.",
     meta=rule("packed_linear", "self", "packed", "format"),
