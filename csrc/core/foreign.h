@@ -14,5 +14,7 @@ void* foreign_context(const Storage* s, void (*release)(void*));
 void note_export(Storage* s);
 void forget_export(Storage* s);
 bool is_exported(const Storage* s);
+// Whether others may write it without a word to its version: it is, or was at some time, exported, foreign or shared.
+bool is_lent(const Storage* s);
 
 }  // namespace mt

@@ -322,7 +322,6 @@ Storage* storage_wrap(void* data, size_t nbytes, Device device, void* context, v
     s->nbytes = nbytes;
     s->device = device;
     s->resizable = false;
-    s->lent = true;
     s->context = foreign.release();
     s->release = release_foreign;
     return s;
@@ -342,10 +341,20 @@ std::unordered_map<const Storage*, int>& exports() {
 }
 }  // namespace
 
+namespace {
+// Storages of our own memory that were exported once are told apart by their functions for ever: who exported them may
+// have written, and write again, what no version tells of.
+void release_small_lent(Storage* s) { release_small(s); }
+void release_owned_lent(Storage* s) { release_owned(s); }
+}  // namespace
+
+bool is_lent(const Storage* s) { return s->release != release_small && s->release != release_owned; }
+
 void note_export(Storage* s) {
     std::lock_guard<std::mutex> lock(g_exports_mutex);
     exports()[s]++;
-    s->lent = true;
+    if (s->release == release_small) s->release = release_small_lent;
+    if (s->release == release_owned) s->release = release_owned_lent;
     s->retain();  // nothing throws any more
 }
 void forget_export(Storage* s) {

@@ -15,7 +15,6 @@ struct Storage {
     size_t nbytes = 0;
     Device device;
     bool resizable = true;
-    bool lent = false;  // whether others may write it without a word to `version`: it is, or was, NumPy's for one
     uint32_t version = 0;                 // bumped by each in-place write through any view
     void (*release)(Storage*) = nullptr;  // gives `data` (and the struct) back
     void* context = nullptr;              // what `release` needs (a Python object, a mapping, ...)

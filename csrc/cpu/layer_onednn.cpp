@@ -4,6 +4,7 @@
 // another one, is packed again. Memory that others may write without a word is packed at each call.
 #include <cmath>
 
+#include "core/foreign.h"
 #include "core/layer.h"
 
 #include "memory_format.h"
@@ -193,7 +194,7 @@ std::shared_ptr<Parameters> parameters_of(const Layer& layer, const Arguments& i
     bool may_keep = true;
     in.each_parameter([&](const Tensor& t) {
         origins.emplace_back(t);
-        may_keep &= layer.packs_lent || !(t.storage->lent || t.flags & kInference);
+        may_keep &= layer.packs_lent || !(is_lent(t.storage) || t.flags & kInference);
     });
     if (kept.current && kept.current->origins == origins) return kept.current;
     check_norm(layer, in);

@@ -77,18 +77,18 @@ typedef uint8_t Eight __attribute__((vector_size(8)));
 typedef int8_t Sixteen __attribute__((vector_size(16)));
 typedef float EightNumbers __attribute__((vector_size(32)));
 typedef float SixteenNumbers __attribute__((vector_size(64)));
-inline EightNumbers numbers(Eight bytes) {
+inline void to_numbers(Eight bytes, EightNumbers* to) {
 #if defined(__AVX2__)
-    return EightNumbers(_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(int64_t(bytes)))));
+    *to = EightNumbers(_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(int64_t(bytes)))));
 #else
-    return __builtin_convertvector(bytes, EightNumbers);
+    *to = __builtin_convertvector(bytes, EightNumbers);
 #endif
 }
-inline SixteenNumbers numbers(Sixteen bytes) {
+inline void to_numbers(Sixteen bytes, SixteenNumbers* to) {
 #if defined(__AVX512F__)
-    return SixteenNumbers(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(__m128i(bytes))));
+    *to = SixteenNumbers(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(__m128i(bytes))));
 #else
-    return __builtin_convertvector(bytes, SixteenNumbers);
+    *to = __builtin_convertvector(bytes, SixteenNumbers);
 #endif
 }
 
@@ -103,8 +103,11 @@ struct Scales {
     // Both from bytes: times one number each.
     template <class Bytes>
     Scales(Bytes scales, float times_scale, Bytes offsets, float times_offset) {
-        offset = numbers(offsets) * times_offset;
-        const Numbers made = numbers(scales) * times_scale;
+        Numbers made;
+        to_numbers(offsets, &offset);
+        offset *= times_offset;
+        to_numbers(scales, &made);
+        made *= times_scale;
         std::memcpy(scale, &made, sizeof scale);
         // From memory a number is repeated by the load that reads it; out of a register it has to be taken first.
         asm("" : "+m"(scale));

@@ -116,6 +116,15 @@ def test_observers():
     assert QConfig(1, 2).weight == 2
 
 
+def test_text():
+    assert repr(quantized("channels")[0]) == (
+        "DynamicQuantizedLinear(in_features=4, out_features=3, dtype=torch.qint8, qscheme=torch.per_channel_affine)"
+    )
+    assert repr(quantized("float16")[0]) == (
+        "DynamicQuantizedLinear(in_features=4, out_features=3, dtype=torch.float16)"
+    )
+
+
 def test_bad_input():
     with pytest.raises(ValueError, match="Don't know how to quantize with default settings for torch.float32"):
         quantize_dynamic(model(), dtype=torch.float32)

@@ -270,7 +270,6 @@ PyObject* m_from_file(PyObject*, PyObject* args, PyObject* kw) {
             auto mapping = std::make_unique<Mapping>(Mapping{p, static_cast<size_t>(nbytes)});
             made = storage_wrap(p, static_cast<size_t>(nbytes), Device(), mapping.get(), release_mapping);
             mapping.release();
-            made->lent = shared;
         } catch (...) {
             if (p) munmap(p, static_cast<size_t>(nbytes));
             throw;

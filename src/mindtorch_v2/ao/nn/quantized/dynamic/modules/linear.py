@@ -108,6 +108,9 @@ class Linear(nn.Module):
     def _get_name(self) -> str:
         return "DynamicQuantizedLinear"
 
+    def __repr__(self) -> str:
+        return f"{self._get_name()}({self.extra_repr()})"  # without what holds the weight
+
     def extra_repr(self) -> str:
         """The sizes, the dtype, and how the weight has its scales."""
         text = f"in_features={self.in_features}, out_features={self.out_features}, dtype={self._packed_params.dtype}"
