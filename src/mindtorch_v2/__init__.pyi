@@ -25,6 +25,7 @@ from . import _tensor_str as _tensor_str
 from . import _utils as _utils
 from . import _utils_internal as _utils_internal
 from . import _vendor as _vendor
+from . import _vmap_internals as _vmap_internals
 from . import accelerator as accelerator
 from . import amp as amp
 from . import ao as ao
@@ -50,6 +51,7 @@ from . import masked as masked
 from . import mps as mps
 from . import mtia as mtia
 from . import multiprocessing as multiprocessing
+from . import nested as nested
 from . import nn as nn
 from . import npu as npu
 from . import onnx as onnx
@@ -2968,16 +2970,16 @@ def vstack(tensors: _Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
 def where(condition: Tensor, input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`self` where `condition` is True, `other` elsewhere."""
 @overload
-def where(condition: Tensor, input: _Number, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+def where(condition: Tensor, input: _Number, other: Tensor) -> Tensor:
     """`self` where `condition` is True, `other` elsewhere."""
 @overload
-def where(condition: Tensor, input: Tensor, other: _Number, *, out: Tensor | None = ...) -> Tensor:
+def where(condition: Tensor, input: Tensor, other: _Number) -> Tensor:
     """`self` where `condition` is True, `other` elsewhere."""
 @overload
 def where(condition: Tensor) -> tuple[Tensor, ...]:
     """The positions of the elements that are not zero, one tensor a dimension."""
 @overload
-def where(condition: Tensor, input: _Number, other: _Number, *, out: Tensor | None = ...) -> Tensor:
+def where(condition: Tensor, input: _Number, other: _Number) -> Tensor:
     """`self` where `condition` is True, `other` elsewhere."""
 @overload
 def xlogy(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
