@@ -91,6 +91,11 @@ def test_state_has_pytorchs_names_and_comes_back():
     assert torch.equal(other(x), made(x)) and torch.equal(copy.deepcopy(made)(x), made(x))
 
 
+def test_from_float_without_a_config():
+    made = torch.ao.nn.quantized.dynamic.Linear.from_float(model()[0])
+    assert torch.equal(made(torch.tensor(X)), quantized("default")[0](torch.tensor(X)))
+
+
 def test_which_modules():
     nested = nn.Sequential(nn.Linear(4, 4), nn.Sequential(nn.Linear(4, 4), nn.Tanh()))
     kinds = {name: type(m).__name__ for name, m in quantize_dynamic(nested, {"1.0"}).named_modules()}

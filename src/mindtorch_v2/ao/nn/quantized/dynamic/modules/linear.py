@@ -147,22 +147,24 @@ class Linear(nn.Module):
             raise AssertionError(
                 f"nn.quantized.dynamic.Linear.from_float only works for nn.Linear, got {type(mod).__name__}"
             )
-        from mindtorch_v2.ao.quantization.qconfig import (
-            default_dynamic_qconfig,
-        )  # it is made of observers, which are modules
-
-        config = getattr(mod, "qconfig", None) or default_dynamic_qconfig
-        observer = config.weight()
-        dtype = observer.dtype
-        if dtype not in (torch.qint8, torch.float16):
-            raise RuntimeError(
-                f"The only supported dtypes for dynamic quantized linear are qint8 and float16 got: {dtype}"
-            )
+        config = getattr(mod, "qconfig", None)
         weight: Any = mod.weight.detach().float()
-        observer(weight)
+        dtype, axis = torch.qint8, None
+        if config is None:  # as the observer of `default_dynamic_qconfig` sees it
+            scale = (weight.abs().max() / 127.5).clamp_min(torch.finfo(torch.float32).eps).reshape(1)
+            zero_point = torch.zeros(1, dtype=torch.int64)
+        else:
+            observer = config.weight()
+            dtype, axis = observer.dtype, getattr(observer, "ch_axis", None)
+            if dtype not in (torch.qint8, torch.float16):
+                raise RuntimeError(
+                    f"The only supported dtypes for dynamic quantized linear are qint8 and float16 got: {dtype}"
+                )
+            if dtype == torch.qint8:
+                observer(weight)
+                scale, zero_point = observer.calculate_qparams()
         if dtype == torch.qint8:
-            scale, zero_point = observer.calculate_qparams()
-            weight = _quantized(weight, scale, zero_point, getattr(observer, "ch_axis", None))
+            weight = _quantized(weight, scale, zero_point, axis)
         made = cls(mod.in_features, mod.out_features, dtype=dtype)
         made.set_weight_bias(weight, mod.bias)
         made.training = mod.training
