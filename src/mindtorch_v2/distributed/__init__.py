@@ -6,6 +6,7 @@ Ascend NPUs. docs/distributed.md is the guide.
 
 from mindtorch_v2.distributed import distributed_c10d
 from mindtorch_v2.distributed._buckets import _compute_bucket_assignment_by_size
+from mindtorch_v2.distributed._debug import DebugLevel, get_debug_level, set_debug_level, set_debug_level_from_env
 from mindtorch_v2.distributed._errors import *
 from mindtorch_v2.distributed._groups import *
 from mindtorch_v2.distributed._objects import *
@@ -22,4 +23,6 @@ __all__ = [
     "GradBucket",
     "distributed_c10d",
     "init_device_mesh",
+    "set_debug_level",
+    "set_debug_level_from_env",
 ]

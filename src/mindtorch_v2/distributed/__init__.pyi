@@ -4,6 +4,7 @@
 from typing import Any
 from mindtorch_v2.distributed import distributed_c10d as distributed_c10d
 from mindtorch_v2.distributed._buckets import _compute_bucket_assignment_by_size as _compute_bucket_assignment_by_size
+from mindtorch_v2.distributed._debug import DebugLevel as DebugLevel, get_debug_level as get_debug_level, set_debug_level as set_debug_level, set_debug_level_from_env as set_debug_level_from_env
 from mindtorch_v2.distributed._errors import *
 from mindtorch_v2.distributed._groups import *
 from mindtorch_v2.distributed._objects import *

@@ -35,6 +35,18 @@ class Collectives:
     size: int
     SUM = RedOpType.SUM  # for those below who combine by it
 
+    # Each back end's own, on operands that were looked at. Gloo's get before them what carries out a round.
+    _all_reduce: Callable[..., None]  # (tensor, op)
+    _broadcast: Callable[..., None]  # (tensor, root)
+    _reduce: Callable[..., None]  # (tensor, root, op)
+    _all_gather: Callable[..., None]  # (tensor, outputs)
+    _all_gather_into: Callable[..., None]  # (tensor, output)
+    _gather: Callable[..., None]  # (tensor, outputs, root)
+    _scatter: Callable[..., None]  # (output, inputs, root)
+    _reduce_scatter: Callable[..., None]  # (output, inputs, op)
+    _all_to_all: Callable[..., None]  # (inputs, outputs)
+    _barrier: Callable[..., None]  # ()
+
     def _start(
         self,
         name: str,
@@ -142,38 +154,6 @@ class Collectives:
     def barrier(self, asynchronous: bool = False) -> Work:
         """Wait until all ranks are there."""
         return self._start("barrier", self._barrier, (), [], asynchronous)
-
-    # ---- what a back end does ----
-
-    def _all_reduce(self, tensor: torch.Tensor, op: Any) -> None:
-        raise NotImplementedError
-
-    def _broadcast(self, tensor: torch.Tensor, root: int) -> None:
-        raise NotImplementedError
-
-    def _reduce(self, tensor: torch.Tensor, root: int, op: Any) -> None:
-        raise NotImplementedError
-
-    def _all_gather(self, tensor: torch.Tensor, outputs: Sequence[torch.Tensor]) -> None:
-        raise NotImplementedError
-
-    def _all_gather_into(self, tensor: torch.Tensor, output: torch.Tensor) -> None:
-        self._all_gather(tensor, list(output.chunk(self.size)))
-
-    def _gather(self, tensor: torch.Tensor, outputs: Any, root: int) -> None:
-        raise NotImplementedError
-
-    def _scatter(self, output: torch.Tensor, inputs: Any, root: int) -> None:
-        raise NotImplementedError
-
-    def _reduce_scatter(self, output: torch.Tensor, inputs: Sequence[torch.Tensor], op: Any) -> None:
-        raise NotImplementedError
-
-    def _all_to_all(self, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]) -> None:
-        raise NotImplementedError
-
-    def _barrier(self) -> None:
-        raise NotImplementedError
 
     # ---- point to point ----
 

@@ -34,7 +34,7 @@ class Interrupted(Exception):
 
 
 class Settings:
-    """What the options say of how launchers meet.
+    """Options of how launchers meet.
 
     Args:
         endpoint: (address, port) of the store.
@@ -202,7 +202,7 @@ class ElasticJob:
 
 
 class _Life:
-    """What a launcher says and hears while its processes run, by a thread of its own."""
+    """A launcher's talk with the others while its processes run, by a thread of its own."""
 
     def __init__(self, store: Any, current: Round, settings: Settings) -> None:
         self._store, self._round, self._settings = store, current, settings

@@ -88,7 +88,7 @@ class ProcessGroupGloo(Collectives):
         return Work(outcome, list(written), name)
 
     def _doing(self) -> str:
-        """What this rank does, for others that wait for it."""
+        """Words for what this rank does, for others that wait for it."""
         number, label, done = self._last
         if number < 0:
             return "has not begun any collective of this group"

@@ -31,7 +31,7 @@ _TURNS = 1  # pieces that one connection moves before the others, and its other 
 _LOOK = 0.05  # seconds after which a thread that moves bytes looks whether another one has ended what it waits for
 
 COLLECTIVE, DIRECT = 0, 1
-"""What a message belongs to: the collective of a number, or point-to-point traffic under a tag."""
+"""Kinds of messages: of the collective of a number, or point-to-point traffic under a tag."""
 _FAREWELL, _QUESTION, _ANSWER = 2, 3, 4  # the label says why the sender breaks its connections; -; what it does
 
 
@@ -179,7 +179,7 @@ class Mesh:
             future.result(max(0, deadline - time.monotonic()))
 
     def ask(self, ranks: Iterable[int], seconds: float, until: Callable[[], bool]) -> dict[int, str]:
-        """What those ranks say that they do: {rank: words}, of those that answer in time. Ends early when `until()` holds."""
+        """Ask ranks what they do: {rank: words}, of those that answer in time. Ends early when `until()` holds."""
         asked = [peer for peer in map(self._peers.__getitem__, ranks) if not peer.error]
         with self._lock:
             for peer in asked:
@@ -382,7 +382,7 @@ class Mesh:
             message.taker.future.set_result(rank)
 
     def _talk(self, peer, kind, text) -> None:
-        """What one rank asks another about the work of the group."""
+        """Hear, and answer, what another rank asks about the work of the group."""
         if kind == _FAREWELL:
             raise FarewellError(text)
         if kind == _ANSWER:

@@ -1,6 +1,7 @@
 """`torch.distributed.distributed_c10d`, where PyTorch has the functions that `torch.distributed` offers."""
 
 from mindtorch_v2.distributed import _errors, _groups, _objects, _operations
+from mindtorch_v2.distributed._debug import DebugLevel, get_debug_level
 from mindtorch_v2.distributed._errors import *  # noqa: F403  (all names of their __all__)
 from mindtorch_v2.distributed._gloo import ProcessGroupGloo
 from mindtorch_v2.distributed._groups import *  # noqa: F403  (all names of their __all__)
@@ -24,6 +25,7 @@ __all__ = [
     *_objects.__all__,
     *_operations.__all__,
     *_groups.__all__,
+    "DebugLevel",
     "FileStore",
     "HashStore",
     "PrefixStore",
@@ -37,6 +39,7 @@ __all__ = [
     "_get_default_store",
     "_reduce_scatter_base",
     "_world",
+    "get_debug_level",
     "register_rendezvous_handler",
     "rendezvous",
 ]

@@ -3,6 +3,7 @@
 
 from typing import Any
 from mindtorch_v2.distributed import _errors as _errors, _groups as _groups, _objects as _objects, _operations as _operations
+from mindtorch_v2.distributed._debug import DebugLevel as DebugLevel, get_debug_level as get_debug_level
 from mindtorch_v2.distributed._errors import *
 from mindtorch_v2.distributed._gloo import ProcessGroupGloo as ProcessGroupGloo
 from mindtorch_v2.distributed._groups import *

@@ -164,7 +164,7 @@ def _run_elastic(args, settings, local) -> None:
 
 
 def _environment(args, local, machine, place, attempt) -> dict[str, str]:
-    """What the processes of this machine are told: `machine` is (which, of how many), `place` the address and port of their store."""
+    """Environment of the processes of this machine: `machine` is (which, of how many), `place` the address and port of their store."""
     node, nodes = machine
     environment = {
         **os.environ,

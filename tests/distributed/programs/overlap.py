@@ -12,7 +12,6 @@ import torch
 import torch.distributed as dist
 from torch.distributed.fsdp import fully_shard
 
-from mindtorch_v2.distributed import _mesh
 
 LAYERS, WIDTH = 6, 192
 SECONDS = {"forward": 0.03, "backward": 0.06}
@@ -85,7 +84,9 @@ def main(store, rank, size, kind):
         for layer in model:
             fully_shard(layer)
         fully_shard(model)
-    traffic = BYTES if kind == "ddp" else BYTES / 2 * 3  # to the one other rank: halves there and back; gathered twice, summed once
+    traffic = (
+        BYTES if kind == "ddp" else BYTES / 2 * 3
+    )  # to the one other rank: halves there and back; gathered twice, summed once
     rate = traffic / (sum(SECONDS.values()) * LAYERS / 2)
     for peer in dist.group.WORLD._get_backend(torch.device("cpu"))._mesh._peers.values():
         peer.connection = SlowLink(peer.connection, rate)

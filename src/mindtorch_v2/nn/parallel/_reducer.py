@@ -64,11 +64,18 @@ class Reducer:
         group: whose ranks they are averaged over.
         bucket_bytes: how large a bucket may grow.
         as_views: whether gradients become views of the buckets.
+        names: the parameters', for errors.
     """
 
     def __init__(
-        self, parameters: Sequence[torch.nn.Parameter], group: ProcessGroup | None, bucket_bytes: int, as_views: bool
+        self,
+        parameters: Sequence[torch.nn.Parameter],
+        group: ProcessGroup | None,
+        bucket_bytes: int,
+        as_views: bool,
+        names: Sequence[str] = (),
     ) -> None:
+        self.names = names
         self.parameters, self.group, self.as_views = parameters, group, as_views
         self.size = torch.distributed.get_world_size(group)
         self.hook: Callable[..., Any] | None = None
@@ -128,14 +135,23 @@ class Reducer:
         self.prepare(outputs, bool(outputs))
 
     def _unfinished(self) -> str:
-        missing = [str(i) for i, parameter in enumerate(self.parameters) if id(parameter) not in self.ready]
+        indices = [i for i, parameter in enumerate(self.parameters) if id(parameter) not in self.ready]
+        rank = torch.distributed.get_rank(self.group)
+        if torch.distributed.get_debug_level() is torch.distributed.DebugLevel.OFF:
+            more = (
+                "\n In addition, you can set the environment variable TORCH_DISTRIBUTED_DEBUG to either INFO or DETAIL to print "
+                "out information about which particular parameters did not receive gradient on this rank as part of this error"
+            )
+        else:
+            named = ", ".join(self.names[i] for i in indices if i < len(self.names))
+            more = f"\nParameters which did not receive grad for rank {rank}: {named}"
         return (
             "Expected to have finished reduction in the prior iteration before starting a new one. This error indicates "
             "that your module has parameters that were not used in producing loss. You can enable unused parameter "
             "detection by passing the keyword argument `find_unused_parameters=True` to "
             "`torch.nn.parallel.DistributedDataParallel`, and by \nmaking sure all `forward` function outputs participate "
             "in calculating loss. \nParameter indices which did not receive grad for rank "
-            f"{torch.distributed.get_rank(self.group)}: {' '.join(missing)}"
+            f"{rank}: {' '.join(map(str, indices))}{more}"
         )
 
     def _arrived(self, parameter) -> None:

@@ -105,7 +105,9 @@ class DistributedDataParallel(Module):
             once = self.modules_buffers if forward_sync_buffers is not None or broadcast_buffers is not False else []
             self._copy_from_first([parameter.detach() for _, parameter in named] + once)
         megabytes = _BUCKET_MB if bucket_cap_mb is None else bucket_cap_mb
-        self.reducer = Reducer(learned, self.process_group, int(megabytes * 1024 * 1024), gradient_as_bucket_view)
+        names = [name for name, parameter in named if parameter.requires_grad]
+        limit = int(megabytes * 1024 * 1024)
+        self.reducer = Reducer(learned, self.process_group, limit, gradient_as_bucket_view, names)
 
     def _the_device(self, device_ids, output_device, devices) -> list | None:
         if len({device.type for device in devices}) > 1:
