@@ -127,6 +127,14 @@ class OpOverload(_C.OperatorCallable):
         return self.namespace
 
     @property
+    def _name(self) -> str:
+        return self.name()
+
+    @property
+    def _defined_in_python(self) -> bool:
+        return "origin" in self._handle.__dict__  # by torch.library
+
+    @property
     def op(self) -> Callable:
         """The callable that a call runs."""
         return self._handle

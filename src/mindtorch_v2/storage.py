@@ -119,6 +119,21 @@ def _get_dtype_from_pickle_storage_type(pickle_storage_type):
         raise KeyError(f'pickle storage type "{pickle_storage_type}" is not recognized') from None
 
 
+_always_warns = [False]
+
+
+def _get_always_warn_typed_storage_removal() -> bool:
+    """What `_set_always_warn_typed_storage_removal` was given."""
+    return _always_warns[0]
+
+
+def _set_always_warn_typed_storage_removal(always_warn: bool) -> None:
+    """Remembered for those who ask: each use of a TypedStorage warns, whatever is set; Python shows a place once."""
+    if not isinstance(always_warn, bool):
+        raise AssertionError(f"always_warn must be bool, got {type(always_warn).__name__}")
+    _always_warns[0] = always_warn
+
+
 def _warn_typed_storage_removal(stacklevel=2) -> None:
     warnings.warn(
         "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage "

@@ -126,7 +126,7 @@ def main() -> int:
         for file in files:
             for count, name, cause in results.causes(options.out, file):
                 print(f"{count:5} {name}\n      {cause[:400]}")
-    shares = results.record(options.out)
+    shares = results.record(options.out, json.loads(RECORD.read_text("utf-8")) if options.record else None)
     print(results.table(shares))
     if options.record:
         RECORD.write_text(json.dumps(shares, indent=1) + "\n", "utf-8")

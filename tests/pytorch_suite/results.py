@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import collections
+import datetime
 import json
 import pathlib
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 # What runs, by what it is about. Files about CUDA, other devices, TorchScript's compiler, code of PyTorch's compiler and
 # quantized kernels are left out; "user" is what a user's program stands on.
@@ -43,10 +44,12 @@ class Outcome(NamedTuple):
 
 
 class Share(NamedTuple):
-    """Of one file: tests that pass on the real PyTorch, and how many of these pass here."""
+    """Of one file: tests that pass on the real PyTorch, how many of these pass here, when, and of how large a sample."""
 
     expected: int
     passed: int
+    day: str = ""
+    sample: str = ""  # "" where all tests of the file ran
 
 
 def log_of(folder: pathlib.Path, side: str, file: str) -> pathlib.Path:
@@ -73,8 +76,11 @@ def forget_what_did_not_pass(log: pathlib.Path) -> None:
 def share(folder: pathlib.Path, file: str) -> Share:
     """How much of what passes on the real PyTorch passes here."""
     wanted = {name for name, outcome in read(log_of(folder, "pytorch", file)).items() if outcome.status == "pass"}
-    ours = read(log_of(folder, "ours", file))
-    return Share(len(wanted), sum(ours.get(name, Outcome("", "")).status == "pass" for name in wanted))
+    log = log_of(folder, "ours", file)
+    ours = read(log)
+    passed = sum(ours.get(name, Outcome("", "")).status == "pass" for name in wanted)
+    day = datetime.date.fromtimestamp(log.stat().st_mtime).isoformat() if log.exists() else ""
+    return Share(len(wanted), passed, day, read(log_of(folder, "pytorch", file)).get("", Outcome("", "")).cause)
 
 
 def causes(folder: pathlib.Path, file: str) -> list[tuple[int, str, str]]:
@@ -98,14 +104,15 @@ def causes(folder: pathlib.Path, file: str) -> list[tuple[int, str, str]]:
 
 def table(shares: Mapping[str, Sequence[int]]) -> str:
     """The shares of files, as `record` gives them, in Markdown."""
-    lines = ["| File | passes on PyTorch | passes here | |", "|---|---:|---:|---:|"]
+    lines = ["| File | passes on PyTorch | passes here | | seen last |", "|---|---:|---:|---:|---|"]
     for group, names in FILES.items():
         found = {file: Share(*shares[file]) for file in sorted(names.split()) if file in shares}
         for file, each in found.items():
-            lines.append(f"| {file} | {each.expected} | {each.passed} | {each.passed / each.expected:.1%} |")
+            seen = ", ".join(part for part in (each.day, each.sample) if part)
+            lines.append(f"| {file} | {each.expected} | {each.passed} | {each.passed / each.expected:.1%} | {seen} |")
         expected, passed = (sum(each[i] for each in found.values()) for i in (0, 1))
         if expected:
-            lines.append(f"| **{group}, all** | **{expected}** | **{passed}** | **{passed / expected:.1%}** |")
+            lines.append(f"| **{group}, all** | **{expected}** | **{passed}** | **{passed / expected:.1%}** | |")
     return "\n".join(lines)
 
 
@@ -115,11 +122,15 @@ def with_table(page: str, shares: Mapping[str, Sequence[int]]) -> str:
     return f"{before}{BEGIN}\n{table(shares)}\n{END}{rest.split(END)[1]}"
 
 
-def record(folder: pathlib.Path) -> dict[str, list[int]]:
-    """The shares of the files that ran to their end on both sides, as data: file -> [passes on PyTorch, passes here]."""
+def record(folder: pathlib.Path, before: Mapping[str, Sequence[Any]] | None = None) -> dict[str, list[Any]]:
+    """The shares of the files that ran to their end on both sides, as data, with those of `before` that did not run.
+
+    file -> [passes on PyTorch, passes here, the day, "" or the sample].
+    """
     files = [file for names in FILES.values() for file in names.split()]
     ended = [
         file for file in sorted(files) if all("" in read(log_of(folder, side, file)) for side in ("pytorch", "ours"))
     ]
-    shares = {file: share(folder, file) for file in ended}
-    return {file: list(found) for file, found in shares.items() if found.expected}
+    shares = {file: list(share(folder, file)) for file in ended}
+    found = {**(before or {}), **{file: each for file, each in shares.items() if each[0]}}
+    return {file: list(found[file]) for file in sorted(found)}

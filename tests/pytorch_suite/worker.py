@@ -292,7 +292,8 @@ def main() -> None:
         module = importlib.util.module_from_spec(spec)
         sys.modules[file.stem] = module
         spec.loader.exec_module(module)
-        cases = _chosen(list(_cases(loader.loadTestsFromModule(module))), options.most, options.wanted)
+        everything = list(_cases(loader.loadTestsFromModule(module)))
+        cases = _chosen(everything, options.most, options.wanted)
     except unittest.SkipTest as skip:
         log.end("", "skip", str(skip))
         return
@@ -315,7 +316,8 @@ def main() -> None:
                 log.end(case.id(), "fail", cause_of(sys.exc_info()))
         finally:
             signal.alarm(0)
-    log.end("", "done")
+    sampled = options.wanted is None and len(cases) < len(everything)
+    log.end("", "done", f"a sample of {len(cases)} of {len(everything)}" if sampled else "")
 
 
 if __name__ == "__main__":
