@@ -99,14 +99,14 @@ def _reduction_identity(op_name: str, input: torch.Tensor, *args: Any) -> torch.
     raise NotImplementedError(f"identity of {name} on {dtype} input")
 
 
-def _wide(dtype, given):
+def _wide(dtype: Any, given: Any) -> Any:
     """The dtype of sums and products: small integers grow to int64."""
     if given is not None:
         return given
     return dtype if dtype.is_floating_point or dtype.is_complex else torch.int64
 
 
-def _mean_dtype(dtype, given):
+def _mean_dtype(dtype: Any, given: Any) -> Any:
     """The dtype of a mean, which has to be one that holds fractions."""
     dtype = dtype if given is None else given
     if not (dtype.is_floating_point or dtype.is_complex):

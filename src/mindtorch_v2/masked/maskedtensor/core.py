@@ -182,7 +182,7 @@ class MaskedTensor(torch.Tensor):
     _masked_mask: torch.Tensor
 
     @staticmethod
-    def __new__(cls, data: Any, mask: Any, requires_grad: bool = False) -> Any:
+    def __new__(cls: type, data: Any, mask: Any, requires_grad: bool = False) -> Any:
         if is_masked_tensor(data) or not isinstance(data, torch.Tensor):
             raise TypeError("data must be a Tensor")
         if is_masked_tensor(mask) or not isinstance(mask, torch.Tensor):

@@ -64,7 +64,7 @@ class NestedTensor(torch.Tensor):
     _ragged_idx: int
 
     @staticmethod
-    def __new__(cls, values: Any, offsets: Any, *, lengths: Any = None, **options: Any) -> Any:
+    def __new__(cls: type, values: Any, offsets: Any, *, lengths: Any = None, **options: Any) -> Any:
         place = options.get("_ragged_idx", 1)
         longest = options.get("_cache", {}).get("max")
         if longest is None:

@@ -44,7 +44,7 @@ class StridedNestedTensor(torch.Tensor):
     _tensors: tuple[Any, ...]
 
     @staticmethod
-    def __new__(cls, tensors: tuple[Any, ...], requires_grad: bool = False) -> Any:
+    def __new__(cls: type, tensors: tuple[Any, ...], requires_grad: bool = False) -> Any:
         first = tensors[0] if tensors else torch.empty(0)
         return torch.Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
             cls, [len(tensors), *first.shape], dtype=first.dtype, device=first.device, requires_grad=requires_grad
