@@ -141,6 +141,18 @@ def _gone(name: str) -> Callable[..., Any]:
     return raises
 
 
+def leave_out_compiled_helpers() -> None:
+    """Let set-ups go on that load PyTorch's compiled classes for tests, which are linked to PyTorch: nothing has them here."""
+    import torch
+
+    load = torch.ops.load_library
+
+    def load_library(path: Any, *arguments: Any) -> Any:
+        return None if pathlib.Path(path).name == "libtorchbind_test.so" else load(path, *arguments)
+
+    torch.ops.load_library = load_library
+
+
 class Log:
     """The file of results, written line by line so that nothing is lost with the process."""
 
@@ -278,6 +290,7 @@ def main() -> None:
         if wheel is None:
             raise SystemExit("pytorch_suite: no PyTorch is installed here: `make pytorch-suite` makes an environment")
         stand_in()
+        leave_out_compiled_helpers()
     if wheel is not None:
         sys.meta_path.insert(0, InfrastructureFinder(wheel, options.source, options.as_they_were))
     give_back_what_was_lost()
