@@ -31,7 +31,12 @@ class QuantizedTensor(torch.Tensor):
 
     @staticmethod
     def __new__(
-        cls: type, whole: torch.Tensor, scales: torch.Tensor, zero_points: torch.Tensor, axis: int | None, dtype: torch.dtype
+        cls: type[Self],
+        whole: torch.Tensor,
+        scales: torch.Tensor,
+        zero_points: torch.Tensor,
+        axis: int | None,
+        dtype: torch.dtype,
     ) -> Self:
         made: Any = torch.Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]  # (of the core)
             cls, whole.shape, strides=whole.stride(), dtype=dtype, device=whole.device

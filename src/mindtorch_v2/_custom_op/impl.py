@@ -133,6 +133,8 @@ def custom_op(qualname: str, manual_schema: str | None = None) -> Callable[[Call
 class CustomOp:
     """An operator of the older interface. :func:`custom_op` makes them."""
 
+    __name__: str
+
     def __init__(
         self, lib: Any, cpp_ns: str, schema: Any, operator_name: str, ophandle: Any, *, _private_access: bool = False
     ) -> None:

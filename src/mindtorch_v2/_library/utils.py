@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from mindtorch_v2._core.torch_dispatch import overload_of
-from mindtorch_v2._dispatch.schema import FunctionSchema, ListType, OptionalType, TensorType, parse_schema
+from mindtorch_v2._dispatch.schema import FunctionSchema, parse_schema
 from mindtorch_v2._library.names import find_handle, split_name
 from mindtorch_v2._ops import OpOverload
 
@@ -39,13 +39,14 @@ def is_builtin(op: OpOverload) -> bool:
 
 def is_tensor_like_type(kind: Any) -> bool:
     """Whether a schema's type is Tensor or Tensor?."""
-    return kind == TensorType.get() or kind == OptionalType(TensorType.get())
+    return str(kind) in ("Tensor", "Optional[Tensor]")
 
 
 def is_tensorlist_like_type(kind: Any) -> bool:
     """Whether a schema's type is a list of tensors, of which some may be absent, or an optional one."""
-    lists = [ListType(TensorType.get()), ListType(OptionalType(TensorType.get()))]
-    return any(kind == each or kind == OptionalType(each) for each in lists)
+    return str(kind) in {
+        form.format(f"List[{each}]") for form in ("{}", "Optional[{}]") for each in ("Tensor", "Optional[Tensor]")
+    }
 
 
 def is_functional_schema(schema: Any, *, allow_valid_view: bool = False) -> bool:

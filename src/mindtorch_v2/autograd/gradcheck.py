@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -122,7 +123,7 @@ class _Check:
                         self._compare_products(
                             _dot(part, along), _dot(slope, weight), number, place, along, weight,
                             _outputs_part(output, seed),
-                            lambda o=output, p=place, s=step, c=seed, n=number: self._both_matrices(o, n, p, s, c),
+                            functools.partial(self._both_matrices, output, number, place, step, seed),
                         )  # fmt: skip
 
     def _both_matrices(self, output: Any, number: int, place: Place, step: complex, seed: complex) -> tuple[Any, Any]:
@@ -143,7 +144,7 @@ class _Check:
         along: Any,
         weight: Any,
         label: str,
-        matrices: Callable[[], tuple[Any, Any]],
+        matrices: Callable[[], tuple[Any, ...]],
         forward: bool = False,
     ) -> None:
         scale = float(along.abs().sum()) * float(weight.abs().sum())
@@ -225,7 +226,7 @@ class _Check:
             weight = random_vector(slope.numel(), slope.dtype, self.generator)
             self._compare_products(
                 _dot(found, weight), _dot(slope, weight), number, place, direction, weight, label,
-                lambda f=found, s=slope: (f, s), True,
+                functools.partial(tuple, (found, slope)), True,
             )  # fmt: skip
 
     def forward_undefined(self) -> None:
@@ -244,10 +245,10 @@ class _Check:
                     made = [o for o in as_tuple(self.func(*given)) if is_differentiable(o)]
                     found.append([forward_ad.unpack_dual(o).tangent for o in made])
                 given[number] = kept
-                for place, (zeros, absent) in enumerate(zip(*found, strict=True)):
+                for output, (zeros, absent) in enumerate(zip(*found, strict=True)):
                     if zeros is not None and absent is not None and not torch.allclose(zeros, absent):
                         raise GradcheckError(
-                            f"Mismatch in tangent values for output with index: {place} when input: {primal} has an undefined "
+                            f"Mismatch in tangent values for output with index: {output} when input: {primal} has an undefined "
                             f"tangent value. Got: {zeros} but expected: {absent}"
                         )
 

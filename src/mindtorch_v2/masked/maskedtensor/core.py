@@ -231,7 +231,7 @@ class MaskedTensor(torch.Tensor):
         return self.get_data().masked_fill(~self.get_mask(), value)
 
     @property
-    def layout(self) -> Any:  # type: ignore[override]
+    def layout(self) -> Any:
         """The data's layout."""
         return self._masked_data.layout
 
@@ -244,7 +244,7 @@ class MaskedTensor(torch.Tensor):
         return self.layout == torch.sparse_csr
 
     @property
-    def is_sparse(self) -> bool:  # type: ignore[override]
+    def is_sparse(self) -> bool:
         """Whether the data is sparse."""
         return self.is_sparse_coo() or self.is_sparse_csr()
 
@@ -257,7 +257,7 @@ class MaskedTensor(torch.Tensor):
         if self.is_sparse:
             raise ValueError(f"MaskedTensors with sparse data do not have {what}")
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:
         data, mask = self._masked_data, self._masked_mask
         if self.dim() == 0:
             value = data.to_dense().item() if self.is_sparse else data.item()

@@ -78,7 +78,7 @@ def of_function(fn: Any) -> Callable[..., Any]:
 
     def reduction(x: Any = None, *args: Any, **kwargs: Any) -> Any:
         x = kwargs.pop("input", x)
-        names = ("p", "dim", "keepdim", "dtype") if name == "norm" else ("dim", "keepdim", "dtype")
+        names: tuple[str, ...] = ("p", "dim", "keepdim", "dtype") if name == "norm" else ("dim", "keepdim", "dtype")
         if name in ("var", "std"):
             names = ("unbiased",) if args and isinstance(args[0], bool) else ("dim", "unbiased", "keepdim")
         return reduce_masked(name, x, **dict(zip(names, args, strict=False)), **kwargs)

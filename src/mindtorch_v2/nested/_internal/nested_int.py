@@ -26,10 +26,10 @@ class NestedInt(torch.SymInt):
 
     __str__ = __repr__
 
-    def __eq__(self, other: object) -> bool:  # type: ignore[override]
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, NestedInt) and (other.number, other.factor) == (self.number, self.factor)
 
-    def __ne__(self, other: object) -> bool:  # type: ignore[override]
+    def __ne__(self, other: object) -> bool:
         return not self == other
 
     def __hash__(self) -> int:
@@ -45,22 +45,22 @@ class NestedInt(torch.SymInt):
     def _refuse(self, what: str, other: Any = "") -> Any:
         raise RuntimeError(f"{self}, the size of a ragged dimension, cannot be {what} {other}: it is not one number")
 
-    def __ge__(self, other: Any) -> bool:  # type: ignore[override]
+    def __ge__(self, other: Any) -> bool:
         return True if isinstance(other, int) and other <= 2 or self == other else self._refuse("compared with", other)
 
-    def __gt__(self, other: Any) -> bool:  # type: ignore[override]
+    def __gt__(self, other: Any) -> bool:
         return True if isinstance(other, int) and other <= 1 else self._refuse("compared with", other)
 
-    def __lt__(self, other: Any) -> bool:  # type: ignore[override]
+    def __lt__(self, other: Any) -> bool:
         return not self >= other
 
-    def __le__(self, other: Any) -> bool:  # type: ignore[override]
+    def __le__(self, other: Any) -> bool:
         return self == other or not self > other
 
     def __int__(self) -> int:
         return self._refuse("taken for", "an int")
 
-    __index__ = __float__ = __int__  # type: ignore[assignment]
+    __index__ = __float__ = __int__
 
     def __bool__(self) -> bool:
         return True

@@ -149,15 +149,15 @@ class NestedTensor(torch.Tensor):
     # ---- sizes ----
 
     @property
-    def shape(self) -> Any:  # type: ignore[override]
+    def shape(self) -> Any:
         """The sizes, with a symbol for the ragged one."""
         return torch.Size(self._size)
 
-    def size(self, dim: int | None = None) -> Any:  # type: ignore[override]
+    def size(self, dim: int | None = None) -> Any:
         """The sizes, or one of them."""
         return self.shape if dim is None else self._size[_place(self, dim)]
 
-    def stride(self, dim: int | None = None) -> Any:  # type: ignore[override]
+    def stride(self, dim: int | None = None) -> Any:
         """The strides: of the buffer, with a multiple of the ragged size for the batch."""
         inner = self._values.stride()
         strides = (self._size[self._ragged_idx] * inner[self._ragged_idx - 1], *inner)
@@ -167,7 +167,7 @@ class NestedTensor(torch.Tensor):
         """How many dimensions there are, that of the batch included."""
         return len(self._size)
 
-    ndim = property(dim)  # type: ignore[assignment]
+    ndim = property(dim)
 
     def numel(self) -> int:
         """How many elements all entries have."""
@@ -180,12 +180,12 @@ class NestedTensor(torch.Tensor):
         return self._size[0]
 
     @property
-    def is_nested(self) -> bool:  # type: ignore[override]
+    def is_nested(self) -> bool:
         """True."""
         return True
 
     @property
-    def layout(self) -> Any:  # type: ignore[override]
+    def layout(self) -> Any:
         """`torch.jagged`."""
         return torch.jagged
 
@@ -193,7 +193,7 @@ class NestedTensor(torch.Tensor):
         """Whether the entries lie side by side without gaps, in order."""
         return self._lengths is None and self._ragged_idx == 1 and self._values.is_contiguous(*args, **kwargs)
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:
         history = f", grad_fn={self.grad_fn}" if self.grad_fn else ", requires_grad=True" if self.requires_grad else ""
         return f"NestedTensor(size={self._size}, offsets={self._offsets}{history}, contiguous={self._lengths is None})"
 

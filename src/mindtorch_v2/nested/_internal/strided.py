@@ -53,18 +53,18 @@ class StridedNestedTensor(torch.Tensor):
     def __init__(self, tensors: tuple[Any, ...], requires_grad: bool = False) -> None:
         self._tensors = tuple(t.detach() for t in tensors)
 
-    def unbind(self, dim: int = 0) -> Any:  # type: ignore[override]
+    def unbind(self, dim: int = 0) -> Any:
         """The entries."""
         if dim != 0:
             raise RuntimeError(f"NestedTensor can only be unbound along dimension 0 but got dimension {dim} instead.")
         return _Entries.apply(self) if self._tensors else ()
 
     @property
-    def shape(self) -> Any:  # type: ignore[override]
+    def shape(self) -> Any:
         """RuntimeError: there is no one size."""
         raise RuntimeError("Internal error: NestedTensorImpl doesn't support sizes. Please file an issue.")
 
-    def size(self, dim: int | None = None) -> Any:  # type: ignore[override]
+    def size(self, dim: int | None = None) -> Any:
         """The size that all entries share in a dimension; RuntimeError where they differ."""
         if dim is None:
             return self.shape
@@ -83,7 +83,7 @@ class StridedNestedTensor(torch.Tensor):
         """How many dimensions there are, that of the batch included."""
         return 1 + (self._tensors[0].dim() if self._tensors else 0)
 
-    ndim = property(dim)  # type: ignore[assignment]
+    ndim = property(dim)
 
     def to_padded_tensor(self, padding: float, output_size: Any = None) -> Any:
         """A dense tensor of the entries, each filled up with `padding`."""
@@ -98,7 +98,7 @@ class StridedNestedTensor(torch.Tensor):
         return all(t.is_contiguous() for t in self._tensors)
 
     @property
-    def is_nested(self) -> bool:  # type: ignore[override]
+    def is_nested(self) -> bool:
         """True."""
         return True
 
@@ -112,7 +112,7 @@ class StridedNestedTensor(torch.Tensor):
         sizes = [0, *(t.numel() for t in self._tensors)]
         return torch.tensor(sizes[:-1], dtype=torch.int64).cumsum(0)
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:
         entries = ",\n".join("  " + repr(t).replace("\n", "\n  ") for t in self._tensors)
         return f"nested_tensor([\n{entries}\n])"
 
