@@ -121,6 +121,9 @@ TORCH_LIBRARY_IMPL(behaviours, Meta, m) { m.impl("several", &empty); }
 
 namespace {
 
+// The key of CUDA's autocast by its short name.
+TORCH_LIBRARY_IMPL(behaviours, Autocast, m) { m.impl("muladd", torch::CppFunction::makeFallthrough()); }
+
 // Registrations that are refused.
 void refused() {
     torch::Library impl(torch::Library::IMPL, "behaviours", c10::DispatchKey::CPU, __FILE__, __LINE__);

@@ -195,11 +195,12 @@ inline c10::FunctionSchema schema(const char* text, bool) { return c10::Function
 class Library {
   public:
     enum Kind { DEF, IMPL, FRAGMENT };
-    Library(Kind kind, std::string ns, const char* key, const char* file, int line) : ns_(std::move(ns)), key_(key) {
+    Library(Kind kind, std::string ns, const char* key, const char* file, int line)
+        : ns_(std::move(ns)), key_(std::string_view(key) == "Autocast" ? "AutocastCUDA" : key) {  // one key, as in c10
         static const char* const kinds[] = {"DEF", "IMPL", "FRAGMENT"};
         mt_object o = nullptr;
         mindtorch::check(
-            mindtorch::api().library(kinds[kind], ns_.c_str(), key_.empty() ? nullptr : key, file, line, &o));
+            mindtorch::api().library(kinds[kind], ns_.c_str(), key_.empty() ? nullptr : key_.c_str(), file, line, &o));
         object_ = mindtorch::Object::steal(o);
     }
     Library(Kind kind, std::string ns, std::optional<c10::DispatchKey> key, const char* file, uint32_t line)
