@@ -77,7 +77,7 @@ def impl_abstract(qualname: str, *, func: Callable[..., Any] | None = None) -> C
 
 
 def impl_save_for_backward(qualname: str, *, func: Callable[..., Any] | None = None) -> Any:
-    """What the gradient of operator `qualname` needs, as `f(inputs, output)`; a decorator without `func`."""
+    """Register what the gradient of operator `qualname` needs, as `f(inputs, output)`; a decorator without `func`."""
     return _with(lambda: _impl._find_custom_op(qualname, also_check_torch_library=True).impl_save_for_backward(), func)
 
 

@@ -16,7 +16,7 @@ def made(torch: Any, dtype: str = "float32") -> Any:
 
 
 def shown(x: Any) -> dict[str, Any]:
-    """What counts of a MaskedTensor, where, and its text."""
+    """Values of a MaskedTensor that count, where they are, and its text."""
     mask = x.get_mask()
     data = x.get_data().detach()
     if x.is_sparse:

@@ -1,4 +1,4 @@
-"""What Python registered for operators beside their kernels, by the names of PyTorch's module."""
+"""Registrations of Python for operators beside their kernels, by the names of PyTorch's module."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def is_differentiable(value: Any) -> bool:
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
-    """What a function gave, as a tuple."""
+    """Results of a function, as a tuple."""
     if isinstance(value, tuple):
         return value
     return tuple(value) if isinstance(value, list) else (value,)

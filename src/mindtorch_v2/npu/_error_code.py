@@ -11,7 +11,7 @@ import mindtorch_v2 as torch
 
 
 class ErrCode(enum.Enum):
-    """What is wrong: the last three digits of a code, and its text."""
+    """Kinds of errors: the last three digits of a code, and its text."""
 
     SUCCESS = (0, "success")
     PARAM = (1, "invalid parameter")

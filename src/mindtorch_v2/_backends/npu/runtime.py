@@ -160,7 +160,7 @@ class Runtime:
         os.register_at_fork(after_in_child=self._in_child)
 
     def _in_child(self) -> None:
-        """What a forked process can still do with the device is to say that it cannot: streams are threads of its parent."""
+        """Refuse the device to a forked process, which can only say so: streams are threads of its parent."""
         self.closed = self.forked = True
         for thread in self.thread_states():
             thread.active = -1

@@ -22,7 +22,7 @@ class TransformType(enum.Enum):
 
 
 class RandomnessType(enum.Enum):
-    """What a vmap does about random numbers."""
+    """Behaviour of a vmap about random numbers."""
 
     Error = 0
     Same = 1

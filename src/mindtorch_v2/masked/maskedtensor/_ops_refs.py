@@ -1,4 +1,4 @@
-"""What functions and operators do to MaskedTensors: the tables of `core`, by function and by operator."""
+"""Meanings of functions and operators for MaskedTensors: the tables of `core`, by function and by operator."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def reduce_masked(name: str, x: Any, dim: Any = None, keepdim: bool = False, dty
 
 
 def of_function(fn: Any) -> Callable[..., Any]:
-    """What a reduction of torch, or of tensors, does to MaskedTensors."""
+    """Meaning of a reduction of torch, or of tensors, for MaskedTensors."""
     name = _FUNCTIONS.get(fn) or _METHODS[fn]
 
     def reduction(x: Any = None, *args: Any, **kwargs: Any) -> Any:
@@ -87,5 +87,5 @@ def of_function(fn: Any) -> Callable[..., Any]:
 
 
 def of_operator(fn: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
-    """What a reduction's operator does to MaskedTensors."""
+    """Meaning of a reduction's operator for MaskedTensors."""
     return of_function(getattr(torch, fn.__name__))(x, *args, **kwargs)

@@ -44,7 +44,7 @@ class _FromValues(torch.autograd.Function):
 
 
 class _Structure:
-    """What a NestedTensor has beside its buffer."""
+    """Parts of a NestedTensor beside its buffer."""
 
     def __init__(self, offsets: Any, lengths: Any, ragged_idx: int, cache: dict[str, int]) -> None:
         self._offsets, self._lengths, self._ragged_idx, self._cache = offsets, lengths, ragged_idx, cache

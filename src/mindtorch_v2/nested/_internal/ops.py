@@ -1,4 +1,4 @@
-"""What functions do to NestedTensors, by name: on the buffer where they may, entry by entry where they must."""
+"""Meanings of functions for NestedTensors, by name: on the buffer where they may, entry by entry where they must."""
 
 from __future__ import annotations
 

@@ -57,19 +57,47 @@ def _adam(
 
 @kernel("_fused_adam_")
 def fused_adam(
-    self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize,
-    grad_scale, found_inf,
-) -> None:  # fmt: skip
-    states = exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps
-    numbers = lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf
-    _adam(self, grads, *states, *numbers, decoupled=False)
+    self: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    exp_avgs: Sequence[Tensor],
+    exp_avg_sqs: Sequence[Tensor],
+    max_exp_avg_sqs: Sequence[Tensor],
+    state_steps: Sequence[Tensor],
+    lr: float,
+    beta1: float,
+    beta2: float,
+    weight_decay: float,
+    eps: float,
+    amsgrad: bool,
+    maximize: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
+) -> None:
+    _adam(
+        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad,
+        maximize, grad_scale, found_inf, decoupled=False,
+    )  # fmt: skip
 
 
 @kernel("_fused_adamw_")
 def fused_adamw(
-    self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize,
-    grad_scale, found_inf,
-) -> None:  # fmt: skip
-    states = exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps
-    numbers = lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf
-    _adam(self, grads, *states, *numbers, decoupled=True)
+    self: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    exp_avgs: Sequence[Tensor],
+    exp_avg_sqs: Sequence[Tensor],
+    max_exp_avg_sqs: Sequence[Tensor],
+    state_steps: Sequence[Tensor],
+    lr: float,
+    beta1: float,
+    beta2: float,
+    weight_decay: float,
+    eps: float,
+    amsgrad: bool,
+    maximize: bool,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
+) -> None:
+    _adam(
+        self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad,
+        maximize, grad_scale, found_inf, decoupled=True,
+    )  # fmt: skip

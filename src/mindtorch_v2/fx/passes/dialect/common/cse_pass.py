@@ -32,7 +32,7 @@ def _is_stateful(target: Any) -> bool:
 
 
 class _Key:
-    """What a node computes: its target and arguments, numbers with their types."""
+    """Key of what a node computes: its target and arguments, numbers with their types."""
 
     def __init__(self, node: Node, known: dict[Node, Node]) -> None:
         leaves, spec = _pytree.tree_flatten((node.args, node.kwargs))
