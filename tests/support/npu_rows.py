@@ -74,6 +74,18 @@ def _recorded(device: str) -> Any:
 
 
 # Each is called with a device; the results on both are compared.
+def _adam(name: str) -> Callable[[str], Any]:
+    def step(d: str) -> Any:
+        parts = [[_x(3, 4).to(d), _x(5).to(d)] for _ in range(4)]
+        steps = [torch.tensor(2.0, device=d) for _ in range(2)]
+        numbers = {"lr": 0.1, "beta1": 0.9, "beta2": 0.99, "weight_decay": 0.1, "eps": 1e-6}
+        parts[3] = [each.square() for each in parts[3]]
+        getattr(aten, name)(*parts, [], steps, **numbers, amsgrad=False, maximize=False)
+        return torch.cat([each.reshape(-1) for part in parts for each in part])
+
+    return step
+
+
 CASES: dict[str, Callable[[str], Any]] = {
     "_as_strided_backward": lambda d: aten._as_strided_backward(_x(2, 3).to(d), [3, 3], [2, 3], [1, 2], 1),
     "_cross_entropy": _cross_entropy,
@@ -82,6 +94,13 @@ CASES: dict[str, Callable[[str], Any]] = {
     "_ctc_loss.Tensor": lambda d: _ctc(d, [torch.tensor(n) for n in _LENGTHS], "Tensor"),
     "_ctc_loss_backward": lambda d: _ctc(d, _LENGTHS, "default"),
     "_ctc_loss_backward.Tensor": lambda d: _ctc(d, [torch.tensor(n) for n in _LENGTHS], "Tensor"),
+    "_fused_adam_": _adam("_fused_adam_"),
+    "_fused_adamw_": _adam("_fused_adamw_"),
+    "bucketize.Scalar": lambda d: torch.bucketize(2.0, torch.tensor([1.0, 2.0, 3.0], device=d), right=True),
+    "searchsorted.Scalar": lambda d: torch.searchsorted(torch.tensor([1.0, 2.0, 3.0], device=d), 2.5),
+    "_weighted_row_sums": lambda d: aten._weighted_row_sums(
+        torch.tensor([0, 2, 3]).to(d), torch.tensor([0, 2, 1]).to(d), _x(3).to(d), _x(3, 4).to(d)
+    ),
     "_fft_c2r": lambda d: aten._fft_c2r(_c(3, 4).to(d), [1], 2, 7),
     "_fused_rms_norm": _rms_norm,
     "_fused_rms_norm_backward": _rms_norm,

@@ -185,8 +185,8 @@ def _to_copy(self, *, dtype=None, layout=None, device=None, pin_memory=None, non
     values = aten._to_copy(p.values, dtype=dtype, device=device, non_blocking=non_blocking)
     if self.layout == _C.sparse_coo:
         return coo(aten._to_copy(p.indices, device=device, non_blocking=non_blocking), values, self.shape, p.coalesced)
-    places = [aten._to_copy(x, device=device, non_blocking=non_blocking) for x in (p.compressed, p.plain)]
-    return compressed(*places, values, self.shape, self.layout)
+    starts, plain = (aten._to_copy(x, device=device, non_blocking=non_blocking) for x in (p.compressed, p.plain))
+    return compressed(starts, plain, values, self.shape, self.layout)
 
 
 @kernel("copy_", *_BOTH)

@@ -25,7 +25,7 @@ def _quant_noise(module: nn.Module, p: float, block_size: int) -> nn.Module:
             + ops_error(ErrCode.TYPE)
         )
     whole = isinstance(module, nn.Conv2d) and module.kernel_size != (1, 1)  # a block is a kernel
-    length = math.prod(module.kernel_size) if whole else module.weight.shape[1]  # type: ignore[arg-type]
+    length = math.prod(module.kernel_size) if whole else module.weight.shape[1]
     if length % block_size:
         raise ValueError(
             f"the weight's blocks of {block_size} must divide {length} elements: {list(module.weight.shape)}"
