@@ -119,6 +119,7 @@ def _companion_operators(namespace: str) -> bool:
         "atb": "._backends.npu.rows",
         "c10d": ".distributed._functional_operators",
         "c10d_functional": ".distributed._functional_operators",
+        "higher_order": "._higher_order_ops",
         "npu": "._backends.npu.rows",
         "mkldnn": "._as_torch.mkldnn",
         "torchvision": "._as_torch.torchvision",

@@ -38,6 +38,7 @@ class HigherOrderOperator:
         self._cacheable = cacheable
         self.py_kernels: dict[Any, Callable[..., Any]] = {}
         self._fallthrough: set[str] = set()
+        setattr(ops.higher_order, name, self)
 
     def py_impl(self, key: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """A decorator: the function is the kernel of a dispatch key."""
@@ -245,6 +246,8 @@ class _OpNamespace(types.ModuleType):
             raise AttributeError(op_name)
         handles = self._named(op_name)
         if not handles and above.companion_operators(self.name):
+            if op_name in self.__dict__:
+                return self.__dict__[op_name]
             handles = self._named(op_name)
         if not handles:
             raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{op_name}'")

@@ -360,15 +360,6 @@ def test_a_value_of_a_tensor_is_asked_for_again(sizes):
     assert program.module()(torch.tensor([2, 5, 1])).tolist() == [16 + 4 + 16, 40 + 4 + 16, 8 + 4 + 16]
 
 
-def test_choices_by_values_are_refused_by_name():
-    class Chooses(torch.nn.Module):
-        def forward(self, x):
-            return torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x * 2, (x,))
-
-    with pytest.raises(NotImplementedError, match="torch.cond: graphs of torch.export and make_fx have no node"):
-        torch.export.export(Chooses(), (torch.ones(2),))
-
-
 def test_checks_of_values_are_nodes():
     class Checks(torch.nn.Module):
         def forward(self, x):

@@ -20,6 +20,7 @@ from mindtorch_v2._capture._shape_program import ShapeProgram
 from mindtorch_v2._core.torch_function import DisableTorchFunction
 from mindtorch_v2._sizes.recorded import RecordedDatum, RecordedNumber, RecordedSize, datum_of, wrap_number
 from mindtorch_v2._subclasses.fake_tensor import FakeTensor, UnsupportedFakeTensorException
+from mindtorch_v2.fx import _regions
 from mindtorch_v2.utils import _pytree as pytree
 from mindtorch_v2.utils._python_dispatch import is_traceable_wrapper_subclass
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Input", "TracedGraph"]
 
+_getitem = operator.getitem
 _PLAIN = (bool, int, float, complex, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format)
 
 
@@ -299,6 +301,46 @@ class TracedGraph:
             if node.op != "placeholder":
                 self._fx.erase_node(node)
 
+    # ---- functions that are graphs within this ----
+
+    def begin_region(self, label: str, anew: Sequence[torch.Tensor]) -> tuple[Node, list[torch.Tensor]]:
+        """Let the nodes that follow be those of a function, up to the next; what it is given that looks like `anew`."""
+        begin, given = self.write(_regions.region, (label,)), []
+        for place, like in enumerate(anew):
+            with DisableTorchFunction():
+                made = like.detach().clone().requires_grad_(like.requires_grad)
+            node = self.write(_regions.carried, (begin, place, self.node_of(like)))
+            node.meta["example_value"] = made
+            self._track(made, node, id(like) in self._dynamic)
+            given.append(made)
+        return begin, given
+
+    def end_regions(
+        self,
+        operator: str,
+        before: Sequence[torch.Tensor],
+        regions: Sequence[tuple[Node, list[Node]]],
+        after: Sequence[Sequence[torch.Tensor]],
+        results: Sequence[torch.Tensor],
+    ) -> list[torch.Tensor]:
+        """Call an operator with the functions whose nodes stand before; `results` look like what it gives."""
+        arguments = (
+            self._argument(tuple(before)),
+            tuple(regions),
+            tuple(self._argument(tuple(each)) for each in after),
+        )
+        node = self.write(_regions.call, (operator, *arguments))
+        made = []
+        for index, each in enumerate(results):
+            with DisableTorchFunction():
+                shown = each.detach().clone().requires_grad_(each.requires_grad)
+            item = self._fx.call_function(_getitem, (node, index))
+            item.meta["example_value"] = shown
+            self._track(shown, item, id(each) in self._dynamic)
+            made.append(shown)
+        self.trace.blocks.note_call()
+        return made
+
     # ---- the end ----
 
     def shape_program(self) -> ShapeProgram | None:
@@ -325,7 +367,10 @@ class TracedGraph:
         for each in self.inputs:
             if not each.node.users:
                 self._fx.erase_node(each.node)
-        return fx.GraphModule(self._held(), self._fx), needed
+        try:
+            return _regions.outline(fx.GraphModule(self._held(), self._fx)), needed
+        except RuntimeError as error:
+            self.trace.refuse(str(error), "cond")
 
 
 def _input_name(source: Source) -> str:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
-from mindtorch_v2._capture import _custom_function
+from mindtorch_v2._capture import _control_flow, _custom_function
 from mindtorch_v2._capture._builtins import FACTS, builtins_table, classes, fact, make_dict, refusing, sort
 from mindtorch_v2._capture._guard_kinds import is_constant
 from mindtorch_v2._capture._sources import look_up
@@ -259,6 +259,7 @@ def functions() -> Any:
         copy.copy: _copied,
         copy.deepcopy: _deep_copied,
         os.getenv: _guarded_result(os.getenv),
+        **_control_flow.handlers(),
     }
     for name in FACTS:
         for space in (torch, torch.amp):

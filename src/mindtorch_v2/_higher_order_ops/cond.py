@@ -6,10 +6,19 @@ from collections.abc import Callable
 from typing import Any
 
 import mindtorch_v2 as torch
-from mindtorch_v2._higher_order_ops.utils import check_same_form, is_single, outputs_on_fakes
+from mindtorch_v2._dynamo.exc import UncapturedHigherOrderOpError
+from mindtorch_v2._higher_order_ops.operators import cond_op, recording
+from mindtorch_v2._higher_order_ops.utils import (
+    check_same_form,
+    flat_function,
+    is_single,
+    only_computes,
+    outputs_on_fakes,
+)
+from mindtorch_v2._subclasses.fake_tensor import FakeTensor
 from mindtorch_v2.utils import _pytree as pytree
 
-__all__ = ["cond"]
+__all__ = ["cond", "cond_op"]
 
 
 def cond(pred: Any, true_fn: Callable, false_fn: Callable, operands: tuple | list = ()) -> Any:
@@ -38,10 +47,21 @@ def cond(pred: Any, true_fn: Callable, false_fn: Callable, operands: tuple | lis
             "Expect operands to be a tuple of possibly nested dict/list/tuple that only consists of tensor leaves, "
             f"but got {operands}."
         )
+    if isinstance(pred, torch.Tensor) and recording() is not None:
+        leaves, form = pytree.tree_flatten(tuple(operands))
+        specs: list[Any] = []
+        functions = [flat_function(each, form, specs) for each in (true_fn, false_fn)]
+        results = cond_op(pred, *functions, tuple(leaves))
+        if any(spec != specs[0] for spec in specs):
+            raise UncapturedHigherOrderOpError(
+                "torch.cond: Expected the outputs of true_fn and false_fn to have the same pytree structure."
+            )
+        return pytree.tree_unflatten(results, specs[0])
+    if isinstance(pred, FakeTensor):  # it has no value: what both give looks the same
+        first, second = (only_computes("torch.cond", function, operands) for function in (true_fn, false_fn))
+        check_same_form("torch.cond", first, second, "the outputs of true_fn and false_fn")
+        return first
     if isinstance(pred, torch.Tensor):
         first, second = (outputs_on_fakes("torch.cond", function, operands) for function in (true_fn, false_fn))
         check_same_form("torch.cond", first, second, "the outputs of true_fn and false_fn")
     return true_fn(*operands) if pred else false_fn(*operands)
-
-
-cond_op = cond  # of PyTorch the operator that `__torch_dispatch__` sees; here one of the functions is called at once

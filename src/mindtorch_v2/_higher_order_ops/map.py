@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._higher_order_ops.operators import map_impl
 from mindtorch_v2.utils import _pytree as pytree
 
-__all__ = ["map"]
+__all__ = ["map", "map_impl"]
 
 
 def map(f: Callable[..., Any], xs: Any, *args: Any) -> Any:
@@ -29,9 +30,13 @@ def map(f: Callable[..., Any], xs: Any, *args: Any) -> Any:
         raise RuntimeError(
             f"Leading dimensions of mapped xs must be consistent. Got shapes {[x.shape for x in leaves]}."
         )
-    results = [
-        pytree.tree_flatten(f(pytree.tree_unflatten([leaf[place] for leaf in leaves], spec), *args))
-        for place in range(sizes[0])
-    ]
-    stacked = [torch.stack(parts) for parts in zip(*(flat for flat, _ in results), strict=True)]
-    return pytree.tree_unflatten(stacked, results[0][1])
+    values, form = pytree.tree_flatten(args)
+    specs: list[Any] = []
+
+    def of_leaves(*given: Any) -> list[Any]:
+        x, rest = given[: len(leaves)], given[len(leaves) :]
+        found, made = pytree.tree_flatten(f(pytree.tree_unflatten(x, spec), *pytree.tree_unflatten(rest, form)))
+        specs.append(made)
+        return found
+
+    return pytree.tree_unflatten(map_impl(of_leaves, tuple(leaves), tuple(values)), specs[0])

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._higher_order_ops.operators import scan_op
 from mindtorch_v2._higher_order_ops.utils import check_same_form, scanned_first
 from mindtorch_v2.utils import _pytree as pytree
 
-__all__ = ["scan"]
+__all__ = ["scan", "scan_op"]
 
 
 def scan(combine_fn: Callable, init: Any, xs: Any, *, dim: int = 0, reverse: bool = False) -> tuple[Any, Any]:
@@ -39,13 +40,19 @@ def scan(combine_fn: Callable, init: Any, xs: Any, *, dim: int = 0, reverse: boo
             if not isinstance(x, torch.Tensor):
                 raise RuntimeError(f"All {name} leaves must be a Tensor but got {x}")
     leaves, dim = scanned_first(leaves, dim, reverse, RuntimeError)
-    carry, found = init, []
-    for x in zip(*leaves):
-        given, (carry, y) = carry, combine_fn(carry, pytree.tree_unflatten(x, form))
-        check_same_form("scan", carry, given, "carry and init")
-        found.append(y)
-    forms = pytree.tree_flatten(found[0])[1]
-    columns = zip(*(pytree.tree_leaves(y) for y in found))
-    results = [torch.stack(column[::-1] if reverse else column) for column in columns]
-    results = [each.movedim(0, dim) if dim < each.ndim else each for each in results]
-    return carry, pytree.tree_unflatten(results, forms)
+    carry_form = pytree.tree_structure(init)
+    forms: list[Any] = []
+
+    def of_leaves(*given: Any) -> list[Any]:
+        carry = pytree.tree_unflatten(given[: len(start)], carry_form)
+        found, y = combine_fn(carry, pytree.tree_unflatten(given[len(start) :], form))
+        check_same_form("scan", found, carry, "carry and init")
+        made, spec = pytree.tree_flatten(y)
+        forms.append(spec)
+        return [*pytree.tree_leaves(found), *made]
+
+    results = scan_op(of_leaves, tuple(start), tuple(leaves), ())
+    carry, ys = results[: len(start)], results[len(start) :]
+    ys = [each.flip(0) if reverse else each for each in ys]
+    ys = [each.movedim(0, dim) if dim < each.ndim else each for each in ys]
+    return pytree.tree_unflatten(carry, carry_form), pytree.tree_unflatten(ys, forms[0])

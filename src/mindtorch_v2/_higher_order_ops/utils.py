@@ -11,12 +11,23 @@ from mindtorch_v2._dynamo.exc import UncapturedHigherOrderOpError
 from mindtorch_v2._subclasses.fake_tensor import FakeTensorMode
 from mindtorch_v2.utils import _pytree as pytree
 
-__all__ = ["check_same_form", "is_single", "outputs_on_fakes", "scanned_first"]
+__all__ = ["check_same_form", "flat_function", "is_single", "only_computes", "outputs_on_fakes", "scanned_first"]
 
 
 def is_single(value: Any) -> bool:
     """Whether `value` can be a condition: a number, or a tensor of one element."""
     return isinstance(value, (bool, int, float)) or (isinstance(value, torch.Tensor) and value.numel() == 1)
+
+
+def flat_function(function: Callable, form: Any, results: list[Any]) -> Callable[..., list[Any]]:
+    """`function` of the leaves of its arguments, giving the leaves of its result; the form of that is left in `results`."""
+
+    def of_leaves(*leaves: Any) -> list[Any]:
+        found, spec = pytree.tree_flatten(function(*pytree.tree_unflatten(leaves, form)))
+        results.append(spec)
+        return found
+
+    return of_leaves
 
 
 def _facts(value: Any) -> dict[str, Any]:
@@ -68,20 +79,23 @@ def outputs_on_fakes(of: str, function: Callable, operands: Sequence[Any]) -> An
 
     Raises UncapturedHigherOrderOpError if it writes to an operand, or gives one or a view of one back.
     """
-    handler = current()
-    if handler is not None and not handler.waits:
-        raise NotImplementedError(
-            f"{of}: graphs of torch.export and make_fx have no node for it here; choose with torch.where, or export the parts"
-        )
-    if handler is not None:  # in a compiled function whose operators are put off: these here are not the program's
+    if current() is not None:  # in a compiled function whose operators are put off: these here are not the program's
         with paused(f"{of} looks at its functions"):
             return outputs_on_fakes(of, function, operands)
     mode = FakeTensorMode(allow_non_fake_inputs=True)
     given = pytree.tree_map_only(torch.Tensor, lambda x: mode.from_tensor(x.detach()), tuple(operands))
-    leaves = [each for each in pytree.tree_leaves(given) if isinstance(each, torch.Tensor)]
-    versions = [each._version for each in leaves]
     with mode, torch.no_grad():
-        results = function(*given)
+        return only_computes(of, function, given)
+
+
+def only_computes(of: str, function: Callable, operands: Sequence[Any]) -> Any:
+    """The result of `function(*operands)`.
+
+    Raises UncapturedHigherOrderOpError if it writes to an operand, or gives one or a view of one back.
+    """
+    leaves = [each for each in pytree.tree_leaves(operands) if isinstance(each, torch.Tensor)]
+    versions = [each._version for each in leaves]
+    results = function(*operands)
     if versions != [each._version for each in leaves]:
         raise UncapturedHigherOrderOpError(
             f"{of}: Encountered input mutation during higher order op tracing. "

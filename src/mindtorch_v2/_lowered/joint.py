@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import mindtorch_v2 as torch
 from mindtorch_v2._behaviours.functional import _levels, _values
@@ -103,6 +103,13 @@ def trace_joint(
     return _Trace(inputs, decompositions, exact, together).run(function)
 
 
+class _Mode(ProxyTorchDispatchMode):
+    """Records all but control flow, whose graphs run as they are."""
+
+    def take_functions(self, operator: str, *args: Any) -> NoReturn:
+        raise NotLowerable(f"it calls torch.ops.higher_order.{operator}, whose graphs run as they are")
+
+
 def _geometry(x: Any) -> tuple:
     return tuple(x.shape), x.stride(), x.storage_offset()
 
@@ -129,7 +136,7 @@ class _Trace:
         self.tracer.graph = Graph(tracer_cls=PythonKeyTracer)
         self.tracer.tensor_attrs = {}
         self.fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
-        self.proxy_mode = ProxyTorchDispatchMode(self.tracer, "fake", decompositions)
+        self.proxy_mode = _Mode(self.tracer, "fake", decompositions)
         self.fakes: list[Any] = []
         self.shown: list[Any] = []
         self.storages: list[Any] = []
@@ -148,6 +155,8 @@ class _Trace:
                 self._show()
                 try:
                     results = list(function(*self.shown))
+                except NotLowerable:
+                    raise
                 except Exception as error:  # the program's own, or of a fake tensor: run as it is, it decides
                     if not self.exact and "out of bounds for storage" in str(error):
                         raise OffsetsMatter from None

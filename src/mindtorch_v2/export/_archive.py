@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
-from mindtorch_v2._ops import OpOverload
+from mindtorch_v2._ops import HigherOrderOperator, OpOverload
 from mindtorch_v2._sizes import Condition, Expression, Junction, SymInt, symbol
 from mindtorch_v2._sizes.expressions import FUNCTIONS, Apply, Symbol
 from mindtorch_v2._sizes.inputs import Inputs, ValueRanges
@@ -23,7 +23,7 @@ from mindtorch_v2._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from mindtorch_v2.export import graph_signature as signatures
 from mindtorch_v2.export.dynamic_shapes import Dim
 from mindtorch_v2.export.exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
-from mindtorch_v2.fx import Graph, Node
+from mindtorch_v2.fx import Graph, GraphModule, Node
 from mindtorch_v2.utils import _pytree as pytree
 
 __all__ = ["load", "save"]
@@ -35,6 +35,7 @@ _CALLS = {
     "sym_max": sym_max, "sym_min": sym_min, "sym_float": sym_float, "sym_int": sym_int,
     "set_grad_enabled": torch._C._set_grad_enabled,
 }  # fmt: skip
+_CONTROL_FLOW = ("cond", "map_impl", "scan", "while_loop")  # of torch.ops.higher_order
 _NAMED = {"dtype": torch.dtype, "layout": torch.layout, "memory_format": torch.memory_format}
 _OPERATOR = re.compile(r"(\w+)::(\w+)\.(\w+)")
 
@@ -84,7 +85,7 @@ def _program(ep) -> dict:
                     hints.update(size.node.shape_env.backed_var_to_val)
     return {
         "version": _VERSION,
-        "nodes": [_node(node) for node in ep.graph.nodes],
+        **_graph(ep.graph_module),
         "inputs": [_spec(spec) | {"persistent": spec.persistent} for spec in ep.graph_signature.input_specs],
         "outputs": [_spec(spec) for spec in ep.graph_signature.output_specs],
         "symbols": {
@@ -99,6 +100,13 @@ def _program(ep) -> dict:
     }
 
 
+def _graph(module) -> dict:
+    """The nodes of a graph, and the graphs that it calls operators of control flow with."""
+    children = {name: _graph(child) for name, child in module.named_children()}
+    nodes = [_node(node) for node in module.graph.nodes]
+    return {"nodes": nodes, "graphs": children} if children else {"nodes": nodes}
+
+
 def _spec(spec) -> dict:
     arg = spec.arg
     value = _value(arg.value) if isinstance(arg, signatures.ConstantArgument) else None
@@ -109,6 +117,8 @@ def _node(node):
     made = {"op": node.op, "name": node.name, "args": _value(tuple(node.args)), "kwargs": _value(dict(node.kwargs))}
     if node.op == "call_function":
         made["target"] = _target(node)
+    elif node.op == "get_attr":
+        made["target"] = node.target
     made["val"] = _described(node.meta.get("val"))
     return made
 
@@ -117,6 +127,8 @@ def _target(node):
     target = node.target
     if isinstance(target, OpOverload):
         return f"{target.namespace}::{target.overloadpacket.__name__}.{target._overloadname or 'default'}"
+    if isinstance(target, HigherOrderOperator) and target.name() in _CONTROL_FLOW:
+        return f"higher_order.{target.name()}"
     for name, function in _CALLS.items():
         if target is function:
             return name
@@ -247,7 +259,7 @@ class _Reader:
         self.mode = inputs.mode
         self.sizes = {each.said.__name__: each.size for each in inputs.symbols}
         self.symbols = {name: size.node.expr for name, size in self.sizes.items()}
-        graph = Graph()
+        graph, root = Graph(), self.graphs(data)
         leaves = iter(inputs.leaves)
         for node in data["nodes"]:
             made = self.node(graph, node)
@@ -255,7 +267,7 @@ class _Reader:
         in_spec, out_spec = pytree.treespec_loads(data["in_spec"]), pytree.treespec_loads(data["out_spec"])
         call = ModuleCallSignature([], [], in_spec, out_spec, data["arguments"])
         return ExportedProgram(
-            torch.nn.Module(),
+            root,
             graph,
             signatures.ExportGraphSignature(
                 [self.spec(signatures.InputSpec, signatures.InputKind, each) for each in data["inputs"]],
@@ -271,6 +283,18 @@ class _Reader:
             self.constants,
             _guards=[self.condition(each) for each in data["guards"]],
         )
+
+    def graphs(self, data: Any) -> torch.nn.Module:
+        """A module with the graphs that a graph holds."""
+        root = torch.nn.Module()
+        for name, each in data.get("graphs", {}).items():
+            graph, held, outer = Graph(), self.graphs(each), self.nodes
+            self.nodes = {}
+            for node in each["nodes"]:
+                self.node(graph, node).meta["val"] = self.described(node["val"])
+            self.nodes = outer
+            root.add_module(name, GraphModule(held, graph))
+        return root
 
     def example_of(self, node: Any) -> tuple:
         """The value, the Dims of its sizes, and the name of an input."""
@@ -309,6 +333,8 @@ class _Reader:
             made = graph.placeholder(node["name"])
         elif node["op"] == "output":
             made = graph.output(args[0])
+        elif node["op"] == "get_attr":
+            made = graph.create_node("get_attr", node["target"], name=node["name"])
         else:
             raise RuntimeError(f"torch.export.load(): a node of kind {node['op']!r} is not known")
         self.nodes[node["name"]] = made
@@ -318,6 +344,9 @@ class _Reader:
     def target(name: str) -> Any:
         if name in _CALLS:
             return _CALLS[name]
+        space, _, last = name.partition(".")
+        if space == "higher_order" and last in _CONTROL_FLOW:
+            return getattr(torch.ops.higher_order, last)
         parts = _OPERATOR.fullmatch(name)
         found: Any = torch.ops
         for part in parts.groups() if parts else ():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import mindtorch_v2 as torch
 from mindtorch_v2._dynamo import _control
 from mindtorch_v2._sizes.inputs import inputs_like, range_constraints
-from mindtorch_v2.export._trace import finished, trace
+from mindtorch_v2.export._trace import finished, graphs_of, trace
 from mindtorch_v2.export.exported_program import ExportedProgram, register_decomposed
 from mindtorch_v2.export.graph_signature import (
     ExportGraphSignature,
@@ -95,7 +95,7 @@ def decomposed(program: ExportedProgram, table: Any, kept: Container[OpOverload]
         made.kind, made.target = old.kind, old.target
     ranges, others = range_constraints(inputs)
     return ExportedProgram(
-        torch.nn.Module(),
+        graphs_of(module),
         graph,
         ExportGraphSignature(specs, [*mutations, *results]),
         program.state_dict,

@@ -7,7 +7,7 @@ import itertools
 import re
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._capture import Uncapturable, capture
@@ -31,15 +31,12 @@ from mindtorch_v2.export.graph_signature import (
 )
 from mindtorch_v2.fx import Graph, Node
 from mindtorch_v2.fx.experimental.proxy_tensor import make_fx
+from mindtorch_v2.fx.graph_module import GraphModule
 from mindtorch_v2.fx.node import map_arg
 from mindtorch_v2.nn.utils.stateless import _reparametrize_module
 from mindtorch_v2.utils import _pytree as pytree
 
-if TYPE_CHECKING:
-    from mindtorch_v2.fx.graph_module import GraphModule
-
-
-__all__ = ["export", "finished", "trace"]
+__all__ = ["export", "finished", "graphs_of", "trace"]
 
 _PREFIXES = {InputKind.PARAMETER: "p_", InputKind.BUFFER: "b_", InputKind.CONSTANT_TENSOR: "c_"}
 
@@ -283,7 +280,7 @@ def _program(example, module, inputs):
         ModuleCallEntry(fqn=name, signature=call if not name else None) for name, _ in example.mod.named_modules()
     ]
     return ExportedProgram(
-        torch.nn.Module(),
+        graphs_of(module),
         graph,
         signature,
         state,
@@ -310,6 +307,15 @@ def _arg_names(example):
 
 
 # ---- the graph as it is kept ----
+
+
+def graphs_of(module: GraphModule) -> torch.nn.Module:
+    """A module that holds what a traced one calls operators of control flow with: its graphs, by their names."""
+    root = torch.nn.Module()
+    for name, child in module.named_children():
+        if isinstance(child, GraphModule):
+            root.add_module(name, child)
+    return root
 
 
 def finished(
@@ -371,6 +377,8 @@ def _constants(module, root):
     found, specs, number = {}, {}, itertools.count()
     for node in module.graph.find_nodes(op="get_attr"):
         value = getattr(module, node.target)
+        if isinstance(value, GraphModule):
+            continue
         if isinstance(value, FakeTensor):
             raise NotImplementedError(
                 f"torch.export.export(): the value {node.name}, used by {[user.name for user in node.users]}, was computed "

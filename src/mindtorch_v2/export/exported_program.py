@@ -216,6 +216,8 @@ class ExportedProgram:
         they would change is in the graph.
         """
         root, graph, copies = torch.nn.Module(), Graph(), {}
+        for name, child in self.graph_module.named_children():
+            root.add_module(name, child)
         signature = self.graph_signature
         state = {s.arg.name: s for s in signature.input_specs if s.kind is not InputKind.USER_INPUT}
         inputs = [n for n in self.graph.find_nodes(op="placeholder") if n.name not in state]

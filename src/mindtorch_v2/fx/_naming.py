@@ -57,6 +57,8 @@ def qualified_name(function: Callable[..., Any]) -> str:
     name = function.__name__
     if getattr(builtins, name, None) is function:
         return name
+    if isinstance(function, torch._ops.HigherOrderOperator):
+        return f"torch.ops.higher_order.{name}"
     if isinstance(function, _C.Function):
         found = _operator_functions().get(id(function))
         if found is not None:

@@ -20,6 +20,7 @@ from mindtorch_v2._operators.table import facts_of
 from mindtorch_v2._sizes import opening as _opening
 from mindtorch_v2._sizes import universes as _universes
 from mindtorch_v2._subclasses.fake_tensor import FakeTensor, FakeTensorMode, unset_fake_temporarily
+from mindtorch_v2.fx import _regions
 from mindtorch_v2.fx._symbolic_trace import PH, Tracer
 from mindtorch_v2.fx.experimental import _pre_dispatch
 from mindtorch_v2.fx.graph_module import GraphModule
@@ -191,6 +192,11 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             self._pre_dispatch.pop_all().__exit__(exc_type, exc_value, traceback)
         super().__exit__(exc_type, exc_value, traceback)
 
+    @property
+    def pre_dispatch(self) -> bool:
+        """Whether calls are recorded above autograd, as the program makes them."""
+        return self._pre_dispatch is not None
+
     @classmethod
     def is_infra_mode(cls) -> bool:
         return True
@@ -275,6 +281,41 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
     def _as_proxy(self, value):
         known = self._known(value)
         return value if known is None else known.proxy
+
+    def take_functions(
+        self,
+        operator: str,
+        before: Sequence[Any],
+        functions: Sequence[tuple[str, Callable[..., Any]]],
+        anew: Sequence[torch.Tensor],
+        after: Sequence[Sequence[Any]],
+        results: Callable[[list[list[torch.Tensor]]], list[torch.Tensor]],
+    ) -> list[torch.Tensor]:
+        """Run the functions of a call of `torch.ops.higher_order.<operator>`, record them as graphs within this, and the call.
+
+        `before` and `after` are its arguments before and after the functions, a label and a function each. A function is
+        called with tensors like those of `anew`, which differ from run to run, then with the last of `after`, and gives a
+        list of tensors. `results` makes of the functions' lists tensors that look like what the operator gives.
+        """
+        recorded, found = [], []
+        for label, function in functions:
+            begin = self.tracer.create_proxy("call_function", _regions.region, (label,), {}, name=label)
+            given = [self._parameter(begin, like, place) for place, like in enumerate(anew)]
+            found.append(function(*given, *after[-1]))
+            recorded.append((begin, [self._as_proxy(each) for each in found[-1]]))
+        with disable_proxy_modes_tracing():
+            made = results(found)
+        proxies = pytree.tree_map(self._as_proxy, (tuple(before), tuple(tuple(each) for each in after)))
+        arguments = (operator, proxies[0], tuple(recorded), proxies[1])
+        proxy = self.tracer.create_proxy("call_function", _regions.call, arguments, {}, name=f"{operator}_call")
+        track_tensor_tree(made, proxy, constant=None, tracer=self.tracer)
+        return made
+
+    def _parameter(self, begin, like, place):
+        with disable_proxy_modes_tracing():
+            made = like.detach().clone()
+        proxy = self.tracer.create_proxy("call_function", _regions.carried, (begin, place), {})
+        return track_tensor_tree(made, proxy, constant=None, tracer=self.tracer)
 
     # ---- constants: small tensors that were made of numbers ----
 
@@ -450,12 +491,13 @@ def make_fx(
             args, fake_mode = _opening.symbolic_arguments(args, _allow_non_fake_inputs)
             module = trace(args, fake_mode)
             module.shape_env = fake_mode.shape_env
-            return _opening.open_sizes(module, args, fake_mode, trace)
+            return _regions.outline(_opening.open_sizes(module, args, fake_mode, trace))
         if tracing_mode == "fake":
             fakes = [leaf.fake_mode for leaf in pytree.tree_leaves(args) if isinstance(leaf, FakeTensor)]
             fake_mode = fakes[0] if fakes else FakeTensorMode(allow_non_fake_inputs=_allow_non_fake_inputs)
-            return trace(pytree.tree_map_only(torch.Tensor, fake_mode.from_tensor, args), fake_mode)
-        return trace(args, None)
+            fakes = pytree.tree_map_only(torch.Tensor, fake_mode.from_tensor, args)
+            return _regions.outline(trace(fakes, fake_mode))
+        return _regions.outline(trace(args, None))
 
     return wrapped
 
