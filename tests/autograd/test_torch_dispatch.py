@@ -235,3 +235,44 @@ def test_subclasses_are_asked_before_what_they_derive_from(method: str, given: s
     with pytest.raises(TypeError):
         torch.cat(values)
     assert "".join(asked) == order
+
+
+class Overloads(TorchDispatchMode):
+    """Keeps each operator, with its other arguments than tensors."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[tuple] = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.seen.append((str(func), *(each for each in args if not isinstance(each, torch.Tensor)), kwargs or {}))
+        return func(*args, **(kwargs or {}))
+
+
+def test_overloads_that_are_seen_for_numbers() -> None:
+    """PyTorch's Python functions call these operators' forms for tensors, with the number; the list is PyTorch 2.13's."""
+    x = torch.full((2,), 8.0)
+    with Overloads() as mode:
+        results = [x + 1, torch.add(x, 1, alpha=2), x - 2, x * 3, x / 4, x // 3, torch.div(x, 3, rounding_mode="trunc")]
+        x += 1
+        x *= 2
+        results += [x % 5, x == 18, 1 - x]
+    assert mode.seen == [
+        ("aten.add.Tensor", 1, {}),
+        ("aten.add.Tensor", 1, {"alpha": 2}),
+        ("aten.sub.Tensor", 2, {}),
+        ("aten.mul.Tensor", 3, {}),
+        ("aten.div.Tensor", 4, {}),
+        ("aten.floor_divide.default", 3, {}),
+        ("aten.div.Tensor_mode", 3, {"rounding_mode": "trunc"}),
+        ("aten.add_.Tensor", 1, {}),
+        ("aten.mul_.Tensor", 2, {}),
+        ("aten.remainder.Scalar", 5, {}),
+        ("aten.eq.Scalar", 18, {}),
+        ("aten.rsub.Scalar", 1, {}),
+    ]
+    assert [each[0].item() for each in results] == [9, 10, 6, 24, 2, 2, 2, 3, True, -17]
+    # The number does not widen the tensor.
+    with Overloads():
+        assert (torch.ones(2, dtype=torch.float16) * 2.5).dtype is torch.float16
+        assert (torch.ones(2, dtype=torch.int64) * 2).dtype is torch.int64

@@ -240,7 +240,7 @@ def test_the_code_says_sizes_once() -> None:
         "    sym_size_int_1 = torch.ops.aten.sym_size.int(x_1, 1)\n"
         "    mul = sym_size_int * sym_size_int_1;  sym_size_int_1 = None\n"
         "    view = torch.ops.aten.view.default(x_1, [mul]);  x_1 = mul = None\n"
-        "    add = torch.ops.aten.add.Scalar(view, sym_size_int);  view = sym_size_int = None\n"
+        "    add = torch.ops.aten.add.Tensor(view, sym_size_int);  view = sym_size_int = None\n"
         "    return add"
     )
     values = {node.name: str(node.meta["val"]) for node in module.graph.nodes if "val" in node.meta}

@@ -22,8 +22,9 @@ __all__ = ["handlers"]
 @functools.cache
 def handlers() -> dict[Any, Callable[..., Any]]:
     """The public functions -> handler(trace, *args, **kwargs)."""
+    found = {torch.cond: _cond, torch.while_loop: _while_loop}  # with these the package of the others is loaded
     loops = torch._higher_order_ops
-    return {torch.cond: _cond, torch.while_loop: _while_loop, loops.scan: _scan, loops.map.map: _map}
+    return {**found, loops.scan: _scan, loops.map.map: _map}
 
 
 def _cond(trace: Recorder, pred, true_fn, false_fn, operands=()):

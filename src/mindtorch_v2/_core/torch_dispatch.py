@@ -6,8 +6,9 @@ The kernel of the key Python hands each call here with the operator; `torch.util
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from mindtorch_v2 import _C
@@ -112,8 +113,36 @@ def _overrides(value: Any) -> bool:
     return isinstance(value, Tensor) and type(value) is not Tensor and handler_of(type(value)) is not None
 
 
-def _handle(handle: Any, args: tuple, kwargs: dict) -> Any:
+def seen_call(handle: Any, args: tuple, kwargs: dict) -> tuple[Any, tuple, dict]:
+    """The call that modes, classes and graphs see: with a number, PyTorch's Python functions call another overload of some operators."""
     func = overload_of(handle)
+    name = handle.__dict__.get("seen_as")
+    if name is None:
+        return func, args, kwargs
+    func = getattr(func.overloadpacket, name)
+    positional = sum(not each.kwarg_only for each in func._schema.arguments)
+    named = {each.name: value for each, value in zip(func._schema.arguments[positional:], args[positional:])}
+    return func, args[:positional], {**named, **kwargs}
+
+
+def run_call(func: Any, args: Sequence[Any]) -> Any:
+    """The overload that runs for a call which is shown as one of `func`: that for a number, where there is one; see `seen_call`."""
+    if len(args) < 2 or isinstance(args[1], _C.TensorBase) or not isinstance(args[1], (bool, int, float, complex)):
+        return func
+    return _for_number(func)
+
+
+@functools.cache
+def _for_number(func: Any) -> Any:
+    packet = func.overloadpacket
+    for name in packet.overloads():
+        if getattr(packet, name)._handle.__dict__.get("seen_as") == func._overloadname:
+            return getattr(packet, name)
+    return func
+
+
+def _handle(handle: Any, args: tuple, kwargs: dict) -> Any:
+    func, args, kwargs = seen_call(handle, args, kwargs)
     overloaded = _overloaded(args, kwargs)
     types = tuple(map(type, overloaded))
     rules = handle.__dict__.get("torch_dispatch_rules", {})  # from torch.library.register_torch_dispatch

@@ -367,7 +367,7 @@ def fuse(module: GraphModule) -> Fused:
         return fused_0
     >>> print(made.kernels[0].text)
     fused_0(x_1) over 4, rows of the last 1:
-        mul = aten.mul.Scalar(x_1, 2)
+        mul = aten.mul.Tensor(x_1, 2)
         tanh = aten.tanh.default(mul)
         sum_1 = rows aten.sum.default(tanh)
         return sum_1

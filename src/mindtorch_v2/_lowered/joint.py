@@ -104,7 +104,10 @@ def trace_joint(
 
 
 class _Mode(ProxyTorchDispatchMode):
-    """Records all but control flow, whose graphs run as they are."""
+    """Records all but control flow, whose graphs run as they are; numbers stay numbers."""
+
+    def take(self, func: Any, args: Any, kwargs: Any) -> Any:
+        return super().take(_torch_dispatch.run_call(func, args), args, kwargs)
 
     def take_functions(self, operator: str, *args: Any) -> NoReturn:
         raise NotLowerable(f"it calls torch.ops.higher_order.{operator}, whose graphs run as they are")

@@ -15,6 +15,7 @@ from typing import Any
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2._core import torch_dispatch as _torch_dispatch
+from mindtorch_v2._core.torch_dispatch import run_call
 from mindtorch_v2._operators.table import facts_of
 from mindtorch_v2._ops import OpOverload
 from mindtorch_v2.fx import Node
@@ -57,8 +58,9 @@ def call_of(node: Node) -> Call | None:
     """The loops of a node's call; None where it is no such call, or its kernel has none to give."""
     if node.op != "call_function" or not isinstance(node.target, OpOverload) or node.target.namespace != "aten":
         return None
-    handle = node.target._handle
-    if handle.is_view or handle.mutates or draws(node.target) or "out" in node.kwargs:
+    target = run_call(node.target, node.args)
+    handle = target._handle
+    if handle.is_view or handle.mutates or draws(target) or "out" in node.kwargs:
         return None
     results = results_of(node)
     if not results or not all(_is_plain(each) for each in results if each is not None):
@@ -72,7 +74,7 @@ def call_of(node: Node) -> Call | None:
     constants = tuple(None if isinstance(each, Node) else _hashable(each) for each in given)
     if facts_of(handle).elementwise:
         forms = tuple((each.meta["val"].dtype, (1,) * each.meta["val"].dim()) for each in nodes)
-        loops = _recorded(node.target, spec, constants, forms)
+        loops = _recorded(target, spec, constants, forms)
         return Call(node, loops, nodes, results, 0) if _all_elementwise(loops, nodes, results) else None
     return _row_call(node, spec, constants, nodes, results)
 

@@ -40,7 +40,7 @@ class TorchDispatchMode:
     >>> with Names():
     ...     _ = torch.ones(2) + 1
     aten.ones.default
-    aten.add.Scalar
+    aten.add.Tensor
     """
 
     def __torch_dispatch__(

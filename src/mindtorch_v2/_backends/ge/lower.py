@@ -11,6 +11,7 @@ import operator
 from typing import Any, NamedTuple
 
 from ... import _C
+from ..._core.torch_dispatch import run_call
 from ...utils import _pytree as pytree
 from . import apis, checks, graph, registry
 from .checks import GEConversionError
@@ -63,7 +64,7 @@ def _missing(module: Any) -> list[str]:
         ):
             found.setdefault(f"{node.op} of {node.target}", []).append(node)
         elif node.op == "call_function" and node.target is not operator.getitem:
-            handle = node.target._handle
+            handle = run_call(node.target, node.args)._handle
             if not _is_epilogue(node) and (handle.mutates or registry.converter(handle) is None):
                 found.setdefault(handle, []).append(node)
     lines = []
@@ -145,7 +146,7 @@ class _Lowering:
         args, kwargs = pytree.tree_map(self.value, (tuple(node.args), dict(node.kwargs)))
         if node.target is operator.getitem:
             return args[0][args[1]]
-        handle = node.target._handle
+        handle = run_call(node.target, node.args)._handle
         if _is_epilogue(node):
             target, source = node.args[0], args[1]
             value = apis.Cast(source, dst_type=args[0].dtype)

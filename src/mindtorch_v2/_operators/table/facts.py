@@ -50,6 +50,8 @@ class FactWords(TypedDict, total=False):
     reads_elements: whether kernels read or write elements. Views, factories and in-place views do not, all others do.
     crosses_devices: whether its result may lie on another device than its tensor, so that the gradient comes back from there.
     underived: whether it has a gradient whose formula nobody wrote (`grad=None`): asking for it raises.
+    seen_as: the overload that modes, classes and graphs see instead where a program gives a number: PyTorch's Python functions
+        have no form for it, and call that one with the number.
     written_twice: where the in-place form may write to an expanded tensor, with a warning, how Python spells that.
     out_dtype: what an `out=` of another dtype than the result's is refused with, whose names stand in the text as {out} and
         {result} ("Double"), {out_cpp} and {result_cpp} ("double"); "exact" and "found" are the usual two. Without it the
@@ -78,6 +80,7 @@ class FactWords(TypedDict, total=False):
     reads_elements: bool
     crosses_devices: bool
     underived: bool
+    seen_as: str
     written_twice: str
     out_dtype: str
 
@@ -107,6 +110,7 @@ class Facts(NamedTuple):
     reads_elements: bool | None = None
     crosses_devices: bool = False
     underived: bool = False
+    seen_as: str = ""
     written_twice: str = ""
     out_dtype: str = ""
 
@@ -201,6 +205,8 @@ def tell_core(form: Any, facts: Facts, tags: tuple[Tag, ...]) -> None:
         said["out_dtype"] = facts.out_dtype
     if said:
         form.state(**said)
+    if facts.seen_as and form.form != "out":
+        form.__dict__["seen_as"] = facts.seen_as
 
 
 def check_arguments(handle: Any, facts: Facts) -> None:

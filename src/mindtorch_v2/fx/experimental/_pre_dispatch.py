@@ -40,7 +40,7 @@ class _Recorder:
         _C._set_tls_keys(include, exclude | _TRACER)
         try:
             self.note_grad_mode()
-            return self._mode.take(_torch_dispatch.overload_of(handle), args, kwargs)
+            return self._mode.take(*_torch_dispatch.seen_call(handle, args, kwargs))
         finally:
             _C._set_tls_keys(include, exclude)
 
