@@ -12,7 +12,6 @@ import torch
 import torch.distributed as dist
 from torch.distributed.fsdp import fully_shard
 
-
 LAYERS, WIDTH = 6, 192
 SECONDS = {"forward": 0.03, "backward": 0.06}
 BYTES = 4 * WIDTH * WIDTH * LAYERS
