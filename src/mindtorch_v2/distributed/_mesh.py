@@ -282,6 +282,8 @@ class Mesh:
                     self._serve(peer, events)
                     with self._lock:
                         self._watch(peer)
+                        if self._driver is not None:  # which may wait for what has just come
+                            os.eventfd_write(self._poked, 1)
         with self._lock:
             for peer in self._peers.values():
                 self._fail(peer, RuntimeError("the process group was destroyed"))
