@@ -322,9 +322,7 @@ def composite(
             if derived is row.out and _lists(schema):
                 derived.impl("CompositeImplicitAutograd", into_generated(row.handle, derived))
             else:
-                derived.impl(
-                    "CompositeImplicitAutograd", through_functional(row.handle, derived, row.facts.out_dtype)
-                )
+                derived.impl("CompositeImplicitAutograd", through_functional(row.handle, derived, row.facts.out_dtype))
         return body
 
     return decorate
