@@ -868,8 +868,14 @@ def _masked_scale(input: Tensor, mask: Tensor, scale: _float) -> Tensor:
 def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, training: _bool, momentum: _float, eps: _float) -> tuple[Tensor, Tensor, Tensor]:
     """Batch norm that says that it updates its running statistics."""
 @overload
+def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, training: _bool, momentum: _float, eps: _float, *, out: Tensor, save_mean: Tensor, save_invstd: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """`_native_batch_norm_legit` into `out`, and its means and reciprocal standard deviations."""
+@overload
 def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, training: _bool, momentum: _float, eps: _float) -> tuple[Tensor, Tensor, Tensor]:
     """Batch norm without running statistics."""
+@overload
+def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, training: _bool, momentum: _float, eps: _float, *, out: Tensor, save_mean: Tensor, save_invstd: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """`_native_batch_norm_legit` into `out`, and its means and reciprocal standard deviations."""
 def _native_batch_norm_legit_no_training(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float) -> tuple[Tensor, Tensor, Tensor]:
     """Batch norm with its running statistics."""
 def _neg_view(input: Tensor) -> Tensor:
@@ -2251,8 +2257,12 @@ def narrow(input: Tensor, dim: _int, start: _int, length: _int) -> Tensor:
     """`length` elements of a dimension from `start` on."""
 def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
     """A copy of `length` elements of a dimension from `start` on."""
+@overload
 def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float) -> tuple[Tensor, Tensor, Tensor]:
     """Normalises each channel over all other dimensions; in training updates the running statistics."""
+@overload
+def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, *, out: Tensor, save_mean: Tensor, save_invstd: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """`native_batch_norm` into `out`, and its means and reciprocal standard deviations."""
 def native_batch_norm_backward(grad_out: Tensor, input: Tensor, weight: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, save_mean: Tensor | None, save_invstd: Tensor | None, train: _bool, eps: _float, output_mask: _Sequence[_bool] | _bool) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of batch norm by input, weight and bias."""
 def native_channel_shuffle(input: Tensor, groups: _int) -> Tensor:
@@ -2735,11 +2745,11 @@ def special_logsumexp(input: Tensor, dim: _Sequence[_int] | _int, keepdim: _bool
     """Logarithm of the sum of exponentials along the dimensions `dim`."""
 def special_softmax(input: Tensor, dim: _int, dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Exponentials along `dim`, divided by their sum, computed in `dtype`."""
-def split_copy(input: Tensor, split_size: _int, dim: _int = ...) -> tuple[Tensor, ...]:
+def split_copy(input: Tensor, split_size: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """A copy of what `split` gives."""
 def split_with_sizes(input: Tensor, split_sizes: _Sequence[_int], dim: _int = ...) -> tuple[Tensor, ...]:
     """Parts of the given sizes."""
-def split_with_sizes_copy(input: Tensor, split_sizes: _Sequence[_int], dim: _int = ...) -> tuple[Tensor, ...]:
+def split_with_sizes_copy(input: Tensor, split_sizes: _Sequence[_int], dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """A copy of what `split_with_sizes` gives."""
 def sqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Square root."""
@@ -2908,7 +2918,7 @@ def trunc_(input: Tensor) -> Tensor:
     """The integer part."""
 def unbind(input: Tensor, dim: _int = ...) -> tuple[Tensor, ...]:
     """One tensor for each position of a dimension."""
-def unbind_copy(input: Tensor, dim: _int = ...) -> tuple[Tensor, ...]:
+def unbind_copy(input: Tensor, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """A copy of what `unbind` gives."""
 def unflatten(input: Tensor, dim: _int, sizes: _Sequence[_int]) -> Tensor:
     """One dimension seen as several."""

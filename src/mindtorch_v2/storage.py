@@ -123,7 +123,7 @@ _always_warns = [False]
 
 
 def _get_always_warn_typed_storage_removal() -> bool:
-    """What `_set_always_warn_typed_storage_removal` was given."""
+    """Value that `_set_always_warn_typed_storage_removal` was given."""
     return _always_warns[0]
 
 

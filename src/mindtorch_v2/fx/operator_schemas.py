@@ -1,4 +1,4 @@
-"""What the operators behind a function of `torch` take, as signatures of Python."""
+"""Signatures of Python for what the operators behind a function of `torch` take."""
 
 from __future__ import annotations
 
