@@ -246,7 +246,7 @@ def _patch_cuda() -> None:
     own = torch.cuda.__getattr__
 
     def found(name: str) -> Any:
-        """What the NPU makes when asked for it, else what `torch.cuda` loads then."""
+        """Value that the NPU makes when asked for it, else that of `torch.cuda`."""
         try:
             return torch.npu.__getattr__(name)
         except AttributeError:
