@@ -63,7 +63,7 @@ def _clamp(node: Node) -> Step | None:
     if len(numbers) != 2 or node.kwargs or not all(isinstance(each, (int, float)) for each in numbers):
         return None
     least, most = numbers
-    return ("clamp", float(least), float(most)) if least <= most else None  # type: ignore[operator,arg-type]
+    return ("clamp", float(least), float(most)) if least <= most else None
 
 
 # The operators that oneDNN applies to a sum, by its name for them (csrc/cpu/layer_onednn.cpp).
@@ -182,7 +182,7 @@ def _fold_norm(head: _Head) -> None:
     if item is None or item.target is not operator.getitem or item.args[1] != 0:
         return
     head.arguments += [each for each in numbers if isinstance(each, Node)]
-    head.norm = (float(eps), affine)  # type: ignore[arg-type]
+    head.norm = (float(eps), affine)
     head.node = item
     head.text.append("batch norm")
 
@@ -220,7 +220,7 @@ def _take_in_steps(head: _Head, taken: set[Node]) -> None:
             ):
                 return
             step = (name, 0.0, 0.0)
-            head.arguments.append(other)  # type: ignore[arg-type]  (a node, as it has a value)
+            head.arguments.append(other)
             operands += 1
         head.steps.append(step)
         head.text.append(step[0])
@@ -329,7 +329,7 @@ class _Rebuilder:
     def _as_operators_keep_it(self, node: Node) -> Node | None:
         """The call with its operands as they are now, if its results are channels-last then; else None."""
         if node.target is operator.getitem:
-            source = self._copies[node.args[0]]  # type: ignore[index]
+            source = self._copies[node.args[0]]
             made = self._graph.node_copy(node, lambda each: self._copies[each])
             made.meta["val"] = source.meta["val"][node.args[1]]
             return made

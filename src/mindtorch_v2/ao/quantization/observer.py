@@ -125,7 +125,7 @@ class MinMaxObserver(ObserverBase):
             self.max_val.copy_(torch.max(most, self.max_val))
         return x
 
-    def calculate_qparams(self) -> tuple[torch.Tensor, torch.Tensor]:
+    def calculate_qparams(self, **kwargs: Any) -> tuple[torch.Tensor, torch.Tensor]:
         """The scale (float32) and the zero point, one for each channel where there are channels."""
         least, most = self.min_val, self.max_val
         if least.numel() == 0 or (least.dim() == 0 and least > most):

@@ -10,7 +10,6 @@ import mindtorch_v2 as torch
 from mindtorch_v2 import nn
 from mindtorch_v2.ao.nn.quantized.dynamic import Linear
 from mindtorch_v2.ao.quantization.qconfig import (
-    QConfig,
     default_dynamic_qconfig,
     float16_dynamic_qconfig,
 )
@@ -23,12 +22,12 @@ _CONFIGS = {torch.qint8: default_dynamic_qconfig, torch.float16: float16_dynamic
 
 
 def quantize_dynamic(
-    model: nn.Module,
-    qconfig_spec: Mapping[Any, QConfig | None] | set | None = None,
+    model: torch.nn.Module,
+    qconfig_spec: dict[Any, Any] | set[Any] | None = None,
     dtype: torch.dtype = torch.qint8,
-    mapping: Mapping[type, Any] | None = None,
+    mapping: dict[type, Any] | None = None,
     inplace: bool = False,
-) -> nn.Module:
+) -> torch.nn.Module:
     """A copy of `model` (itself, if `inplace`) in which modules are replaced by ones with weights of few bits.
 
     Args:
