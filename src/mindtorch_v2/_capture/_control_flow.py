@@ -22,8 +22,8 @@ __all__ = ["handlers"]
 @functools.cache
 def handlers() -> dict[Any, Callable[..., Any]]:
     """The public functions -> handler(trace, *args, **kwargs)."""
-    found = {torch.cond: _cond, torch.while_loop: _while_loop}  # with these the package of the others is loaded
-    loops = torch._higher_order_ops
+    found: dict[Any, Callable[..., Any]] = {torch.cond: _cond, torch.while_loop: _while_loop}
+    loops: Any = vars(torch)["_higher_order_ops"]  # which the first two have loaded
     return {**found, loops.scan: _scan, loops.map.map: _map}
 
 

@@ -116,7 +116,7 @@ def cond_op(pred: Any, true_fn: Callable, false_fn: Callable, operands: Sequence
 
 def _recorded_cond(mode, pred, true_fn, false_fn, operands):
     def results(found: list[list[torch.Tensor]]) -> list[torch.Tensor]:
-        check_same_form("torch.cond", *found, "the outputs of true_fn and false_fn")
+        check_same_form("torch.cond", found[0], found[1], "the outputs of true_fn and false_fn")
         return found[0]
 
     functions = [("true_graph", _tensors("torch.cond", true_fn)), ("false_graph", _tensors("torch.cond", false_fn))]

@@ -60,7 +60,8 @@ def outline(module: GraphModule) -> GraphModule:
     """
     if not has_regions(module):
         return module
-    graph, copies = Graph(), {}
+    graph = Graph()
+    copies: dict[Any, Any] = {}
     results = graph.graph_copy(module.graph, copies)
     graph.output(results)
     held: dict[str, Any] = {}

@@ -43,7 +43,7 @@ def _python_type(text: str) -> Any:
 def _signature(schema: Any) -> inspect.Signature:
     parameters: list[inspect.Parameter] = []
     for argument in schema.arguments:
-        kind = inspect.Parameter.KEYWORD_ONLY if argument.kwarg_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        kind: Any = inspect.Parameter.KEYWORD_ONLY if argument.kwarg_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
         if argument.name == "from":  # a word of Python: this argument, and those before it, are given by place
             kind = inspect.Parameter.POSITIONAL_ONLY
             parameters = [each.replace(kind=kind) for each in parameters]
@@ -56,7 +56,7 @@ def _signature(schema: Any) -> inspect.Signature:
             )
         )
     results = [_python_type(str(each.type)) for each in schema.returns]
-    returned = None if not results else results[0] if len(results) == 1 else tuple[tuple(results)]
+    returned = None if not results else results[0] if len(results) == 1 else tuple[tuple(results)]  # type: ignore[misc]
     return inspect.Signature(parameters, return_annotation=returned)
 
 

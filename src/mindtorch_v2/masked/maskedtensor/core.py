@@ -257,7 +257,7 @@ class MaskedTensor(torch.Tensor):
         if self.is_sparse:
             raise ValueError(f"MaskedTensors with sparse data do not have {what}")
 
-    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
         data, mask = self._masked_data, self._masked_mask
         if self.dim() == 0:
             value = data.to_dense().item() if self.is_sparse else data.item()

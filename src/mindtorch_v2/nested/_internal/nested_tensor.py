@@ -193,7 +193,7 @@ class NestedTensor(torch.Tensor):
         """Whether the entries lie side by side without gaps, in order."""
         return self._lengths is None and self._ragged_idx == 1 and self._values.is_contiguous(*args, **kwargs)
 
-    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
         history = f", grad_fn={self.grad_fn}" if self.grad_fn else ", requires_grad=True" if self.requires_grad else ""
         return f"NestedTensor(size={self._size}, offsets={self._offsets}{history}, contiguous={self._lengths is None})"
 

@@ -112,7 +112,7 @@ class StridedNestedTensor(torch.Tensor):
         sizes = [0, *(t.numel() for t in self._tensors)]
         return torch.tensor(sizes[:-1], dtype=torch.int64).cumsum(0)
 
-    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
         entries = ",\n".join("  " + repr(t).replace("\n", "\n  ") for t in self._tensors)
         return f"nested_tensor([\n{entries}\n])"
 
