@@ -31,6 +31,8 @@ PACKAGE = ROOT / "src" / "mindtorch_v2"
 RECORD = ROOT / "tests" / "snapshots" / "touched.json"
 # The most files that a new operator of a kind may touch.
 BARS = {"composite": 1, "native with a gradient": 2, "with a form in nn.functional": 2, "with an NPU kernel": 3}
+# A plug-in that serves operators which there are, and classes of tensors that take those which PyTorch's take.
+_CHOSEN = [PACKAGE / each for each in ("backends/mindspore", "masked/maskedtensor", "nested/_internal")]
 _WORD = re.compile(r"(?:aten::)?([A-Za-z_]\w*)(?:\.\w+)?$")
 _SCHEMA = re.compile(r"\s*(?:aten::)?([A-Za-z_]\w*)(?:\.\w+)?\(.*\)\s*->", re.S)
 _CPP_STRING = re.compile(r'"((?:aten::)?[A-Za-z_]\w*(?:\.\w+)?)"')
@@ -66,7 +68,7 @@ def mentions() -> dict[str, set[str]]:
     """Name -> the sources, relative to the root, in which it stands so."""
     found: dict[str, set[str]] = defaultdict(set)
     for path in sorted(PACKAGE.rglob("*.py")):
-        if path.parent == PACKAGE / "backends" / "mindspore":  # a plug-in that serves operators which there are
+        if path.parent in _CHOSEN:
             continue
         for name in _python_names(path):
             found[name].add(str(path.relative_to(ROOT)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import selectors
+import select
 import threading
 from collections import deque
 from collections.abc import Iterator
@@ -27,12 +27,17 @@ class _Connection(Wire):
         """Somebody."""
         return "127.0.0.1", 1
 
+    def fileno(self) -> int:
+        """None that anybody could wait for."""
+        return -1
+
 
 def one(data: bytes) -> None:
     """The bytes come from rank 1, while rank 0 waits for a collective from it and for a message from anyone."""
     mesh: Any = Mesh.__new__(Mesh)
-    mesh.rank, mesh.size, mesh._lock, mesh._selector = 0, 2, threading.RLock(), Selector()
-    mesh._waiting, mesh._kept, mesh._hanging_up = {}, {}, None
+    mesh.rank, mesh.size, mesh._lock, mesh._epoll = 0, 2, threading.RLock(), Selector()
+    mesh._waiting, mesh._kept, mesh._hanging_up, mesh._answers, mesh._driver = {}, {}, None, {}, None
+    mesh._doing = lambda: "nothing"
     mesh._notify = lambda: None
     peer: Any = _Peer(mesh, 1, _Connection(data))  # type: ignore[arg-type]  # (no socket, but it does as one)
     mesh._peers = {1: peer}
@@ -42,7 +47,7 @@ def one(data: bytes) -> None:
     for _ in range(64):
         if peer.error:
             break
-        mesh._serve(peer, selectors.EVENT_READ)
+        mesh._serve(peer, select.EPOLLIN)
     else:
         raise AssertionError("the end of the connection was not noticed")
     if not all(message.future.done() for message in expected):

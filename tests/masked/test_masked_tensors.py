@@ -37,7 +37,7 @@ def test_values(name: str) -> None:
 @pytest.mark.parametrize("name", masked_cases.REFUSED)
 def test_refusals(name: str) -> None:
     kind, text = RECORDED["refused"][name]
-    with pytest.raises(Exception) as caught:
+    with pytest.raises(Exception) as caught:  # its class and text is compared
         masked_cases.REFUSED[name](torch)
     assert type(caught.value).__name__ == kind
     assert str(caught.value) == text

@@ -18,6 +18,8 @@ NAMES = {name for row in ROWS.values() for form in (row.handle, row.inplace, row
 _COMPARISONS = "Python's comparisons, which tensors and numbers share"
 _DTYPES = "names of dtypes"
 _RULES = "a rule is registered for the operators of its family that have it; it is the rule's own file"
+_MASKED = "which operators PyTorch's MaskedTensor takes, whatever there are"
+_NESTED = "which operators nested tensors take, and functions with a rule of their own"
 # Lists that are no facts about operators, with the reason: file -> how many, why.
 ALLOWED = {
     "_backends/ge/converters/arithmetic.py": (2, "converters: GE calls these as PyTorch does"),
@@ -34,7 +36,15 @@ ALLOWED = {
     "fx/_codegen.py": (1, "Python's operators as graphs print them"),
     "fx/node.py": (1, "functions, not operators, that PyTorch's passes keep"),
     "utils/_cpp_headers.py": (1, "methods that PyTorch's C++ tensors have, and Python's have not"),
-    "masked/__init__.py": (1, "names that PyTorch's `_reduction_identity` is asked for"),
+    "masked/_layouts.py": (1, "names that PyTorch's `_reduction_identity` is asked for"),
+    "masked/_ops.py": (1, "names that PyTorch's `_reduction_identity` is asked for"),
+    "masked/maskedtensor/binary.py": (1, _MASKED),
+    "masked/maskedtensor/passthrough.py": (1, _MASKED),
+    "masked/maskedtensor/reductions.py": (1, _MASKED),
+    "masked/maskedtensor/unary.py": (2, _MASKED),
+    "nested/_internal/nested_tensor.py": (1, _NESTED),
+    "nested/_internal/ops.py": (2, _NESTED),
+    "nested/_internal/strided.py": (3, _NESTED),
     "nn/init.py": (1, "names of layers and activations that `calculate_gain` takes"),
     "storage.py": (1, _DTYPES),
 }

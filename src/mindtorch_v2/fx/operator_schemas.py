@@ -56,7 +56,7 @@ def _signature(schema: Any) -> inspect.Signature:
             )
         )
     results = [_python_type(str(each.type)) for each in schema.returns]
-    returned = None if not results else results[0] if len(results) == 1 else tuple[tuple(results)]  # type: ignore[misc]
+    returned = None if not results else results[0] if len(results) == 1 else tuple[tuple(results)]  # type: ignore[misc]  # (a tuple of types that are known at run time)
     return inspect.Signature(parameters, return_annotation=returned)
 
 

@@ -21,7 +21,7 @@ class _NpuStorageMeta(_LegacyStorageMeta):
     """Storages of the class's dtype on an NPU count as instances; calling the class makes one there."""
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return super().__instancecheck__(instance) and instance.device.type == "npu"  # type: ignore[attr-defined]
+        return super().__instancecheck__(instance) and instance.device.type == "npu"  # type: ignore[attr-defined]  # (instances are tensors)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> TypedStorage:
         return TypedStorage(*args, dtype=cls.dtype, device="npu", **kwargs)

@@ -194,7 +194,7 @@ class MaskedTensor(torch.Tensor):
                 UserWarning,
                 stacklevel=2,
             )
-        return torch.Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
+        return torch.Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]  # (not in the stub)
             cls,
             data.size(),
             strides=data.stride() if data.layout == torch.strided else None,
@@ -239,7 +239,7 @@ class MaskedTensor(torch.Tensor):
         """Whether the data is sparse, by coordinates."""
         return self.layout == torch.sparse_coo
 
-    def is_sparse_csr(self) -> bool:  # type: ignore[override]
+    def is_sparse_csr(self) -> bool:  # type: ignore[override]  # (PyTorch's is a method here, and an attribute of Tensor)
         """Whether the data is sparse, by rows."""
         return self.layout == torch.sparse_csr
 
@@ -257,7 +257,7 @@ class MaskedTensor(torch.Tensor):
         if self.is_sparse:
             raise ValueError(f"MaskedTensors with sparse data do not have {what}")
 
-    def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]  # (Tensor's has no name for it in the stub)
         data, mask = self._masked_data, self._masked_mask
         if self.dim() == 0:
             value = data.to_dense().item() if self.is_sparse else data.item()

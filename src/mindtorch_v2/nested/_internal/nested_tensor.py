@@ -76,7 +76,7 @@ class NestedTensor(torch.Tensor):
         for dim in range(1, len(physical)):
             strides[dim] = values.stride(dim - 1)
         strides[0] = max(longest, 1) * (strides[place] or 1)
-        return torch.Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
+        return torch.Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]  # (not in the stub)
             cls,
             physical,
             strides=strides,
@@ -193,7 +193,7 @@ class NestedTensor(torch.Tensor):
         """Whether the entries lie side by side without gaps, in order."""
         return self._lengths is None and self._ragged_idx == 1 and self._values.is_contiguous(*args, **kwargs)
 
-    def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]  # (Tensor's has no name for it in the stub)
         history = f", grad_fn={self.grad_fn}" if self.grad_fn else ", requires_grad=True" if self.requires_grad else ""
         return f"NestedTensor(size={self._size}, offsets={self._offsets}{history}, contiguous={self._lengths is None})"
 

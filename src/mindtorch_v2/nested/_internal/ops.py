@@ -19,10 +19,9 @@ ELEMENTWISE.update(
     row.partition(".")[0] for row, facts in ((name, row.facts) for name, row in ROWS.items()) if facts.elementwise
 )
 ELEMENTWISE.update(
-    "dropout alpha_dropout relu gelu silu elu celu selu leaky_relu relu6 hardtanh hardswish hardsigmoid logsigmoid softplus "
-    "softsign tanhshrink softshrink hardshrink mish threshold clone to type float double half bfloat16 bool int long cpu "
-    "zeros_like ones_like empty_like full_like rand_like randn_like masked_fill where clamp nan_to_num isclose bernoulli "
-    "subtract multiply divide true_divide absolute negative arctan2".split()
+    "dropout alpha_dropout logsigmoid softsign tanhshrink to type float double half bfloat16 bool int long cpu zeros_like "
+    "ones_like empty_like full_like rand_like randn_like bernoulli subtract multiply divide true_divide absolute negative "
+    "arctan2".split()
 )
 ELEMENTWISE.update(name + "_" for name in tuple(ELEMENTWISE) if not name.endswith("_"))
 ELEMENTWISE.update(

@@ -46,7 +46,7 @@ class StridedNestedTensor(torch.Tensor):
     @staticmethod
     def __new__(cls: type, tensors: tuple[Any, ...], requires_grad: bool = False) -> Any:
         first = tensors[0] if tensors else torch.empty(0)
-        return torch.Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
+        return torch.Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]  # (not in the stub)
             cls, [len(tensors), *first.shape], dtype=first.dtype, device=first.device, requires_grad=requires_grad
         )
 
@@ -112,7 +112,7 @@ class StridedNestedTensor(torch.Tensor):
         sizes = [0, *(t.numel() for t in self._tensors)]
         return torch.tensor(sizes[:-1], dtype=torch.int64).cumsum(0)
 
-    def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]  # (Tensor's has no name for it in the stub)
         entries = ",\n".join("  " + repr(t).replace("\n", "\n  ") for t in self._tensors)
         return f"nested_tensor([\n{entries}\n])"
 

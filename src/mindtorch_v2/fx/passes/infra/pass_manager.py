@@ -140,7 +140,7 @@ class PassManager:
             own(module)
             check(module)
 
-        self.check = check_more  # type: ignore[method-assign]
+        self.check = check_more  # type: ignore[method-assign]  # (a check takes the place of the first one)
 
     def check(self, module: Any) -> None:
         """The checks that were added; none at first."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._operators.table import ROWS
 from mindtorch_v2._ops import OpOverload
 from mindtorch_v2.utils import _pytree
 
@@ -15,16 +16,12 @@ from ...infra.pass_base import PassBase, PassResult
 
 __all__ = ["CSEPass", "get_CSE_banned_ops"]
 
-_IN_PLACE = "add_ sub_ mul_ div_ pow_ lerp_ relu_ sigmoid_ tanh_"
-_DRAWING = (
-    "dropout _fused_dropout _standard_gamma bernoulli multinomial native_dropout normal poisson binomial rrelu rand_like rand "
-    "randint randn randperm"
-)
-
 
 def get_CSE_banned_ops() -> set[Any]:
-    """Operators whose calls are never the same: those that draw random numbers, and some that write."""
-    return {getattr(torch.ops.aten, name) for name in (_IN_PLACE + " " + _DRAWING).split()}
+    """Operators whose calls are never the same: those that draw random numbers, and those that write."""
+    forms = [(form, row.facts.draws) for row in ROWS.values() for form in (row.handle, row.inplace) if form is not None]
+    names = {form.name for form, draws in forms if form.namespace == "aten" and (draws or form.form == "inplace")}
+    return {getattr(torch.ops.aten, name) for name in names}
 
 
 def _is_stateful(target: Any) -> bool:
