@@ -140,7 +140,7 @@ def test_programs_say_what_they_do():
     (kernel,) = fuse(module).kernels
     assert kernel.text.splitlines() == [
         "fused_0(x_1, y_1) over 64x100, rows of the last 1:",
-        "    mul = aten.mul.Scalar(x_1, 2)",
+        "    mul = aten.mul.Tensor(x_1, 2)",
         "    add = aten.add.Tensor(mul, y_1)",
         "    _softmax = rows aten._softmax.default(add)",
         "    return _softmax",

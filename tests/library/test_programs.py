@@ -155,8 +155,8 @@ def test_a_tensor_of_another_device(npu):
     assert npu.device == torch.device("npu", 0)
     assert torch._C._dispatch_keys(npu).has("PrivateUse1")
     assert repr(torch._C._dispatch_keys(npu)) == "DispatchKeySet(PrivateUse1, ADInplaceOrView, AutogradPrivateUse1)"
-    with pytest.raises(NotImplementedError, match="'aten::vdot' with arguments from the 'NPU' backend"):
-        torch.vdot(npu, npu)
+    with pytest.raises(NotImplementedError, match="'aten::igamma' with arguments from the 'NPU' backend"):
+        torch.igamma(npu, npu)
 
 
 def test_the_device_chooses_the_kernel(npu):
@@ -242,15 +242,15 @@ def test_fallbacks(npu):
     library = torch.library.Library("_", "IMPL")
     try:
         library.fallback(lambda op, *args, **kwargs: seen.append((str(op), args, kwargs)) or args[0], "PrivateUse1")
-        assert torch.vdot(npu, npu) is npu
-        assert seen == [("aten.vdot.default", (npu, npu), {})]
+        assert torch.igamma(npu, npu) is npu
+        assert seen == [("aten.igamma.default", (npu, npu), {})]
         library.fallback(torch.library.fallthrough_kernel, "PrivateUse1")
         with pytest.raises(NotImplementedError):
-            torch.vdot(npu, npu)
+            torch.igamma(npu, npu)
     finally:
         library._destroy()
     with pytest.raises(NotImplementedError):
-        torch.vdot(npu, npu)
+        torch.igamma(npu, npu)
 
 
 def test_a_fallthrough_is_skipped():

@@ -71,7 +71,6 @@ def test_marks_of_scripted_and_quantized_models_change_nothing():
         ("cuda", "graph"),
         ("cuda", "use_mem_pool"),
         ("distributed.rpc", "init_rpc"),
-        ("_custom_ops", "impl"),
     ],
 )
 def test_what_exists_by_name_says_so(module, name):

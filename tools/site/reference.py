@@ -12,7 +12,7 @@ import json
 import re
 import types
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -127,7 +127,7 @@ def page(entry: Entry) -> str:
     if isinstance(value, type):
         lines += _members(value)
     rows = [
-        row for row in (handle.__dict__.get("row") for handle in getattr(value, "overloads", ())) if row is not None
+        row for row in (handle.__dict__.get("row") for handle in _overloads(value)) if row is not None
     ]
     if isinstance(value, _C.Function | _C.Method) and rows:
         lines += ["", *_support(rows)]
@@ -192,6 +192,12 @@ def _members(value: type) -> Iterator[str]:
         named.append(f"| `{name}` | {_text(summary).replace('|', '&#124;')} |")
     if named:
         yield from ("", "## Members", "", "| | |", "|---|---|", *named)
+
+
+def _overloads(value: Any) -> Iterable[Any]:
+    """The operators that a function stands for; a packet of `torch.ops` names its own, and has its page there."""
+    found = getattr(value, "overloads", ())
+    return () if callable(found) else found
 
 
 def _support(rows: list[Any]) -> Iterator[str]:

@@ -167,8 +167,10 @@ def _handle(handle: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def _nobody(func: Any, types: tuple) -> str:
+    name = str(func)
+    name = name if name.startswith("torch.") else f"torch._ops.{name}"
     return (
-        f"Multiple dispatch failed for 'torch._ops.{func}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
+        f"Multiple dispatch failed for '{name}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
         + "".join(f"  - tensor subclass {kind}\n" for kind in types)
         + "".join(f"  - mode object {mode}\n" for mode in _state.modes)
         + "\nFor more information, try re-running with TORCH_LOGS=not_implemented"

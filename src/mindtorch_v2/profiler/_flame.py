@@ -35,7 +35,7 @@ def _tree(lines: Iterable[str]) -> _Call:
         at.weight += int(weight)
         for name in stack.split(";"):
             at = at.calls.setdefault(name, _Call())
-            at.weight = int(weight)
+            at.weight += int(weight)
     if not root.weight:
         raise ValueError("expected at least one stack with a time: profile with with_stack=True, then export_stacks")
     return root

@@ -30,7 +30,7 @@ def test_values_and_gradients(fallback) -> None:
     on = x.to("npu").requires_grad_()
     here = x.clone().requires_grad_()
     for tensor in (on, here):
-        torch.cdist(tensor, tensor.detach() + 1).square().sum().backward()
+        torch.lgamma(tensor + 1).square().sum().backward()
     assert on.grad.device.type == "npu" and on.grad.tolist() == here.grad.tolist()
     assert torch.fft.fft(on.detach()).cpu().tolist() == torch.fft.fft(x).tolist()
 

@@ -13,9 +13,21 @@ if TYPE_CHECKING:
     from ...._tensor import Tensor
 
 
-def _is_number(tensor):
-    """A 0-dim tensor of the host: a Python number that the binder wrapped, as a rule."""
-    return tensor.is_cpu and tensor.dim() == 0
+_NUMBERS = (bool, int, float, complex)
+
+
+def _is_here(value):
+    """Whether it is on the host: a tensor there, or a number."""
+    return isinstance(value, _NUMBERS) or value.is_cpu
+
+
+def _is_number(value):
+    """A number, or a 0-dim tensor of the host, which a number becomes as a rule."""
+    return isinstance(value, _NUMBERS) or (value.is_cpu and value.dim() == 0)
+
+
+def _number(value):
+    return value if isinstance(value, _NUMBERS) else value.item()
 
 
 def _with_numbers(name, symbol, number, swapped=None) -> None:
@@ -24,12 +36,12 @@ def _with_numbers(name, symbol, number, swapped=None) -> None:
 
     @kernel(name, alias=True)
     def compute(self: Tensor, other: Tensor, out: Tensor) -> None:
-        if not (self.is_cpu or other.is_cpu):
+        if not (_is_here(self) or _is_here(other)):
             tensors.run(self, other, out)
         elif _is_number(other):
-            call(number, self, other.item(), out)
+            call(number, self, _number(other), out)
         elif swapped is not None and _is_number(self):
-            call(swapped, other, self.item(), out)
+            call(swapped, other, _number(self), out)
         else:
             call(symbol, self, other, out)
 
@@ -39,24 +51,24 @@ _ADD, _SUB = operator("aclnnAdd"), operator("aclnnSub")
 
 @kernel("add.Tensor", alias=True)
 def add(self: Tensor, other: Tensor, alpha: float, out: Tensor) -> None:
-    if not (self.is_cpu or other.is_cpu):
+    if not (_is_here(self) or _is_here(other)):
         _ADD.run(self, other, alpha, out)
     elif _is_number(other):
-        call("aclnnAdds", self, other.item(), alpha, out)
+        call("aclnnAdds", self, _number(other), alpha, out)
     elif _is_number(self) and alpha == 1:
-        call("aclnnAdds", other, self.item(), alpha, out)
+        call("aclnnAdds", other, _number(self), alpha, out)
     else:
         call("aclnnAdd", self, other, alpha, out)
 
 
 @kernel("sub.Tensor", alias=True)
 def sub(self: Tensor, other: Tensor, alpha: int, out: Tensor) -> None:
-    if not (self.is_cpu or other.is_cpu):
+    if not (_is_here(self) or _is_here(other)):
         _SUB.run(self, other, alpha, out)
     elif _is_number(other):
-        call("aclnnSubs", self, other.item(), alpha, out)
+        call("aclnnSubs", self, _number(other), alpha, out)
     elif _is_number(self):
-        call("aclnnRsubs", other, self.item(), alpha, out)
+        call("aclnnRsubs", other, _number(self), alpha, out)
     else:
         call("aclnnSub", self, other, alpha, out)
 
@@ -78,7 +90,7 @@ _MODES = {None: 0, "trunc": 1, "floor": 2}
 @kernel("div.Tensor_mode", alias=True)
 def div_mode(self: Tensor, other: Tensor, rounding_mode: str, out: Tensor) -> None:
     if _is_number(other):
-        call("aclnnDivMods", self, other.item(), _MODES[rounding_mode], out)
+        call("aclnnDivMods", self, _number(other), _MODES[rounding_mode], out)
     else:
         call("aclnnDivMod", self, other, _MODES[rounding_mode], out)
 
