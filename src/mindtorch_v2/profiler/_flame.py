@@ -57,7 +57,7 @@ def flame_graph(lines: Iterable[str], title: str = "Flame graph") -> str:
 
     >>> from mindtorch_v2.profiler._flame import flame_graph
     >>> flame_graph(["main;step;forward 30", "main;step;backward 60"]).count("<rect")
-    5
+    6
     """
     root = _tree(lines)
     parts = []

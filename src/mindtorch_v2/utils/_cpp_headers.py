@@ -39,7 +39,7 @@ _PACKAGE = Path(mindtorch_v2.__file__).parent
 # PyTorch's header -> ours that has what it declares.
 _FORWARDS = {
     "mindtorch/all.h": "torch/all.h torch/torch.h torch/types.h torch/autograd.h torch/cuda.h torch/utils.h torch/version.h "
-    "torch/script.h torch/csrc/api/include/torch/types.h torch/csrc/api/include/torch/all.h torch/arg.h torch/enum.h "
+    "torch/script.h torch/data.h torch/csrc/api/include/torch/types.h torch/csrc/api/include/torch/all.h torch/arg.h torch/enum.h "
     "torch/csrc/jit/api/module.h torch/csrc/jit/runtime/custom_operator.h torch/csrc/jit/runtime/operator.h torch/csrc/autograd/functions/basic_ops.h",
     "mindtorch/record.h": "ATen/record_function.h torch/csrc/autograd/profiler.h",
     "mindtorch/serialize.h": "torch/serialize.h torch/serialize/tensor.h torch/csrc/jit/serialization/pickle.h",
@@ -147,7 +147,7 @@ _FORWARDS = {
 _FORWARD = "#pragma once\n#pragma GCC system_header\n"
 # PyTorch's headers whose content does not exist here: including one says so in one line.
 _MISSING = {
-    "torch::data in C++": "torch/data.h torch/data/datasets.h torch/data/dataloader.h torch/data/samplers.h torch/data/transforms.h",
+    "torch::data in C++": "torch/data/datasets.h torch/data/dataloader.h torch/data/samplers.h torch/data/transforms.h",
     "CUDA": "ATen/cuda/CUDAContext.h ATen/cuda/CUDABlas.h ATen/cuda/Exceptions.h c10/cuda/CUDAGuard.h c10/cuda/CUDAStream.h "
     "c10/cuda/CUDAException.h c10/cuda/CUDAFunctions.h c10/cuda/CUDACachingAllocator.h ATen/cuda/CUDAEvent.h THC/THC.h",
 }

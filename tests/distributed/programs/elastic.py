@@ -12,8 +12,10 @@ dist.init_process_group("gloo")
 rank, size = dist.get_rank(), dist.get_world_size()
 with open(f"{folder}/seen", "a") as seen:
     seen.write(f"{rank} of {size}\n")
-if "fail" in sys.argv and rank == 1 and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
-    sys.exit(5)
+if "fail" in sys.argv and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
+    dist.barrier()  # both have noted it before one fails
+    if rank == 1:
+        sys.exit(5)
 end = torch.zeros(1)
 while not end.item():
     end.fill_(float(os.path.exists(f"{folder}/finish")))
