@@ -101,16 +101,11 @@ class ElasticJob:
                 life.wait_for_all()
                 return
             except ChildFailedError:
-                failures = self._store.add("failures", 1)
-                if failures > self.settings.max_restarts:
-                    self._store.set("failed", "1")
+                if self._has_failed_for_good(current):
                     raise
                 life.end_for_all()
             except Interrupted:
-                if self._store.check(["failed"]):
-                    raise RuntimeError(
-                        "processes on another machine failed, more often than --max_restarts allows"
-                    ) from None
+                self._look_for_the_end()
             finally:
                 life.close()
 
