@@ -23,7 +23,9 @@ def test_a_row_without_words_has_no_facts() -> None:
             **dict.fromkeys(("elementwise", "draws", "cheap", "sizes_by_values", "gives_value"), False),
             **dict.fromkeys(("raises_by_values", "keeps_zero", "lifts", "takes_numbers"), False),
             **dict.fromkeys(("crosses_devices", "underived"), False),
-            **dict.fromkeys(("autocast", "devices", "batching", "sharding", "written_twice", "out_dtype", "seen_as"), ""),
+            **dict.fromkeys(
+                ("autocast", "devices", "batching", "sharding", "written_twice", "out_dtype", "seen_as"), ""
+            ),
             "tangent": None,
             "reads_elements": None,
         }

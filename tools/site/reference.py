@@ -126,9 +126,7 @@ def page(entry: Entry) -> str:
         lines.append(f"Handed on from Python: `{getattr(value, '__module__', '')}`.")
     if isinstance(value, type):
         lines += _members(value)
-    rows = [
-        row for row in (handle.__dict__.get("row") for handle in _overloads(value)) if row is not None
-    ]
+    rows = [row for row in (handle.__dict__.get("row") for handle in _overloads(value)) if row is not None]
     if isinstance(value, _C.Function | _C.Method) and rows:
         lines += ["", *_support(rows)]
     return "\n".join([*lines, ""])
