@@ -16,20 +16,28 @@ pytestmark = pytest.mark.no_torch
 @pytest.fixture
 def start(tmp_path):
     """Starts the script with a program in place of pip."""
+    started = []
 
     def run(program):
         (tmp_path / "pip").mkdir()
         (tmp_path / "pip" / "__init__.py").touch()
         (tmp_path / "pip" / "__main__.py").write_text(program)
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, str(SCRIPT)],
             env={**os.environ, "PYTHONPATH": str(tmp_path)},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            # What a shell starts in the background ignores Ctrl-C, and so would all that comes of it.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
+        started.append(process)
+        return process
 
-    return run
+    yield run
+    for process in started:
+        process.kill()
+        process.communicate()
 
 
 def test_progress_in_tenths(start):
