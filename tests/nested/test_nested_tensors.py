@@ -1,11 +1,11 @@
 """Nested tensors, against what PyTorch 2.13 answered (`nested_cases.json`)."""
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
 import pytest
+from answers import same_answer
 
 import mindtorch_v2 as torch
 from tests.nested import nested_cases
@@ -14,24 +14,9 @@ RECORDED = json.loads(Path(__file__).with_name("nested_cases.json").read_text())
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-def _same(found: Any, expected: Any) -> None:
-    if isinstance(expected, float):
-        assert math.isclose(found, expected, rel_tol=1e-5, abs_tol=1e-6) or (math.isnan(found) and math.isnan(expected))
-    elif isinstance(expected, dict):
-        assert set(found) == set(expected)
-        for key in expected:
-            _same(found[key], expected[key])
-    elif isinstance(expected, list):
-        assert len(found) == len(expected)
-        for one, other in zip(found, expected, strict=True):
-            _same(one, other)
-    else:
-        assert found == expected
-
-
 @pytest.mark.parametrize("name", nested_cases.CASES)
 def test_values(name: str) -> None:
-    _same(nested_cases.CASES[name](torch), RECORDED["cases"][name])
+    same_answer(nested_cases.CASES[name](torch), RECORDED["cases"][name])
 
 
 @pytest.mark.parametrize("name", nested_cases.REFUSED)

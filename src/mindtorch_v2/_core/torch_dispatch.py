@@ -127,9 +127,7 @@ def seen_call(handle: Any, args: tuple, kwargs: dict) -> tuple[Any, tuple, dict]
 
 def run_call(func: Any, args: Sequence[Any]) -> Any:
     """The overload that runs for a call which is shown as one of `func`: that for a number, where there is one; see `seen_call`."""
-    if len(args) < 2 or isinstance(args[1], _C.TensorBase) or not isinstance(args[1], (bool, int, float, complex)):
-        return func
-    return _for_number(func)
+    return _for_number(func) if len(args) > 1 and isinstance(args[1], (int, float, complex)) else func
 
 
 @functools.cache
