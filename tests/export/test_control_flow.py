@@ -169,17 +169,21 @@ def test_a_program_is_captured_whole(kind, backend):
 
 
 def test_a_captured_function_may_not_write():
-    seen = []
+    seen, module = [], torch.nn.Module()
 
     def notes(x):
         seen.append(1)
+        return x + 1
+
+    def assigns(x):
+        module.last = 1
         return x + 1
 
     def writes(x):
         x.add_(1)
         return x * 2
 
-    for function in (notes, writes):
+    for function in (notes, assigns, writes):
         compiled = torch.compile(
             lambda x, f=function: torch.cond(x.sum() > 0, f, lambda x: x.cos(), (x,)), backend="eager", fullgraph=True
         )
