@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from mindtorch_v2 import _C
-from mindtorch_v2._core.torch_dispatch import overload_of
+from mindtorch_v2._core.torch_dispatch import overload_of, seen_call
 from mindtorch_v2._dispatch.keys import DEVICE_KEYS, DispatchKeySet, key_name
 from mindtorch_v2._dispatch.schema import parse_schema
 from mindtorch_v2._dispatch.tags import Tag, as_tags, set_tags
@@ -243,6 +243,9 @@ class Library:
         registration = handle.impl(key, None if fn is fallthrough_kernel else kernel, flags)
         handle.__dict__.setdefault("kernel_origins", {})[registration] = f"registered at {site}"
         self._kernels.append(_Kernel(handle, key, registration, fn, flags))
+        if fn is not fallthrough_kernel and not key.startswith("Composite"):
+            for number_form in _seen_as(handle):
+                self._kernels.append(_call_instead(number_form, overload_of(handle), key))
 
     def fallback(self, fn: Callable, dispatch_key: Any = "", *, with_keyset: bool = False) -> None:
         """Register a kernel for every operator that has none for the key: `fn(op, *args, **kwargs)`.
@@ -313,6 +316,25 @@ class _Kernel(NamedTuple):
     flags: int
 
 
+def _seen_as(handle: _C.Operator) -> list[_C.Operator]:
+    """The overloads for numbers that PyTorch's Python functions call as this one: `aten::mul.Scalar` of `aten::mul.Tensor`."""
+    if handle.namespace != "aten":
+        return []
+    func = overload_of(handle)
+    others = (getattr(func.overloadpacket, name)._handle for name in func.overloadpacket.overloads())
+    return [other for other in others if other.__dict__.get("seen_as") == func._overloadname]
+
+
+def _call_instead(handle: _C.Operator, func: OpOverload, key: str) -> _Kernel:
+    """The overload for a number calls `func` for this key: who replaces a kernel of `mul.Tensor` means `x * 2` too."""
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        _, args, kwargs = seen_call(handle, args, kwargs)
+        return func(*args, **kwargs)
+
+    return _Kernel(handle, key, handle.impl(key, kernel, 0), kernel, 0)
+
+
 def _origin_of(handle, key):
     """Where the kernel that counts for a key was registered, for messages."""
     return handle.__dict__.get("kernel_origins", {}).get(handle.registration(key), "no debug info")
@@ -326,7 +348,7 @@ def _take_away(owned, defined, kernels, taken_back) -> None:
     for kernel in kernels:
         if id(kernel.handle) not in gone:
             kernel.handle.unimpl(kernel.key, kernel.registration)
-            kernel.handle.__dict__["kernel_origins"].pop(kernel.registration, None)
+            kernel.handle.__dict__.get("kernel_origins", {}).pop(kernel.registration, None)
     kernels.clear()
     # Kernels of other libraries wait for the operator to be defined again.
     for library in list(_alive) if gone else ():
