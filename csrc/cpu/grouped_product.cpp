@@ -33,6 +33,7 @@ TensorRef grouped_mm_cpu(const Tensor& a, const Tensor& b, const Tensor* offsets
         bounds = contiguous(*offsets);
     }
     MT_CHECK(!bias, "Bias not supported yet");
+    MT_CHECK(!out_dtype || *out_dtype == a.dtype, "Grouped gemm output dtype must match `mat_a` dtype");
     const int64_t groups = bounds ? bounds->numel() : a.size(0), m = a.size(a.ndim - 2), n = b.size(b.ndim - 1);
     if (a.ndim == 3) MT_CHECK(a.size(0) == groups, "matrix batch sizes have to match");
     if (b.ndim == 3) MT_CHECK(b.size(0) == groups, "matrix batch sizes have to match");

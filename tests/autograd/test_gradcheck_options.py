@@ -479,3 +479,54 @@ def test_matrices_by_their_old_names() -> None:
         found = module.get_analytical_jacobian((x,), x * 2)
     assert found[0][0].tolist() == [[2.0, 0.0], [0.0, 2.0]]
     assert found[1:] == (True, True, True)
+
+
+def test_the_tolerance_is_relative_to_the_slopes_by_steps() -> None:
+    """As in allclose(found, steps): a tenth of 1.1 is enough where a tenth of 1.0 would not be."""
+
+    class Short(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 1.1
+
+        @staticmethod
+        def jvp(ctx: Any, tangent: Any) -> Any:
+            return tangent * 1.0
+
+    options: dict[str, Any] = {"check_forward_ad": True, "check_backward_ad": False, "atol": 0.0}
+    assert gradcheck(Short.apply, _x(2.0), rtol=0.095, **options)
+    assert not gradcheck(Short.apply, _x(2.0), rtol=0.09, raise_exception=False, **options)
+
+
+def test_each_output_may_be_the_one_without_a_gradient() -> None:
+    class Together(torch.autograd.Function):
+        """Wrong where one gradient is absent and the other is nothing but zeros."""
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.set_materialize_grads(False)
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx: Any, a: Any, b: Any) -> Any:
+            if a is None and b is None:
+                return None
+            if a is not None and b is not None:
+                return a * 2 + b * 3
+            one = b * 3 if a is None else a * 2
+            return one if one.any() else one + 1
+
+    options: dict[str, Any] = {"check_batched_grad": False}
+    assert gradcheck(Together.apply, _x(2.0), check_undefined_grad=False, **options)
+    with (
+        pytest.warns(UserWarning),
+        pytest.raises(RuntimeError, match="Expected all input grads to be undefined or zero"),
+    ):
+        gradcheck(Together.apply, _x(2.0), check_undefined_grad=True, **options)
+
+
+def test_blocked_layouts_have_no_tangents() -> None:
+    x = torch.rand(2, 3).to_mkldnn().requires_grad_()
+    known = pytest.warns(UserWarning, match="not a double precision")
+    with known, pytest.raises(ValueError, match="MKLDNN inputs are not support for forward AD gradcheck"):
+        gradcheck(lambda v: v.to_dense(), x, check_forward_ad=True, check_backward_ad=False, eps=1e-2, atol=1, rtol=1)

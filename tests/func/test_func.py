@@ -129,3 +129,17 @@ def test_one_hot_of_slices_needs_the_number_of_classes():
     assert torch.equal(vmap(lambda v: one_hot(v, 3))(numbers), one_hot(numbers, 3))
     with pytest.raises(RuntimeError, match="please provide an explicit positive num_classes argument"):
         vmap(one_hot)(numbers)
+
+
+def test_an_operator_that_writes_and_has_no_rule_writes_each_slice():
+    with torch.library._scoped_library("written_by_slices", "FRAGMENT") as library:
+        library.define("halve(Tensor(a!) x) -> ()")
+        library.impl("halve", lambda x: None if x.div_(2) is None else None, "CPU")
+
+        def function(v):
+            torch.ops.written_by_slices.halve(v)
+            return v
+
+        with pytest.warns(UserWarning, match="batching rule for written_by_slices::halve"):
+            made = torch.func.vmap(function)(torch.tensor([[2.0, 4.0], [6.0, 8.0]]))
+    assert made.tolist() == [[1, 2], [3, 4]]

@@ -655,3 +655,21 @@ def test_mapped_files(tmp_path):
     shared = archive.map_file(path, shared=True)
     shared[0] = 121
     assert path.read_bytes() == b"ybc"
+
+
+def test_texts_in_an_archive(monkeypatch):
+    def reader(text, kind):
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w") as new:
+            new.writestr("a/code/it.py", text, kind)
+        out.seek(0)
+        return archive.ArchiveReader(out)
+
+    for kind in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        assert reader("größer\n" * 50, kind).read_text("code/it.py") == "größer\n" * 50
+        with pytest.raises(RuntimeError, match="failed reading file code/it.py"):
+            reader(b"\xff\xfe", kind).read_text("code/it.py")
+    monkeypatch.setattr(archive, "_LARGEST_TEXT", 4)
+    assert reader("four", zipfile.ZIP_STORED).read_text("code/it.py") == "four"
+    with pytest.raises(RuntimeError, match="5 bytes of text, at most 4 are read"):
+        reader("fives", zipfile.ZIP_STORED).read_text("code/it.py")

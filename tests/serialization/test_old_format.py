@@ -342,3 +342,26 @@ def test_parts_that_are_none(view):
     made = file_of([torch.zeros(3)], pid_of(10, view), [("root", 10, FLOATS)])
     with pytest.raises(pickle.UnpicklingError, match="a view of a storage is .key, offset, size."):
         torch.load(made, weights_only=False)
+
+
+def test_places_of_the_framework_come_in_pytorchs_order(registry):
+    """Packages of a program lie between them by their numbers: as in PyTorch, 22 is the meta device's."""
+    assert [number for number, _, _ in registry] == sorted(number for number, _, _ in registry)
+    torch.serialization.register_package(21, lambda storage: "mine" if storage.nbytes() == 1 else None, lambda *_: None)
+    torch.serialization.register_package(22.5, lambda storage: "other", lambda storage, location: None)
+    tag = torch.serialization.location_tag
+    assert tag(torch.UntypedStorage(1)) == "cpu"
+    assert tag(torch.UntypedStorage(1, device="meta")) == "mine"
+    assert tag(torch.UntypedStorage(2, device="meta")) == "meta"
+
+
+def test_storages_of_other_devices_are_asked_to_go_there():
+    class Storage:
+        def to(self, device="cpu"):
+            return device
+
+    restore = torch.serialization.default_restore_location
+    assert restore(Storage(), "npu:1") == "npu:1"
+    assert restore(Storage(), "npu") == "npu"
+    with pytest.raises(RuntimeError, match="don't know how to restore data location"):
+        restore(Storage(), "npux")

@@ -1,15 +1,19 @@
 """Traces of profiles: nodes of backward and arrows to them, Python's calls, memory; and pictures of both."""
 
 import collections
+import gc
 import gzip
 import json
+import re
 import subprocess
 import sys
 import threading
+import weakref
 
 import pytest
 
 import mindtorch_v2 as torch
+from mindtorch_v2.autograd._profiler_recorder import take_range
 from mindtorch_v2.profiler import profile, record_function
 from mindtorch_v2.profiler.__main__ import main as draw_flames
 
@@ -253,3 +257,54 @@ def test_flame_graphs_of_a_profile(tmp_path):
     command = [sys.executable, "-c", code, str(tmp_path / "stacks.txt"), str(tmp_path / "flame.svg")]
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip().endswith("flame.svg")
     assert "test_flame_graphs_of_a_profile" in (tmp_path / "flame.svg").read_text()
+
+
+def test_modules_that_come_and_go_have_numbers_of_their_own(tmp_path):
+    """A module that ends leaves its place in memory to the next: still two modules; after the profile both may go."""
+    gone = []
+
+    def work():
+        for _ in range(3):
+            layer = torch.nn.Linear(2, 2)
+            layer(torch.ones(1, 2))
+            layer(torch.ones(1, 2))
+            gone.append(weakref.ref(layer))
+            del layer
+            gc.collect()
+
+    _, rows = traced(tmp_path, work, with_stack=True)
+    names = [row["name"] for row in rows if row["name"].startswith("nn.Module: Linear_")]
+    assert collections.Counter(names) == {f"nn.Module: Linear_{number}": 2 for number in range(3)}
+    gc.collect()
+    assert [reference() for reference in gone] == [None] * 3
+
+
+def test_memory_of_nodes_and_of_marked_ranges():
+    x = torch.ones(1000, requires_grad=True)
+    with profile(profile_memory=True) as prof:
+        y = (x * 2).exp()
+        take_range("marked", 0, 1, False)
+        y.sum().backward()
+    by_name = {event.name: event for event in prof.events()}
+    assert by_name["marked"].cpu_memory_usage == 0
+    assert by_name["torch::autograd::AccumulateGrad"].cpu_memory_usage >= 0
+    assert by_name[EVALUATE + "ExpBackward0"].cpu_memory_usage != 0
+    assert by_name["ExpBackward0"].cpu_memory_usage == by_name[EVALUATE + "ExpBackward0"].cpu_memory_usage
+
+
+def test_tables_are_sorted_by_columns_of_any_device():
+    with profile() as prof:
+        run()
+    averages = prof.key_averages()
+    expected = averages.table(sort_by="device_time_total")
+    for device in ("cuda", "xpu", "privateuse1"):
+        assert averages.table(sort_by=f"{device}_time_total") == expected
+
+
+def test_the_picture_of_memory_has_a_step_for_each_change(tmp_path):
+    with profile(profile_memory=True, record_shapes=True, with_stack=True) as prof:
+        kept = [torch.ones(256 * n) for n in (1, 2, 3)]
+        kept.clear()
+    prof.export_memory_timeline(str(tmp_path / "page.html"), device="cpu")
+    (points,) = re.findall(r'points="([^"]+)"', (tmp_path / "page.html").read_text())
+    assert len(points.split()) >= 2 * 6

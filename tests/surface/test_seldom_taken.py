@@ -230,6 +230,17 @@ nn.Softmax2d()(x(2))
 nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True)(x(1, 1, 2, 2))
 torch.linalg.matrix_power(x(2, 2, 2), 0)
 torch.matrix_power(x(0, 0), 0)
+x(2).detach().to("meta").new(2, 3).device
+x(2).detach().to("meta").new([1.0, 2.0]).device
+(lambda v: (torch.DoubleTensor(v.untyped_storage()).fill_(3), v)[1])(torch.ones(2, dtype=torch.float64))
+(lambda v: (torch.DoubleTensor(v.storage()).fill_(3), v)[1])(torch.ones(2, dtype=torch.float64))
+nn.utils.parameters_to_vector([x(2), x(2, 2)])
+optim.lr_scheduler.LRScheduler._get_lr_called_within_step
+optim.lr_scheduler.LRScheduler._is_initial
+torch.ops.aten._grouped_mm(torch.ones(16, 16, dtype=torch.bfloat16, device="meta"), torch.ones(2, 16, 16, dtype=torch.bfloat16, device="meta"), torch.tensor([8, 16], dtype=torch.int32, device="meta"), out_dtype=torch.bfloat16).dtype
+torch._grouped_mm(torch.ones(2, 8, 16, dtype=torch.bfloat16), torch.ones(2, 16, 8, dtype=torch.bfloat16), None, None, torch.float32)
+torch._grouped_mm(torch.ones(2, 8, 16), torch.ones(2, 16, 8), None, None, torch.float32)
+torch.autograd.gradcheck(lambda v: v[:0].sum() + v.sum(), x(3), check_forward_ad=True)
 """)
 SESSIONS = [
     "F.affine_grid(x(1, 2, 3), (1, 1, 1, 2), align_corners=True)\n"

@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 from types import CodeType
@@ -100,12 +100,26 @@ def chosen(mutant: Mutant, coverage: Coverage) -> list[Test]:
             found += [test for file in near for test in coverage.by_test_file[file]]
     readers = mutant.area.signatures if not site.scope_line else ()
     found += [test for file in readers for test in coverage.by_test_file.get(file, ())]
+    users = set(_tests_of_users(mutant, coverage)) if not site.scope_line else set()
 
-    def order(test: Test) -> tuple[bool, bool, float, str]:
+    def order(test: Test) -> tuple[bool, bool, bool, float, str]:
         near = any(test.file.startswith(folder) for folder in mutant.area.tests)
-        return test.file not in readers, not near, test.seconds, test.node
+        return test not in users, test.file not in readers, not near, test.seconds, test.node
 
     return sorted(set(found), key=order)
+
+
+def _tests_of_users(mutant: Mutant, coverage: Coverage) -> Iterator[Test]:
+    """The tests that enter a function which reads a name that the statement with the fault gives at the top of the module."""
+    tree = ast.parse(mutant.file.read_text(encoding="utf-8"))
+    statement = next(each for each in tree.body if (each.end_lineno or 0) >= mutant.site.line)
+    names = {each.id for each in ast.walk(statement) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    for function in ast.walk(tree) if names else ():
+        if isinstance(function, ast.FunctionDef) and any(
+            isinstance(each, ast.Name) and each.id in names for each in ast.walk(function)
+        ):
+            first = min([function.lineno, *(each.lineno for each in function.decorator_list)])
+            yield from coverage.by_function.get((_source(mutant), first, function.name), ())
 
 
 def rounds(mutant: Mutant, coverage: Coverage) -> list[list[Test]]:

@@ -307,15 +307,14 @@ class _Check:
     def multiplies(self) -> None:
         """Backward gives zeros for zeros, in the inputs' layouts, dtypes and sizes."""
         inputs = [place.x for place in self.checked]
-        for output in self.slopes.outputs():
-            if not output.requires_grad:
-                continue
-            found = torch.autograd.grad(
-                [output], inputs, [torch.zeros_like(output.detach())], retain_graph=True, allow_unused=True
-            )
-            for gradient, x in zip(found, inputs, strict=True):
-                if gradient is not None:
-                    self._check_zero(gradient, x)
+        outputs = [output for output in self.slopes.outputs() if output.requires_grad]
+        if not outputs:
+            return
+        zeros = [torch.zeros_like(output.detach()) for output in outputs]
+        found = torch.autograd.grad(outputs, inputs, zeros, retain_graph=True, allow_unused=True)
+        for gradient, x in zip(found, inputs, strict=True):
+            if gradient is not None:
+                self._check_zero(gradient, x)
 
     def _check_zero(self, gradient: Any, x: Any) -> None:
         if gradient.layout != x.layout:

@@ -123,8 +123,6 @@ def _out_dims(name, out_dims, spec) -> list[int | None]:
             f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints "
             "representing where in the outputs the vmapped dimension should appear."
         )
-    if isinstance(out_dims, int) or out_dims is None:
-        return [out_dims] * spec.num_leaves
     dims = pytree._broadcast_to_and_flatten(out_dims[0] if _is_single(out_dims, spec) else out_dims, spec)
     if dims is None:
         raise ValueError(

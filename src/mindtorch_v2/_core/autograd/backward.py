@@ -222,9 +222,6 @@ def grad(
 def _one_backward(
     outputs: tuple, grads: tuple, keep: bool, create_graph: bool, inputs: tuple, allow_unused: bool
 ) -> tuple[Any, ...]:
-    for number, out in enumerate(outputs):  # what vmap maps over has its history outside
-        if isinstance(out, _C.TensorBase) and _C._batched_parts(out) is not None:
-            raise RuntimeError(f"element {number} of tensors does not require grad and does not have a grad_fn")
     # Tangents go through formulas that can themselves be differentiated: those of a recorded backward.
     record = create_graph or _C._forward_levels() > 0
     result = run_backward(outputs, _root_gradients(outputs, grads), keep, record, inputs, allow_unused, False)

@@ -50,7 +50,9 @@ def _grouped_mm_meta(self, mat2, offs=None, bias=None, out_dtype=None):
         shape = (self.shape[0], rows, columns)
     else:  # groups of the common dimension are summed each for itself, else groups of rows or columns stay in their places
         shape = (offs.shape[0], rows, columns) if self.dim() == mat2.dim() else (rows, columns)
-    return self.new_empty(shape, dtype=out_dtype or self.dtype)
+    if out_dtype not in (None, self.dtype):
+        raise RuntimeError("Grouped gemm output dtype must match `mat_a` dtype")
+    return self.new_empty(shape)
 
 
 op(

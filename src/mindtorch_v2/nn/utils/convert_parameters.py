@@ -7,12 +7,11 @@ from collections.abc import Iterable
 import mindtorch_v2 as torch
 
 
-def _check_param_device(param, old_param_device) -> int:
-    """The device (its index, -1 for the CPU) that all parameters must share; TypeError where they do not."""
-    device = param.get_device() if param.is_cuda else -1
-    if old_param_device is not None and device != old_param_device:
+def _check_param_device(param, old_param_device) -> torch.device:
+    """The device that all parameters must share; TypeError where they do not."""
+    if old_param_device not in (None, param.device):
         raise TypeError("Found two parameters on different devices, this is currently not supported.")
-    return device
+    return param.device
 
 
 def parameters_to_vector(parameters: Iterable[torch.Tensor]) -> torch.Tensor:
