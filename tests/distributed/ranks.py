@@ -23,6 +23,7 @@ def emulated(*options):
 RUNS = {
     "collectives": ["collectives.py|2", "collectives.py|3"],
     "functional": ["functional.py|2", "functional.py|3"],
+    "joined": ["joined.py|2", "joined.py|3"],
     "parallel": ["parallel.py|1|single|single clipped", "parallel.py|4|fsdp mixed"],
     "training": ["training.py|2"],
 }

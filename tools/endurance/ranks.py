@@ -152,7 +152,7 @@ class Round:
         self.ranks = [
             subprocess.Popen(
                 [*place.prefix(rank, size), sys.executable, str(script), str(rank), str(size), *arguments],
-                env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                env=environment, stdout=subprocess.DEVNULL, stderr=(folder / f"stderr.{rank}").open("w"),
             )
             for rank in range(size)
         ]  # fmt: skip
@@ -163,13 +163,22 @@ class Round:
         lines = path.read_text().splitlines() if path.exists() else []
         return [json.loads(line) for line in lines if line.endswith("}")]
 
+    def _words(self) -> str:
+        """The last that each rank said, and the last line of its stderr."""
+        ends = [
+            [str(each) for each in self.said(rank)[-1:]]
+            + (self.folder / f"stderr.{rank}").read_text().splitlines()[-1:]
+            for rank in range(self.size)
+        ]
+        return "; ".join(f"rank {rank}: {' '.join(end)[:300]}" for rank, end in enumerate(ends))
+
     def wait_for_step(self, step: int, seconds: float = 120) -> None:
         """Return when rank 0 has done a step."""
         deadline = time.monotonic() + seconds
         while not any(line.get("step", 0) >= step for line in self.said(0)):
             ended = [rank for rank, process in enumerate(self.ranks) if process.poll() is not None]
             if ended or time.monotonic() > deadline:
-                raise Wrong(f"the ranks {ended} ended by themselves, or none came to step {step}: {self.said(0)[-1:]}")
+                raise Wrong(f"the ranks {ended} ended by themselves, or none came to step {step}: {self._words()}")
             time.sleep(0.02)
 
     def survivors_end(self, victims: list[int], harmed: set[int], since: float) -> float:

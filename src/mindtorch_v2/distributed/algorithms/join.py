@@ -1,9 +1,5 @@
-"""Training with uneven inputs, by the names: ranks have to take the same number of steps here."""
+"""`torch.distributed.algorithms.join`: training with uneven inputs."""
 
-from mindtorch_v2._core.unavailable import unavailable_class
+from mindtorch_v2.nn.parallel._join import Join, Joinable, JoinHook
 
 __all__ = ["Join", "JoinHook", "Joinable"]
-
-Join = unavailable_class("torch.distributed.algorithms.Join", "give all ranks the same number of batches")
-JoinHook = unavailable_class("torch.distributed.algorithms.JoinHook")
-Joinable = unavailable_class("torch.distributed.algorithms.Joinable")

@@ -10,11 +10,12 @@ import mindtorch_v2 as torch
 from mindtorch_v2.distributed import _groups as world
 from mindtorch_v2.distributed import _objects as objects
 from mindtorch_v2.distributed import _operations as collectives
+from mindtorch_v2.distributed.algorithms.join import Join, Joinable, JoinHook
 
 __all__ = ["ZeroRedundancyOptimizer"]
 
 
-class ZeroRedundancyOptimizer(torch.optim.Optimizer):
+class ZeroRedundancyOptimizer(torch.optim.Optimizer, Joinable):
     """An optimizer whose states are spread over the ranks (Rajbhandari et al., ZeRO, 2020, stage 1).
 
     Every rank has all parameters and gradients, as with `DistributedDataParallel`.
@@ -44,6 +45,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
         self._optimizer_class, self._given = optimizer_class, defaults
         self._states: list[Any] = []  # of all ranks, after consolidate_state_dict
         super().__init__(params, defaults)
+        Joinable.__init__(self)
         self._divide()
 
     def _divide(self) -> None:
@@ -80,6 +82,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
 
     def step(self, closure: Callable[[], float] | None = None, **kwargs: Any) -> Any:
         """Step this rank's part, and exchange what became of it. All ranks call it; the loss of `closure`, if it is given."""
+        Join.notify_join_context(self)
         self._settings_to(self.param_groups, self.optim.param_groups)
         loss = self.optim.step(**kwargs) if closure is None else self.optim.step(closure=closure, **kwargs)
         works = []
@@ -135,6 +138,24 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
             self.optim.load_state_dict({"state": state, "param_groups": groups})
         self._settings_to(state_dict["param_groups"], self.param_groups)
 
-    def join_hook(self, **kwargs: Any) -> Any:
-        """Not implemented: raises NotImplementedError. All ranks have to take the same number of steps."""
-        raise NotImplementedError("ZeroRedundancyOptimizer.join_hook is not implemented in mindtorch_v2")
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """What a rank without inputs does in the steps of the others: it steps its part, by the gradients it has."""
+        return _StepsOfOthers(self)
+
+    @property
+    def join_device(self) -> torch.device:
+        """The device of the first parameter."""
+        return self.param_groups[0]["params"][0].device
+
+    @property
+    def join_process_group(self) -> Any:
+        """The group of ranks."""
+        return self.process_group
+
+
+class _StepsOfOthers(JoinHook):
+    def __init__(self, optimizer: ZeroRedundancyOptimizer) -> None:
+        self._optimizer = optimizer
+
+    def main_hook(self) -> None:
+        self._optimizer.step()

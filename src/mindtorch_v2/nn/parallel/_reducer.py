@@ -111,14 +111,15 @@ class Reducer:
 
     # ---- each pass ----
 
-    def prepare(self, outputs: Any, find_unused: bool) -> None:
-        """Expect the gradients of a backward pass from `outputs`.
+    def prepare(self, outputs: Any, find_unused: bool, divisor: int | None = None) -> None:
+        """Expect the gradients of a backward pass from `outputs`; their sums are divided by `divisor`, or the number of ranks.
 
         RuntimeError if those of the last one did not all come: some parameters were not used.
         """
         if self.begun:
             raise RuntimeError(self._unfinished())
         self.expecting, self.ready, self.next = True, set(), 0
+        self.factor = 1.0 / (divisor or self.size)
         for bucket in self.buckets:
             bucket.missing, bucket.future = len(bucket.parameters()), None
         self.used = None
@@ -178,15 +179,30 @@ class Reducer:
             if parameter.grad is not view:
                 view.copy_(parameter.grad)
         elif parameter.grad is view:
-            view.mul_(1.0 / self.size)
+            view.mul_(self.factor)
         else:
-            torch.mul(parameter.grad, 1.0 / self.size, out=view)
+            torch.mul(parameter.grad, self.factor, out=view)
         bucket.missing -= 1
         while self.begun and self.next < len(self.buckets) and not self.buckets[self.next].missing:
             self._start(self.buckets[self.next])
             self.next += 1
         if self.next == len(self.buckets):
             self._finish()
+
+    def give_zeros(self, find_unused: bool) -> None:
+        """Take part in one backward pass of the other ranks, as one that has no gradients; the parameters' own stay."""
+        futures = []
+        for bucket in self.buckets:
+            zeros = GradBucket(bucket.index(), bucket.parameters(), bucket.is_last())
+            self._start(zeros)
+            futures.append(zeros.future)
+        if find_unused:
+            self._any_used(torch.zeros(len(self.parameters), dtype=torch.int32, device=self.parameters[0].device))
+        for future in futures:
+            future.wait()
+
+    def _any_used(self, used):
+        torch.distributed.all_reduce(used, op=torch.distributed.ReduceOp.MAX, group=self.group)
 
     def _start(self, bucket) -> None:
         if self.hook is not None:
@@ -198,7 +214,7 @@ class Reducer:
         """All buckets are under way: wait, and give the averages to the parameters."""
         self.expecting = self.begun = False
         if self.used is not None:
-            torch.distributed.all_reduce(self.used, op=torch.distributed.ReduceOp.MAX, group=self.group)
+            self._any_used(self.used)
         flags = [True] * len(self.parameters) if self.used is None else self.used.tolist()
         used = {id(parameter): flag for parameter, flag in zip(self.parameters, flags, strict=True)}
         for bucket in self.buckets:

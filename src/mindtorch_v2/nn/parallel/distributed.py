@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import mindtorch_v2 as torch
 
 from ..modules.module import Module
+from ._join import Join, Joinable, JoinHook
 from ._reducer import Reducer
 from .data_parallel import moved
 
@@ -21,7 +22,7 @@ __all__ = ["DistributedDataParallel"]
 _BUCKET_MB = 25
 
 
-class DistributedDataParallel(Module):
+class DistributedDataParallel(Module, Joinable):
     """Wraps a module so that after each backward pass all ranks have the average of their gradients.
 
     When it is made, rank 0's parameters and buffers are copied to all. Then the copies stay the same, as every rank's optimizer
@@ -72,6 +73,7 @@ class DistributedDataParallel(Module):
         forward_sync_buffers: bool | None = None,
     ) -> None:
         super().__init__()
+        Joinable.__init__(self)
         if process_group is not None and device_mesh is not None:
             raise RuntimeError("Cannot specify both process_group and device_mesh arguments.")
         if mixed_precision is not None:
@@ -98,12 +100,13 @@ class DistributedDataParallel(Module):
         chosen = broadcast_buffers if forward_sync_buffers is None else forward_sync_buffers
         self.forward_sync_buffers = True if chosen is None else chosen
         self.require_backward_grad_sync = self.require_forward_param_sync = True
+        self._divides_by_all = True
         self.modules_buffers = [b for n, b in module.named_buffers() if n not in self.parameters_to_ignore]
         self._check_same_everywhere(learned)
         if init_sync:
             # In PyTorch broadcast_buffers=False keeps them from being made the same at the beginning too.
             once = self.modules_buffers if forward_sync_buffers is not None or broadcast_buffers is not False else []
-            self._copy_from_first([parameter.detach() for _, parameter in named] + once)
+            self._copy_from(0, [parameter.detach() for _, parameter in named] + once)
         megabytes = _BUCKET_MB if bucket_cap_mb is None else bucket_cap_mb
         names = [name for name, parameter in named if parameter.requires_grad]
         limit = int(megabytes * 1024 * 1024)
@@ -147,26 +150,107 @@ class DistributedDataParallel(Module):
                         f"sizes of the same param in process {other}: {yours[0]} ({yours[1]})."
                     )
 
-    def _copy_from_first(self, tensors) -> None:
+    def _copy_from(self, root, tensors) -> None:
+        """Copy tensors of one rank of the group to all."""
         works = [
-            torch.distributed.broadcast(tensor, group=self.process_group, group_src=0, async_op=True)
+            torch.distributed.broadcast(tensor, group=self.process_group, group_src=root, async_op=True)
             for tensor in tensors
         ]
         for work in works:
             work.wait()
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        if self.require_forward_param_sync and self.forward_sync_buffers and self.modules_buffers:
-            with torch.no_grad():
-                self._copy_from_first(self.modules_buffers)
+        going_on = Join.notify_join_context(self)
+        if self._copies_buffers():
+            self._copy_buffers(has_inputs=True)
+        averages = torch.is_grad_enabled() and self.require_backward_grad_sync
+        if self._join_config.enable:
+            self._any_averages(averages)
         if self.device_ids:
             inputs, kwargs = moved(inputs, self.device_ids[0]), moved(kwargs, self.device_ids[0])
         outputs = self.module(*inputs, **kwargs)
-        averages = torch.is_grad_enabled() and self.require_backward_grad_sync
         self.require_forward_param_sync = averages
         if averages:
-            self.reducer.prepare(outputs, self.find_unused_parameters or self.static_graph)
+            self.reducer.prepare(outputs, self._finds_unused(), self._divisor(going_on))
         return outputs
+
+    def _finds_unused(self) -> bool:
+        return self.find_unused_parameters or self.static_graph
+
+    def _copies_buffers(self) -> bool:
+        """Whether a forward pass begins with buffers of one rank."""
+        return bool(self.require_forward_param_sync and self.forward_sync_buffers and self.modules_buffers)
+
+    def _copy_buffers(self, has_inputs) -> None:
+        """Copy the buffers of rank 0; within a `Join`, of the last rank that still has inputs."""
+        with torch.no_grad():
+            self._copy_from(self._last_rank(has_inputs) if self._join_config.enable else 0, self.modules_buffers)
+
+    # ---- uneven inputs ----
+
+    def _divisor(self, going_on) -> int | None:
+        """The number by which sums become averages: of the ranks that go on, or None for all of the group."""
+        if going_on is None:
+            return None
+        going_on.wait()
+        return None if self._divides_by_all else int(going_on.result()[0].item())
+
+    def _any_averages(self, here) -> bool:
+        """Whether the gradients of this step are averaged: ranks that are through ask by False."""
+        said = torch.ones(1, device=self.device) if here else torch.zeros(1, device=self.device)
+        torch.distributed.all_reduce(said, group=self.process_group)
+        return bool(said.item())
+
+    def _last_rank(self, here) -> int:
+        """The largest rank that says yes."""
+        rank = torch.distributed.get_rank(self.process_group)
+        said = torch.tensor([rank if here else -1], device=self.device)
+        torch.distributed.all_reduce(said, op=torch.distributed.ReduceOp.MAX, group=self.process_group)
+        found = int(said.item())
+        if found < 0:
+            raise RuntimeError("DistributedDataParallel: no rank of the group has inputs")
+        return found
+
+    def join(
+        self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
+    ) -> Join:
+        """A `Join` of this module: within it ranks may have different numbers of inputs.
+
+        Args:
+            divide_by_initial_world_size: whether gradients are averages over all ranks, of which those without inputs give
+                zeros; otherwise over the ranks that have inputs. A communication hook divides as it does always.
+            enable: whether it does anything.
+            throw_on_early_termination: raise RuntimeError on all ranks when the inputs of one have ended.
+
+        ```text
+        with model.join():
+            for x in inputs_of_this_rank:
+                model(x).sum().backward()
+                optimizer.step()
+        ```
+        """
+        return Join(
+            [self], enable, throw_on_early_termination, divide_by_initial_world_size=divide_by_initial_world_size
+        )
+
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """What a rank without inputs does in the steps of the others.
+
+        Args:
+            divide_by_initial_world_size: as of `join`; True.
+        """
+        self._divides_by_all = kwargs.get("divide_by_initial_world_size", True)
+        return _GradientsOfOthers(self)
+
+    @property
+    def join_device(self) -> torch.device:
+        """The parameters' device."""
+        return self.device
+
+    @property
+    def join_process_group(self) -> Any:
+        """The group of ranks."""
+        return self.process_group
 
     @property
     def broadcast_buffers(self) -> bool:
@@ -194,10 +278,24 @@ class DistributedDataParallel(Module):
             raise RuntimeError("register_comm_hook or register_builtin_comm_hook can only be called once.")
         self.reducer.hook, self.reducer.hook_state = hook, state
 
-    def join(
-        self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
-    ) -> Any:
-        """Not implemented: raises NotImplementedError. All ranks have to take the same number of steps."""
-        raise NotImplementedError(
-            "DistributedDataParallel.join is not implemented in mindtorch_v2: give all ranks the same number of batches"
-        )
+
+class _GradientsOfOthers(JoinHook):
+    """A rank without inputs: it gives zeros where the others average gradients, and ends with their parameters."""
+
+    def __init__(self, model: DistributedDataParallel) -> None:
+        self._model = model
+
+    def main_hook(self) -> None:
+        model = self._model
+        if model._copies_buffers():
+            model._copy_buffers(has_inputs=False)
+        model.require_forward_param_sync = model._any_averages(False)
+        if model.require_forward_param_sync:
+            model.reducer.give_zeros(model._finds_unused())
+
+    def post_hook(self, is_last_joiner: bool) -> None:
+        model = self._model
+        named = [*model.module.named_parameters(), *model.module.named_buffers()]
+        kept = [each.detach() for name, each in named if name not in model.parameters_to_ignore]
+        with torch.no_grad():
+            model._copy_from(model._last_rank(is_last_joiner), kept)
