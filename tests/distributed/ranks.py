@@ -25,6 +25,7 @@ RUNS = {
     "functional": ["functional.py|2", "functional.py|3"],
     "joined": ["joined.py|2", "joined.py|3"],
     "parallel": ["parallel.py|1|single|single clipped", "parallel.py|4|fsdp mixed"],
+    "wrapped": ["wrapped.py|2"],
     "training": ["training.py|2"],
 }
 

@@ -47,6 +47,12 @@ class Collectives:
     _all_to_all: Callable[..., None]  # (inputs, outputs)
     _barrier: Callable[..., None]  # ()
 
+    timeout: Any  # how long a collective may take: a `datetime.timedelta`
+
+    def set_timeout(self, timeout: Any) -> None:
+        """Say how long the collectives that begin from now on may take: a `datetime.timedelta`."""
+        self.timeout = timeout
+
     def _start(
         self,
         name: str,

@@ -48,14 +48,19 @@ class ProcessGroupGloo(Collectives):
                 f'"gloo" connects every rank with every other, and takes at most {_MOST_RANKS} ranks, not {size}: start the '
                 'program by mpirun or srun and use init_process_group("mpi") (pip install mindtorch_v2[mpi])'
             )
-        self.rank, self.size, self.timeout = rank, size, timeout
-        self.seconds = timeout.total_seconds()
-        self.recorded = _flight.recorder.group(self.seconds)
+        self.rank, self.size = rank, size
+        self.recorded = _flight.recorder.group(timeout.total_seconds())
+        self.set_timeout(timeout)
         self._last: tuple[int, str, bool] = -1, "", True  # the last collective that was begun, and whether it is done
         self._mesh = Mesh(store, rank, size, self.seconds, self._doing)
         self._numbers, self._messages = itertools.count(), itertools.count()
         self._worker = Worker()
         self._rings = size > _MOST_DIRECT
+
+    def set_timeout(self, timeout: Any) -> None:
+        """Say how long the collectives that begin from now on may take: a `datetime.timedelta`."""
+        super().set_timeout(timeout)
+        self.seconds = self.recorded.seconds = timeout.total_seconds()
 
     # ---- how they run ----
 

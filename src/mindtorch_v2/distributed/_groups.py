@@ -277,6 +277,18 @@ def _get_default_store():
     return _world.store
 
 
+def _set_pg_timeout(timeout: datetime.timedelta, group: _ProcessGroup | None = None) -> None:
+    """Say how long the collectives of a group may take that begin from now on. All ranks call it."""
+    if not isinstance(timeout, datetime.timedelta):
+        raise TypeError(
+            f"Expected timeout argument to be of type datetime.timedelta, but got {type(timeout).__name__}: {timeout!r}"
+        )
+    made = resolve(group)
+    made._timeout = timeout
+    for each in made._backends.values():
+        each.set_timeout(timeout)
+
+
 def resolve(group: _ProcessGroup | None) -> ProcessGroup:
     """The group that an argument means: None is the default one."""
     return _get_default_group() if group is None else group

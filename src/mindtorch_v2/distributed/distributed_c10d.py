@@ -5,7 +5,7 @@ from mindtorch_v2.distributed._debug import DebugLevel, get_debug_level
 from mindtorch_v2.distributed._errors import *  # noqa: F403  (all names of their __all__)
 from mindtorch_v2.distributed._gloo import ProcessGroupGloo
 from mindtorch_v2.distributed._groups import *  # noqa: F403  (all names of their __all__)
-from mindtorch_v2.distributed._groups import _get_default_group, _get_default_store, _world
+from mindtorch_v2.distributed._groups import _get_default_group, _get_default_store, _set_pg_timeout, _world
 from mindtorch_v2.distributed._objects import *  # noqa: F403  (all names of their __all__)
 from mindtorch_v2.distributed._operations import *  # noqa: F403  (all names of their __all__)
 from mindtorch_v2.distributed._operations import (
@@ -38,6 +38,7 @@ __all__ = [
     "_get_default_group",
     "_get_default_store",
     "_reduce_scatter_base",
+    "_set_pg_timeout",
     "_world",
     "get_debug_level",
     "register_rendezvous_handler",

@@ -49,6 +49,7 @@ _CONFIGS: dict[StateDictType, tuple[type[StateDictConfig], type[OptimStateDictCo
     StateDictType.SHARDED_STATE_DICT: (ShardedStateDictConfig, ShardedOptimStateDictConfig),
 }
 _WRAPPED = "_fsdp_wrapped_module"
+_CHECKPOINTED = "_checkpoint_wrapped_module"
 
 
 class FullyShardedDataParallel(Module):
@@ -115,8 +116,9 @@ class FullyShardedDataParallel(Module):
             wrap_submodules(
                 module,
                 auto_wrap_policy,
-                ignored,
                 lambda child, **more: FullyShardedDataParallel(child, **{**options, **more}),
+                ignored,
+                parameters,
             )
         self.sharding_strategy, self.mixed_precision = strategy, mixed_precision or MixedPrecision()
         if self.mixed_precision.buffer_dtype is not None:
@@ -142,6 +144,13 @@ class FullyShardedDataParallel(Module):
     def module(self) -> Module:
         """The wrapped module."""
         return self._modules[_WRAPPED]
+
+    def _state(self) -> Any:
+        """What `fully_shard` keeps of the module; the module may be in a wrapper of `apply_activation_checkpointing` by now."""
+        module: Any = self.module
+        while (state := state_of(module)) is None and _CHECKPOINTED in module._modules:
+            module = module._modules[_CHECKPOINTED]
+        return state
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -175,7 +184,7 @@ class FullyShardedDataParallel(Module):
 
     def check_is_root(self) -> bool:
         """Whether the last forward ran here first."""
-        state = state_of(self.module)
+        state = self._state()
         return state is not None and (state.is_root or state.shared is None)
 
     @contextlib.contextmanager
@@ -218,7 +227,7 @@ class FullyShardedDataParallel(Module):
             )
         wrappers = FullyShardedDataParallel.fsdp_modules(module)
         wrappers = wrappers if recurse else [each for each in wrappers if each is module]
-        states = [state for each in wrappers if (state := state_of(each.module)) is not None]
+        states = [state for each in wrappers if (state := each._state()) is not None]
         for state in states:
             state.group.gather()
         for each in wrappers:
@@ -389,13 +398,14 @@ def _hand_out(module: Any, state: dict[str, Any], prefix: str, local_metadata: A
 
 def _take_in(module: Any, state: dict[str, Any], prefix: str, *_: Any) -> None:
     """Put wrappers' names into a state dictionary, and whole or local values into pieces."""
-    state_of(module.module).group.release()  # type: ignore[union-attr]  # (it is there)
+    module._state().group.release()
     inner = f"{prefix}{_WRAPPED}."
     present = {
         name: each
         for path, sub in module.module.named_modules()
         for name, each in ((f"{path}.{own}" if path else own, value) for own, value in sub._parameters.items())
     }
+    present = {name.replace(f"{_CHECKPOINTED}.", ""): each for name, each in present.items()}
     for name in list(state):
         if not name.startswith(prefix) or name.startswith(inner):
             continue

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import contextlib
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
@@ -11,9 +13,11 @@ __all__ = [
     "CustomPolicy",
     "ModuleWrapPolicy",
     "always_wrap_policy",
+    "enable_wrap",
     "lambda_auto_wrap_policy",
     "size_based_auto_wrap_policy",
     "transformer_auto_wrap_policy",
+    "wrap",
 ]
 
 Module = torch.nn.Module
@@ -51,6 +55,17 @@ def size_based_auto_wrap_policy(
     excluded = exclude_wrap_modules or {torch.nn.ModuleList, torch.nn.ModuleDict}
     large = nonwrapped_numel >= min_num_params
     return large and not isinstance(module, tuple(leaves if recurse else excluded))
+
+
+def _module_wrap_policy(
+    module: Module, recurse: bool, nonwrapped_numel: int, module_classes: set[type[Module]]
+) -> bool:
+    return recurse or isinstance(module, tuple(module_classes))
+
+
+def _or_policy(module: Module, recurse: bool, nonwrapped_numel: int, policies: Sequence[Callable[..., bool]]) -> bool:
+    """Wrap what any of some policies wraps."""
+    return any(policy(module=module, recurse=recurse, nonwrapped_numel=nonwrapped_numel) for policy in policies)
 
 
 class _Policy:
@@ -91,30 +106,107 @@ class CustomPolicy(_Policy):
         return said if isinstance(said, dict) else {} if said else None
 
 
-def wrap_submodules(root: Module, policy: Any, ignored: set[Module], wrap: Callable[..., Module]) -> None:
-    """Replace the submodules that a policy names by what `wrap(module, **options)` makes of them, innermost first."""
-    done: dict[Module, Module] = {}
+def wrap_submodules(
+    root: Module,
+    policy: Callable[..., bool],
+    wrapper: Callable[..., Module],
+    ignored: Iterable[Module] = (),
+    ignored_parameters: Iterable[torch.Tensor] = (),
+) -> int:
+    """Replace the submodules that a policy names by `wrapper(module, **options)`, innermost first; how many elements they hold."""
+    return _Wrapping(policy, wrapper, set(ignored), set(ignored_parameters)).below(root)[1]
 
-    def visit(module: Module) -> int:
-        """Wrap below a module; how many of its parameters are not wrapped."""
-        count = sum(each.numel() for each in module.parameters() if each.dim() >= 0)
-        if not policy(module=module, recurse=True, nonwrapped_numel=count):
-            return count
-        for name, child in list(module.named_children()):
-            if child in ignored:
-                continue
-            if child in done:
-                setattr(module, name, done[child])
-                continue
-            left = visit(child)
-            before = sum(each.numel() for each in child.parameters())
-            if policy(module=child, recurse=False, nonwrapped_numel=left):
-                options = policy._options(child) if isinstance(policy, _Policy) else {}
-                done[child] = wrap(child, **(options or {}))
-                setattr(module, name, done[child])
-                count -= before
-            else:
-                count -= before - left
-        return count
 
-    visit(root)
+class _Wrapping:
+    """One walk through a module."""
+
+    def __init__(
+        self, policy: Callable[..., bool], wrapper: Callable[..., Module], ignored: set[Module], parameters: set[Any]
+    ) -> None:
+        self.policy, self.wrapper, self.ignored, self.parameters = policy, wrapper, ignored, parameters
+        self.done: dict[Module, tuple[Module, int]] = {}  # what became of modules that stand in several places
+
+    def below(self, module: Module) -> tuple[int, int]:
+        """Wrap below a module: its elements, and those of them that are wrapped."""
+        count = sum(each.numel() for each in module.parameters() if each not in self.parameters)
+        wrapped = 0
+        if self.policy(module=module, recurse=True, nonwrapped_numel=count):
+            for name, child in list(module.named_children()):
+                if child not in self.ignored:
+                    if child not in self.done:
+                        self.done[child] = self.whole(child)
+                    made, elements = self.done[child]
+                    setattr(module, name, made)
+                    wrapped += elements
+        return count, wrapped
+
+    def whole(self, module: Module) -> tuple[Module, int]:
+        """A module, wrapped where the policy says so, and how many of its elements are wrapped."""
+        count, wrapped = self.below(module)
+        if not self.policy(module=module, recurse=False, nonwrapped_numel=count - wrapped):
+            return module, wrapped
+        options = self.policy._options(module) if isinstance(self.policy, _Policy) else None
+        return _wrap(module, self.wrapper, **(options or {})), count
+
+
+def _wrap(module: Module, wrapper_cls: Callable[..., Module], **kwargs: Any) -> Module:
+    return wrapper_cls(module, **{**kwargs, **getattr(module, "_wrap_overrides", {})})
+
+
+def _recursive_wrap(
+    module: Module,
+    auto_wrap_policy: Callable[..., bool],
+    wrapper_cls: Callable[..., Module],
+    ignored_modules: set[Module],
+    ignored_params: set[torch.nn.Parameter],
+    only_wrap_children: bool = False,
+    **kwargs: Any,
+) -> tuple[Module, int]:
+    """Wrap a module and those in it by `wrapper_cls(each, **kwargs)` where a policy says so.
+
+    Returns:
+        The module or its wrapper, and how many elements of parameters are wrapped.
+
+    Raises:
+        AssertionError: there is no policy or no wrapper, or a submodule is wrapped already.
+    """
+    if auto_wrap_policy is None:
+        raise AssertionError("Must specify auto_wrap_policy.")
+    if wrapper_cls is None:
+        raise AssertionError("Must specify wrapper_cls")
+    for name, child in module.named_modules():
+        if child not in ignored_modules and isinstance(wrapper_cls, type) and isinstance(child, wrapper_cls):
+            raise AssertionError(f"Child module {name} is already wrapped by {wrapper_cls}")
+    walk = _Wrapping(
+        auto_wrap_policy, lambda each, **more: wrapper_cls(each, **{**kwargs, **more}), ignored_modules, ignored_params
+    )
+    return (module, walk.below(module)[1]) if only_wrap_children else walk.whole(module)
+
+
+_enabled = threading.local()  # .by: (wrapper, arguments) within `enable_wrap`
+
+
+@contextlib.contextmanager
+def enable_wrap(*, wrapper_cls: Any, **wrapper_kwargs: Any) -> Iterator[None]:
+    """Within this block `wrap(module)` is `wrapper_cls(module, **wrapper_kwargs)`.
+
+    ```text
+    with enable_wrap(wrapper_cls=FullyShardedDataParallel, sharding_strategy=strategy):
+        self.layer = wrap(torch.nn.Linear(8, 8))
+    ```
+    """
+    before = getattr(_enabled, "by", None)
+    _enabled.by = wrapper_cls, wrapper_kwargs
+    try:
+        yield
+    finally:
+        _enabled.by = before
+
+
+def wrap(module: Module, **wrap_overrides: Any) -> Module:
+    """The module in the wrapper of `enable_wrap`, whose arguments `wrap_overrides` replace; itself outside of such a block."""
+    by = getattr(_enabled, "by", None)
+    if by is None:
+        return module
+    wrapper_cls, kwargs = by
+    return _wrap(module, wrapper_cls, **{**kwargs, **wrap_overrides})

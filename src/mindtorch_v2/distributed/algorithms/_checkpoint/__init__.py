@@ -1,0 +1,1 @@
+"""`torch.distributed.algorithms._checkpoint`: layers that are computed again in backward."""
