@@ -7,7 +7,7 @@ from mindtorch_v2.distributed._debug import DebugLevel as DebugLevel, get_debug_
 from mindtorch_v2.distributed._errors import *
 from mindtorch_v2.distributed._gloo import ProcessGroupGloo as ProcessGroupGloo
 from mindtorch_v2.distributed._groups import *
-from mindtorch_v2.distributed._groups import _get_default_group as _get_default_group, _get_default_store as _get_default_store, _world as _world
+from mindtorch_v2.distributed._groups import _get_default_group as _get_default_group, _get_default_store as _get_default_store, _set_pg_timeout as _set_pg_timeout, _world as _world
 from mindtorch_v2.distributed._objects import *
 from mindtorch_v2.distributed._operations import *
 from mindtorch_v2.distributed._operations import all_gather_into_tensor as _all_gather_base

@@ -146,7 +146,7 @@ class FullyShardedDataParallel(Module):
         return self._modules[_WRAPPED]
 
     def _state(self) -> Any:
-        """What `fully_shard` keeps of the module; the module may be in a wrapper of `apply_activation_checkpointing` by now."""
+        """State that `fully_shard` keeps of the module, which may be in a wrapper of `apply_activation_checkpointing` by now."""
         module: Any = self.module
         while (state := state_of(module)) is None and _CHECKPOINTED in module._modules:
             module = module._modules[_CHECKPOINTED]

@@ -139,7 +139,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer, Joinable):
         self._settings_to(state_dict["param_groups"], self.param_groups)
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """What a rank without inputs does in the steps of the others: it steps its part, by the gradients it has."""
+        """Hook of a rank without inputs in the steps of the others: it steps its part, by the gradients it has."""
         return _StepsOfOthers(self)
 
     @property

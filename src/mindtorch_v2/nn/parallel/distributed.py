@@ -234,7 +234,7 @@ class DistributedDataParallel(Module, Joinable):
         )
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """What a rank without inputs does in the steps of the others.
+        """Hook of a rank without inputs in the steps of the others.
 
         Args:
             divide_by_initial_world_size: as of `join`; True.
