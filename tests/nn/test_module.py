@@ -478,3 +478,26 @@ def test_a_class_whose_register_buffer_does_not_know_of_persistence():
 def test_cross_entropy_of_no_classes():
     assert nn.CrossEntropyLoss()(torch.rand(5, 0), torch.rand(5, 0)).isnan()
     assert nn.CrossEntropyLoss(reduction="sum")(torch.rand(5, 0), torch.rand(5, 0)) == 0
+
+
+def test_global_hooks_run_in_their_order():
+    register = nn.modules.module
+    seen = []
+    handles = [
+        register.register_module_forward_hook(lambda module, args, output, number=number: seen.append(number))
+        for number in range(3)
+    ]
+    handles += [
+        register.register_module_buffer_registration_hook(
+            lambda module, name, value, number=number: seen.append(number)
+        )
+        for number in range(3)
+    ]
+    try:
+        module = torch.nn.Identity()
+        module(torch.ones(1))
+        module.register_buffer("x", None)
+    finally:
+        for handle in handles:
+            handle.remove()
+    assert seen == [0, 1, 2, 0, 1, 2]

@@ -268,3 +268,18 @@ def test_convolution_gradients_by_function():
     nn.functional.conv2d(x, w).backward(g)
     torch.testing.assert_close(nn.grad.conv2d_input(x.shape, w, g), x.grad)
     torch.testing.assert_close(nn.grad.conv2d_weight(x, w.shape, g), w.grad)
+
+
+def test_packed_sequences_are_pinned_with_their_indices(monkeypatch: pytest.MonkeyPatch) -> None:
+    pinned = []
+    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda self, device=None: pinned.append(self) or self.clone())
+    unsorted = nn.utils.rnn.pack_padded_sequence(torch.ones(3, 2, 1), torch.tensor([1, 3]), enforce_sorted=False)
+    made = unsorted.pin_memory()
+    assert [
+        part is other
+        for part, other in zip(pinned, (unsorted.data, unsorted.sorted_indices, unsorted.unsorted_indices))
+    ] == [True] * 3
+    assert made.unsorted_indices is not None and made.unsorted_indices.tolist() == [1, 0]
+    pinned.clear()
+    made = nn.utils.rnn.pack_padded_sequence(torch.ones(3, 2, 1), torch.tensor([3, 1])).pin_memory()
+    assert len(pinned) == 1 and made.sorted_indices is None and made.unsorted_indices is None

@@ -396,3 +396,14 @@ def test_types_of_cuda_have_no_complex_or_wide_unsigned_ones() -> None:
 def test_functions_stand_in_the_class_that_pytorch_keeps_them_in() -> None:
     assert torch._C._VariableFunctionsClass.add is torch.add
     assert torch._C._VariableFunctionsClass.sort is torch.sort
+
+
+def test_functions_of_nn_come_from_their_rows() -> None:
+    functional = torch.nn.functional
+    x = torch.tensor([-1.0, 2.0])
+    assert functional.relu(x, inplace=True) is x
+    assert x.tolist() == [0, 2]
+    assert functional.relu(torch.tensor([-1.0, 2.0])).tolist() == [0, 2]
+    assert functional.layer_norm(torch.tensor([1.0, 3.0]), [2], eps=0.0).tolist() == [-1, 1]
+    with pytest.raises(TypeError, match="inplace"):
+        functional.layer_norm(x, [2], inplace=True)  # type: ignore[call-arg]
