@@ -236,11 +236,11 @@ void cross_entropy_backward(Tensor& result, const Tensor& grad_output, const Ten
             X hit = factor * (1 - smoothing) * (weight ? weight[t] : X(1));
             X share = hit + even * all_weights, m = max[i], l = log_sum[i];
             if (even == X(0))
-                for (int64_t j = 0; j < s.classes; j++) to[j] = share * vec::exp(row[j] - m - l);
+                for (int64_t j = 0; j < s.classes; j++) to[j] = share * exp_or_zero(row[j] - m - l);
             else if (weight)
-                for (int64_t j = 0; j < s.classes; j++) to[j] = share * vec::exp(row[j] - m - l) - even * weight[j];
+                for (int64_t j = 0; j < s.classes; j++) to[j] = share * exp_or_zero(row[j] - m - l) - even * weight[j];
             else
-                for (int64_t j = 0; j < s.classes; j++) to[j] = share * vec::exp(row[j] - m - l) - even;
+                for (int64_t j = 0; j < s.classes; j++) to[j] = share * exp_or_zero(row[j] - m - l) - even;
             to[t] -= hit;
             out.done(i);
         }

@@ -50,22 +50,48 @@ inline __attribute__((always_inline)) X lane_sum(int64_t n, const F& f) {
     return lanes[0];
 }
 
-// Largest element; NaN if there is one.
+// Largest element; NaN if there is one. NaN shows in the sum of all, which costs less than to ask each element.
 template <class X>
 inline X row_max(const X* x, int64_t n) {
     ExtremumOp<X, true> op;
+    constexpr int W = 256 / sizeof(X);
+    if (n >= W) {
+        X lanes[W], sums[W] = {};
+        std::fill_n(lanes, W, op.start());
+        int64_t i = 0;
+        for (; i + W <= n; i += W)
+            for (int j = 0; j < W; j++) {
+                lanes[j] = x[i + j] > lanes[j] ? x[i + j] : lanes[j];
+                sums[j] += x[i + j];
+            }
+        for (int j = 0; i < n; i++, j++) {
+            lanes[j] = x[i] > lanes[j] ? x[i] : lanes[j];
+            sums[j] += x[i];
+        }
+        for (int w = W / 2; w >= 1; w /= 2)
+            for (int j = 0; j < w; j++) {
+                lanes[j] = lanes[j + w] > lanes[j] ? lanes[j + w] : lanes[j];
+                sums[j] += sums[j + w];
+            }
+        if (sums[0] == sums[0]) return lanes[0];  // else NaN, or infinities of both signs
+    }
     X best = op.start();
     for (int64_t i = 0; i < n; i += kFoldBlock)
         best = op.step(best, fold_block(op, x + i, std::min(kFoldBlock, n - i)));
     return best;
 }
 
-// e^x for x <= 0 or -inf, never NaN: results below 2^-126 are zero.
+// e^x for x <= 0, -inf or NaN: results below 2^-126 are zero.
 inline __attribute__((always_inline)) float exp_nonpositive(float x) {
     float y = vec::exp_inner(x < -87.0f ? -87.0f : x);
     return x < -87.0f ? 0.0f : y;
 }
 inline __attribute__((always_inline)) double exp_nonpositive(double x) { return vec::exp(x); }
+// The same for any x, of which few are expected to be positive.
+template <class X>
+inline __attribute__((always_inline)) X exp_or_zero(X x) {
+    return exp_nonpositive(x > X(89) && sizeof(X) == 4 ? X(89) : x);
+}
 
 // Sum of e^(x - max), which is also stored when `y` is given. Any `max`.
 template <class X>

@@ -120,7 +120,7 @@ void softmax_backward_row(char* const* p, int64_t n, const void*) {
     const X *g = reinterpret_cast<const X*>(p[1]), *v = reinterpret_cast<const X*>(p[2]);
     if (kLog) {
         X sum = lane_sum<X>(n, [=](int64_t i) { return g[i]; });
-        for (int64_t i = 0; i < n; i++) to[i] = g[i] - vec::exp(v[i]) * sum;
+        for (int64_t i = 0; i < n; i++) to[i] = g[i] - exp_or_zero(v[i]) * sum;
     } else {
         X sum = lane_sum<X>(n, [=](int64_t i) { return g[i] * v[i]; });
         for (int64_t i = 0; i < n; i++) to[i] = (g[i] - sum) * v[i];

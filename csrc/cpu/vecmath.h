@@ -95,11 +95,12 @@ MT_INLINE T min(T a, T b) {
 
 // e^r = 1 + r + r^2 q(r) on |r| <= ln 2 / 2; x = n ln 2 + r.
 struct ExpParts {
-    float p;    // e^r
-    int32_t n;  // power of two
+    float p;         // e^r
+    int32_t biased;  // n + 127, the exponent of 2^n, in the lowest nine bits
 };
+constexpr float kExpMagic = 12582912.0f + 127.0f;  // adding it rounds to an integer, and adds the bias of exponents
 MT_INLINE ExpParts exp_parts(float x) {
-    constexpr float kMagic = 12582912.0f;  // adding it rounds to an integer
+    constexpr float kMagic = kExpMagic;
     float t = fma(x, 1.44269504088896341f, kMagic);
     float nf = t - kMagic;
     float r = fma(nf, -0.693145751953125f, x);
@@ -110,19 +111,19 @@ MT_INLINE ExpParts exp_parts(float x) {
     q = fma(q, r, 4.166626558e-02f);
     q = fma(q, r, 1.666666716e-01f);
     q = fma(q, r, 0.5f);
-    return {fma(r * r, q, r) + 1.0f, bits_of(t) - bits_of(kMagic)};
+    return {fma(r * r, q, r) + 1.0f, bits_of(t)};
 }
 MT_INLINE float exp(float x) {
     float c = x > 89.0f ? 89.0f : x;  // written so that NaN passes through
     c = c < -104.0f ? -104.0f : c;
     ExpParts e = exp_parts(c);
-    int32_t half = e.n >> 1;  // in two factors: 2^-150 and 2^128 are no floats
-    return e.p * from_bits((half + 127) << 23) * from_bits((e.n - half + 127) << 23);
+    int32_t n = e.biased - bits_of(kExpMagic), half = n >> 1;  // in two factors: 2^-150 and 2^128 are no floats
+    return e.p * from_bits((half + 127) << 23) * from_bits((n - half + 127) << 23);
 }
-// For arguments known to lie in [-87, 88]: one factor suffices.
+// For arguments known to lie in [-87, 88], or NaN: one factor suffices.
 MT_INLINE float exp_inner(float x) {
     ExpParts e = exp_parts(x);
-    return from_bits(bits_of(e.p) + (e.n << 23));
+    return e.p * from_bits(e.biased << 23);
 }
 MT_INLINE double exp(double x) { return ::exp(x); }
 MT_INLINE float exp2(float x) {
