@@ -2,6 +2,7 @@
 // The width is looked at once a piece, so that loops are compiled for float and double alone.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 
 #include "core/typed_kernel.h"
@@ -11,6 +12,16 @@ namespace mt {
 
 // The type that numbers of `t`, a float, are computed in.
 inline DType wide_type(DType t) { return is_reduced_float(t) ? DType::Float32 : t; }
+
+// Asks for n elements of a tensor, or the first of them, before they are needed: a kernel that goes over a row several
+// times leaves the memory idle meanwhile, and waits for it at the next row. Addresses behind the last row do no harm.
+template <bool kWritten>
+inline void fetch_ahead(const char* data, DType type, int64_t at, int64_t n) {
+    constexpr int64_t kFew = 512, kMany = 8192, kLine = 64;
+    const int64_t size = itemsize(type), bytes = std::min(n * size, kMany);
+    if (bytes < kFew) return;
+    for (int64_t i = 0; i < bytes; i += kLine) __builtin_prefetch(data + at * size + i, kWritten);
+}
 
 // Elements of a contiguous tensor of dtype X, or for X = float of a 16-bit one.
 template <class X>
@@ -30,6 +41,7 @@ class Reader {
         }
         return reinterpret_cast<const X*>(data_) + at;
     }
+    void fetch(int64_t at, int64_t n) const { fetch_ahead<false>(data_, type_, at, n); }
 
   private:
     const char* data_;
@@ -52,6 +64,7 @@ class Writer {
                 narrow(buffer, reinterpret_cast<Half*>(data_) + at, n);
         }
     }
+    void fetch(int64_t at, int64_t n) const { fetch_ahead<true>(data_, type_, at, n); }
 
   private:
     char* data_;

@@ -9,12 +9,15 @@
 
 namespace mt {
 
-// Row r of a contiguous tensor of rows of n elements, as X: itself or widened.
+// Row r of a contiguous tensor of rows of n elements, as X: itself or widened. The row after it is asked for meanwhile.
 template <class X>
 class RowIn {
   public:
     RowIn(const Tensor& t, int64_t n) : reader_(t), n_(n), buffer_(piece_buffer<X>(t, n)) {}
-    const X* read(int64_t r) const { return reader_.read(r * n_, n_, buffer_.get()); }
+    const X* read(int64_t r) const {
+        reader_.fetch((r + 1) * n_, n_);
+        return reader_.read(r * n_, n_, buffer_.get());
+    }
 
   private:
     Reader<X> reader_;
@@ -22,12 +25,15 @@ class RowIn {
     std::unique_ptr<X[]> buffer_;
 };
 
-// The place to write row r: at(r) to write to, then done(r).
+// The place to write row r: at(r) to write to, then done(r). The row after it is asked for meanwhile.
 template <class X>
 class RowOut {
   public:
     RowOut(const Tensor& t, int64_t n) : writer_(t), n_(n), buffer_(piece_buffer<X>(t, n)) {}
-    X* at(int64_t r) const { return writer_.place(r * n_, buffer_.get()); }
+    X* at(int64_t r) const {
+        writer_.fetch((r + 1) * n_, n_);
+        return writer_.place(r * n_, buffer_.get());
+    }
     void done(int64_t r) const { writer_.done(r * n_, n_, buffer_.get()); }
 
   private:

@@ -49,16 +49,14 @@ template <bool kLog, class X>
 void softmax_rows(const Axis& a, const Tensor& x, const Tensor& y) {
     constexpr DType kType = dtype_of<X>::value;
     if (record_row_loop(softmax_row<kLog, X>, a.n, 1, {{&y, kType, Reach::All}, {&x, kType, Reach::All}})) return;
-    const Reader<X> in(x);
-    const Writer<X> out(y);
     for_rows(a, [&](int64_t b, int64_t e) {
-        auto in_buffer = piece_buffer<X>(x, a.n), out_buffer = piece_buffer<X>(y, a.n);
+        const RowIn<X> in(x, a.n);
+        const RowOut<X> out(y, a.n);
         for (int64_t r = b; r < e; r++) {
-            const X* from = in.read(r * a.n, a.n, in_buffer.get());
-            X* to = out.place(r * a.n, out_buffer.get());
-            char* p[2] = {reinterpret_cast<char*>(to), const_cast<char*>(reinterpret_cast<const char*>(from))};
+            char* p[2] = {reinterpret_cast<char*>(out.at(r)),
+                          const_cast<char*>(reinterpret_cast<const char*>(in.read(r)))};
             softmax_row<kLog, X>(p, a.n, nullptr);
-            out.done(r * a.n, a.n, to);
+            out.done(r);
         }
     });
 }
@@ -133,19 +131,15 @@ void softmax_backward_rows(const Axis& a, const Tensor& grad, const Tensor& y, c
     if (record_row_loop(softmax_backward_row<kLog, X>, a.n, 1,
                         {{&dx, kType, Reach::All}, {&grad, kType, Reach::All}, {&y, kType, Reach::All}}))
         return;
-    const Reader<X> grad_in(grad), y_in(y);
-    const Writer<X> out(dx);
     for_rows(a, [&](int64_t b, int64_t e) {
-        auto g_buffer = piece_buffer<X>(grad, a.n), y_buffer = piece_buffer<X>(y, a.n),
-             out_buffer = piece_buffer<X>(dx, a.n);
+        const RowIn<X> grad_in(grad, a.n), y_in(y, a.n);
+        const RowOut<X> out(dx, a.n);
         for (int64_t r = b; r < e; r++) {
-            const X* g = grad_in.read(r * a.n, a.n, g_buffer.get());
-            const X* v = y_in.read(r * a.n, a.n, y_buffer.get());
-            X* to = out.place(r * a.n, out_buffer.get());
-            char* p[3] = {reinterpret_cast<char*>(to), const_cast<char*>(reinterpret_cast<const char*>(g)),
-                          const_cast<char*>(reinterpret_cast<const char*>(v))};
+            char* p[3] = {reinterpret_cast<char*>(out.at(r)),
+                          const_cast<char*>(reinterpret_cast<const char*>(grad_in.read(r))),
+                          const_cast<char*>(reinterpret_cast<const char*>(y_in.read(r)))};
             softmax_backward_row<kLog, X>(p, a.n, nullptr);
-            out.done(r * a.n, a.n, to);
+            out.done(r);
         }
     });
 }

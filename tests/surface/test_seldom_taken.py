@@ -241,6 +241,14 @@ torch.ops.aten._grouped_mm(torch.ones(16, 16, dtype=torch.bfloat16, device="meta
 torch._grouped_mm(torch.ones(2, 8, 16, dtype=torch.bfloat16), torch.ones(2, 16, 8, dtype=torch.bfloat16), None, None, torch.float32)
 torch._grouped_mm(torch.ones(2, 8, 16), torch.ones(2, 16, 8), None, None, torch.float32)
 torch.autograd.gradcheck(lambda v: v[:0].sum() + v.sum(), x(3), check_forward_ad=True)
+[torch.softmax(torch.arange(n).float() * 0.01 - 1, 0) for n in (63, 64, 65, 130)]
+[torch.softmax(torch.cat([torch.arange(130).float() * 0.01, torch.tensor([v])]), 0)[[0, 63, 64, 129, 130]] for v in (float("nan"), float("inf"), -float("inf"), -200.0)]
+torch.softmax(torch.cat([torch.full((70,), -float("inf")), torch.full((70,), float("inf"))]), 0)
+torch.log_softmax(torch.cat([torch.full((70,), -float("inf")), torch.ones(70)]), 0)
+torch.log_softmax(torch.full((70,), -float("inf")), 0)
+torch.ops.aten._log_softmax_backward_data(torch.ones(5), torch.tensor([-100.0, 90.0, float("nan"), -float("inf"), 0.5]), 0, torch.float32)
+(lambda v: (F.cross_entropy(v, torch.tensor([1, 64])).backward(), v.grad)[1])(torch.cat([torch.full((2, 64), -50.0), torch.full((2, 6), 60.0)], 1).requires_grad_())
+torch.logsumexp(torch.cat([torch.full((70,), -float("inf")), torch.tensor([float("nan")])]), 0)
 """)
 SESSIONS = [
     "F.affine_grid(x(1, 2, 3), (1, 1, 1, 2), align_corners=True)\n"
