@@ -128,7 +128,7 @@ class Allocator {
         stats_.allocated -= static_cast<int64_t>(block);
         stats_.cached += static_cast<int64_t>(block);
         if (!g_keep_memory || !kept(p, block)) drop(p, block);
-        if (g_keep_memory && block >= kHuge) keep_within_limit();
+        if (g_keep_memory && block > kSmallLimit && (unasked_ += block) >= kHuge) keep_within_limit();
     }
     void empty() {
         std::lock_guard<SpinLock> lock(lock_);
@@ -182,6 +182,7 @@ class Allocator {
     // Where the process may have only so much address space (ulimit -v, a batch system), what is kept for later is
     // missing at once: NumPy, Python and the libraries take theirs from the same.
     void keep_within_limit() {
+        unasked_ = 0;
         rlimit limit{};
         if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY) return;
         const auto most = static_cast<int64_t>(std::min<rlim_t>(limit.rlim_cur, rlim_t(1) << 62) / 16);
@@ -211,6 +212,7 @@ class Allocator {
     SpinLock lock_;
     std::vector<void*> small_[kSmallLimit / kAlign + 1];
     std::map<size_t, std::vector<void*>> large_;
+    size_t unasked_ = 0;  // bytes given back since the limit was asked for
     MemoryStats stats_{};
 };
 

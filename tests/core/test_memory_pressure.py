@@ -83,3 +83,15 @@ print(tuple(torch.fft.fft(torch.ones(1 << 18)).shape))
     assert "can't allocate memory" in lines[0]
     assert all(line.startswith(("RuntimeError", "MemoryError")) for line in lines[:-1])
     assert lines[-1] == f"({1 << 18},)"
+
+
+def test_blocks_of_middle_size_are_not_kept_beyond_the_limit_either():
+    (size, count) = run("""
+limit(300)
+kept = [torch.empty(1 << 18) for _ in range(250)]
+count = len(kept)
+del kept
+print(len(bytearray(200 << 20)))
+print(count)
+""")
+    assert (int(size), int(count)) == (200 << 20, 250)
