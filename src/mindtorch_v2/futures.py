@@ -124,7 +124,15 @@ def _of_callback(error: Exception) -> RuntimeError:
 
 
 def collect_all(futures: list[Future]) -> Future[list[Future]]:
-    """A future that is done when all ``futures`` are; its value is the list of them."""
+    """A future that is done when all ``futures`` are; its value is the list of them.
+
+    >>> a, b = torch.futures.Future(), torch.futures.Future()
+    >>> both = torch.futures.collect_all([a, b])
+    >>> a.set_result(1)
+    >>> b.set_result(2)
+    >>> [each.value() for each in both.wait()]
+    [1, 2]
+    """
     made: Future = Future()
     missing = len(futures)
     lock = threading.Lock()
@@ -145,5 +153,11 @@ def collect_all(futures: list[Future]) -> Future[list[Future]]:
 
 
 def wait_all(futures: list[Future]) -> list:
-    """The values of all ``futures``, once they are there; raises the first error among them."""
+    """The values of all ``futures``, once they are there; raises the first error among them.
+
+    >>> a = torch.futures.Future()
+    >>> a.set_result(1)
+    >>> torch.futures.wait_all([a])
+    [1]
+    """
     return [future.wait() for future in collect_all(futures).wait()]

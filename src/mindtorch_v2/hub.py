@@ -62,7 +62,11 @@ def _get_torch_home() -> str:
 
 
 def get_dir() -> str:
-    """The folder for downloads: `set_dir`'s, else $TORCH_HOME/hub, else $XDG_CACHE_HOME/torch/hub, else ~/.cache."""
+    """The folder for downloads: `set_dir`'s, else $TORCH_HOME/hub, else $XDG_CACHE_HOME/torch/hub, else ~/.cache.
+
+    >>> isinstance(torch.hub.get_dir(), str)
+    True
+    """
     return os.path.join(_get_torch_home(), "hub") if _directory is None else _directory
 
 

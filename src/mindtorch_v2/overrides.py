@@ -131,7 +131,11 @@ def wrap_torch_function(dispatcher: Callable[..., Any]) -> Any:
 
 
 def is_tensor_like(inp: object) -> bool:
-    """Whether `inp` is a Tensor or its class has `__torch_function__`."""
+    """Whether `inp` is a Tensor or its class has `__torch_function__`.
+
+    >>> torch.overrides.is_tensor_like(torch.ones(1)), torch.overrides.is_tensor_like(1.0)
+    (True, False)
+    """
     return type(inp) is torch.Tensor or hasattr(inp, "__torch_function__")
 
 
@@ -147,7 +151,11 @@ def _hashable(value) -> bool:
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
-    """Whether `func` is a method of Tensor or the getter of one of its properties."""
+    """Whether `func` is a method of Tensor or the getter of one of its properties.
+
+    >>> torch.overrides.is_tensor_method_or_property(torch.Tensor.add)
+    True
+    """
     return getattr(func, "__name__", None) == "__get__" or func in _tensor_methods()
 
 
@@ -159,7 +167,11 @@ def get_default_nowrap_functions() -> set[Callable[..., Any]]:
 
 @functools.cache
 def get_ignored_functions() -> set:
-    """Public functions that take no tensor to override by: factories, settings and queries of types."""
+    """Public functions that take no tensor to override by: factories, settings and queries of types.
+
+    >>> torch.typename in torch.overrides.get_ignored_functions()
+    True
+    """
     names = (
         "arange as_tensor autocast compile empty empty_permuted empty_strided enable_grad eye from_file from_numpy "
         "frombuffer full get_default_dtype get_device inference_mode is_grad_enabled is_storage is_tensor linspace "
@@ -172,7 +184,11 @@ def get_ignored_functions() -> set:
 
 @functools.cache
 def get_overridable_functions() -> dict[Any, list[type]]:
-    """The functions that can be overridden, by the namespace that they are found in."""
+    """The functions that can be overridden, by the namespace that they are found in.
+
+    >>> torch.add in torch.overrides.get_overridable_functions()[torch]
+    True
+    """
     ignored = get_ignored_functions()
     found: dict[Any, Any] = {}
     for space in (
@@ -260,7 +276,11 @@ def _names() -> dict:
 
 
 def resolve_name(f: Callable[..., Any]) -> str | None:
-    """The public name of a function, as in "torch.add" or "torch.Tensor.add", or None if it has none."""
+    """The public name of a function, as in "torch.add" or "torch.Tensor.add", or None if it has none.
+
+    >>> torch.overrides.resolve_name(torch.Tensor.add)
+    'torch.Tensor.add'
+    """
     if isinstance(f, (OpOverload, OpOverloadPacket)):
         return str(f)
     return _names().get(f)

@@ -29,12 +29,23 @@ def _generator(device):
 
 
 def set_rng_state(new_state: torch.Tensor) -> None:
-    """Sets the state of the CPU's generator, a uint8 tensor from `get_rng_state`."""
+    """Sets the state of the CPU's generator, a uint8 tensor from `get_rng_state`.
+
+    >>> state = torch.random.get_rng_state()
+    >>> a = torch.rand(2)
+    >>> torch.random.set_rng_state(state)
+    >>> torch.equal(torch.rand(2), a)
+    True
+    """
     default_generator.set_state(new_state)
 
 
 def get_rng_state() -> torch.Tensor:
-    """The state of the CPU's generator, as a uint8 tensor."""
+    """The state of the CPU's generator, as a uint8 tensor.
+
+    >>> torch.random.get_rng_state().dtype
+    torch.uint8
+    """
     return default_generator.get_state()
 
 
@@ -52,12 +63,21 @@ def manual_seed(seed: int) -> torch.Generator:
 
 
 def seed() -> int:
-    """Seeds the generator from the system's randomness and returns the seed (64 bits)."""
+    """Seeds the generator from the system's randomness and returns the seed (64 bits).
+
+    >>> isinstance(torch.random.seed(), int)
+    True
+    """
     return default_generator.seed()
 
 
 def initial_seed() -> int:
-    """The seed that the generator was last given."""
+    """The seed that the generator was last given.
+
+    >>> _ = torch.manual_seed(7)
+    >>> torch.random.initial_seed()
+    7
+    """
     return default_generator.initial_seed()
 
 
@@ -81,6 +101,11 @@ def fork_rng(
     """On leaving the block, the generators of the CPU and of `devices` are as they were on entering it.
 
     `device_type` says what the entries of `devices` index; by default all devices of the accelerator are kept.
+
+    >>> with torch.random.fork_rng():
+    ...     _ = torch.manual_seed(1)
+    >>> torch.initial_seed() != 1
+    True
     """
     if not enabled:
         yield

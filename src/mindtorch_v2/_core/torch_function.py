@@ -174,7 +174,11 @@ def _handle(func: Callable, args: tuple, kwargs: dict) -> Any:
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether a mode is active or one of the arguments' classes takes calls over."""
+    """Whether a mode is active or one of the arguments' classes takes calls over.
+
+    >>> torch.overrides.has_torch_function((torch.ones(1),))
+    False
+    """
     return not _skipped() and (bool(_state.modes) or bool(_get_overloaded_args(relevant_args)))
 
 

@@ -36,13 +36,15 @@ def unavailable_class(name: str, remedy: str = "", bases: tuple[type, ...] = ())
 
 def unavailable_object(name: str) -> Any:
     """An object that can be handed on only: whatever else is done to it raises NotImplementedError, naming `name`."""
+    text = _text(name, "")
 
     def use(self: object, *args: Any, **kwargs: Any) -> Never:
-        raise NotImplementedError(_text(name, ""))
+        raise NotImplementedError(text)
 
     methods = "call getattr getitem iter len bool contains enter eq".split()
-    namespace = {f"__{each}__": use for each in methods}
-    return type("Unavailable", (), {**namespace, "__hash__": object.__hash__, "__unavailable__": _text(name, "")})()
+    namespace: dict[str, Any] = {f"__{each}__": use for each in methods}
+    namespace |= {"__hash__": object.__hash__, "__unavailable__": text, "__doc__": text}
+    return type("Unavailable", (), namespace)()
 
 
 def unavailable_names(module: str, functions: str = "", classes: str = "", remedy: str = "") -> dict[str, Any]:

@@ -28,12 +28,19 @@ __all__ = [
 
 
 def is_compiling() -> Any:
-    """Whether the running code is being captured for a graph."""
+    """Whether the running code is being captured for a graph.
+
+    >>> torch.compiler.is_compiling()
+    False
+    """
     return _control.is_capturing()
 
 
 def reset() -> None:
-    """Forget every graph of every compiled function, and the counters."""
+    """Forget every graph of every compiled function, and the counters.
+
+    >>> torch.compiler.reset()
+    """
     forget_all()
     counters.clear()
 
@@ -42,6 +49,9 @@ def allow_in_graph(fn: Any) -> Any:
     """Say that a function (or each of a list or tuple) may be one node of a graph, unseen inside. Returns it.
 
     Its result must depend on its arguments alone, and it must not write to anything outside.
+
+    >>> torch.compiler.allow_in_graph(torch.add)(torch.ones(1), 1)
+    tensor([2.])
     """
     if isinstance(fn, (list, tuple)):
         return [allow_in_graph(each) for each in fn]

@@ -144,6 +144,9 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     """Keep `fn` (a function or a Module) out of graphs; a decorator, with or without arguments.
 
     What it calls is kept out as well; with `recursive=False` compiled functions inside it stay compiled.
+
+    >>> torch.compiler.disable(torch.add)(1, 2)
+    tensor(3)
     """
     if fn is None:
         return functools.partial(disable, recursive=recursive, reason=reason, wrapping=wrapping)

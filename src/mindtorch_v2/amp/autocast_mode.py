@@ -18,7 +18,11 @@ _SUPPORTED = {"cpu": ("bfloat16", "float16"), "npu": ("bfloat16", "float16")}
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether `autocast(device_type)` can be used."""
+    """Whether `autocast(device_type)` can be used.
+
+    >>> torch.amp.is_autocast_available("cpu")
+    True
+    """
     return torch.is_autocast_available(device_type)
 
 

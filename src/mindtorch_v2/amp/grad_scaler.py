@@ -40,6 +40,10 @@ class GradScaler:
     `scale(loss).backward()`, `step(optimizer)`, `update()`: the step is skipped if a gradient is infinite or NaN;
     then the scale is multiplied by `backoff_factor`, and after `growth_interval` good steps by `growth_factor`.
     With `enabled=False`, or for a device that is not there, everything passes through unchanged.
+
+    >>> scaler = torch.amp.GradScaler("cpu", init_scale=8.0)
+    >>> scaler.scale(torch.tensor(2.0))
+    tensor(16.)
     """
 
     def __init__(

@@ -59,14 +59,26 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
-    """The tensor without its tangent, and the tangent (None if it has none)."""
+    """The tensor without its tangent, and the tangent (None if it has none).
+
+    >>> with torch.autograd.forward_ad.dual_level():
+    ...     x = torch.autograd.forward_ad.make_dual(torch.tensor(3.0), torch.tensor(1.0))
+    ...     print(torch.autograd.forward_ad.unpack_dual(x.exp().log()).tangent)
+    tensor(1.)
+    """
     if not _current:
         return UnpackedDualTensor(tensor, None)
     return UnpackedDualTensor(*_tangents.unpack_dual(tensor, _current[-1]))
 
 
 class dual_level:
-    """A level as a context manager."""
+    """A level as a context manager.
+
+    >>> with torch.autograd.forward_ad.dual_level():
+    ...     x = torch.autograd.forward_ad.make_dual(torch.tensor(3.0), torch.tensor(1.0))
+    ...     print(torch.autograd.forward_ad.unpack_dual(x * x).tangent)
+    tensor(6.)
+    """
 
     def __enter__(self) -> int:
         return enter_dual_level()

@@ -265,6 +265,10 @@ def hessian(
     """The Hessian of a scalar function: for each pair of inputs a tensor of both their shapes.
 
     Raises RuntimeError if ``func`` does not return a single element.
+
+    >>> torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
     """
     many, _ = _as_tuple(inputs, "inputs", "hessian")
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
@@ -292,7 +296,11 @@ def _single(output: Any, function: str) -> Any:
 
 @enable_grad()
 def vjp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple:
-    """(outputs, vᵀ·Jacobian)."""
+    """(outputs, vᵀ·Jacobian).
+
+    >>> torch.autograd.functional.vjp(torch.exp, torch.zeros(2), torch.ones(2))
+    (tensor([1., 1.]), tensor([1., 1.]))
+    """
     many_in, xs = _inputs(inputs, "vjp", create_graph)
     many_out, outputs = _as_tuple(func(*xs), None, "vjp")
     if strict:
@@ -312,7 +320,11 @@ def vjp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 @enable_grad()
 def jvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple:
-    """(outputs, Jacobian·v), by differentiating vjp with respect to its vector."""
+    """(outputs, Jacobian·v), by differentiating vjp with respect to its vector.
+
+    >>> torch.autograd.functional.jvp(torch.exp, torch.zeros(2), torch.ones(2))
+    (tensor([1., 1.]), tensor([1., 1.]))
+    """
     many_in, xs = _inputs(inputs, "jvp", create_graph)
     if v is None:
         if len(xs) != 1 or xs[0].numel() != 1:
@@ -335,7 +347,11 @@ def jvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 @enable_grad()
 def vhp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple:
-    """(output, vᵀ·Hessian) of a scalar function."""
+    """(output, vᵀ·Hessian) of a scalar function.
+
+    >>> torch.autograd.functional.vhp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
+    (tensor(9.), tensor([ 6., 12.]))
+    """
     many_in, xs = _inputs(inputs, "vhp", create_graph)
     directions = _directions(xs, v, many_in, "vhp", create_graph)
     output, first = _value_and_gradients(func, xs, "vhp", strict)
@@ -346,7 +362,11 @@ def vhp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 @enable_grad()
 def hvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple:
-    """(output, Hessian·v) of a scalar function."""
+    """(output, Hessian·v) of a scalar function.
+
+    >>> torch.autograd.functional.hvp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
+    (tensor(9.), tensor([ 6., 12.]))
+    """
     many_in, xs = _inputs(inputs, "hvp", create_graph)
     directions = _directions(xs, v, many_in, "hvp", create_graph)
     output, first = _value_and_gradients(func, xs, "hvp", strict)

@@ -27,6 +27,10 @@ class CorrCholeskyTransform(Transform):
     """Vectors of D (D - 1) / 2 numbers to Cholesky factors of D by D correlation matrices.
 
     The tanh of each number says which share of the length that its row has left the item gets; the diagonal gets the rest.
+
+    >>> torch.distributions.CorrCholeskyTransform()(torch.zeros(1))
+    tensor([[1., 0.],
+            [0., 1.]])
     """
 
     domain = constraints.real_vector
@@ -101,7 +105,11 @@ class _PartsTransform(Transform):
 
 
 class CatTransform(_PartsTransform):
-    """`tseq` applied to successive parts along `dim`, of `lengths` (1 each by default), as `torch.cat` joins them."""
+    """`tseq` applied to successive parts along `dim`, of `lengths` (1 each by default), as `torch.cat` joins them.
+
+    >>> torch.distributions.CatTransform([torch.distributions.ExpTransform(), torch.distributions.AbsTransform()], lengths=[1, 1])(torch.tensor([0.0, -2.0]))
+    tensor([1., 2.])
+    """
 
     _join = staticmethod(torch.cat)
 
@@ -147,7 +155,11 @@ class CatTransform(_PartsTransform):
 
 
 class StackTransform(_PartsTransform):
-    """`tseq` applied to the slices along `dim`, as `torch.stack` joins them."""
+    """`tseq` applied to the slices along `dim`, as `torch.stack` joins them.
+
+    >>> torch.distributions.StackTransform([torch.distributions.ExpTransform(), torch.distributions.AbsTransform()])(torch.tensor([0.0, -2.0]))
+    tensor([1., 2.])
+    """
 
     _join = staticmethod(torch.stack)
 

@@ -15,6 +15,9 @@ class Transform:
 
     `domain` and `codomain` are constraints; `sign` is 1 or -1 for monotone maps. With `cache_size=1` the last pair is
     kept, so that the inverse of a value just computed is exact and free.
+
+    >>> torch.distributions.ExpTransform().bijective
+    True
     """
 
     codomain: Any

@@ -15,7 +15,11 @@ __all__ = ["Bernoulli"]
 
 
 class Bernoulli(SuccessParameter, ExponentialFamily):
-    """1 with probability `probs` (or with log odds `logits`), else 0."""
+    """1 with probability `probs` (or with log odds `logits`), else 0.
+
+    >>> torch.distributions.Bernoulli(probs=torch.tensor(0.25)).log_prob(torch.tensor(1.0))
+    tensor(-1.3863)
+    """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.boolean

@@ -16,7 +16,11 @@ __all__ = ["Beta"]
 
 
 class Beta(ExponentialFamily):
-    """Beta distribution with `concentration1` (alpha) and `concentration0` (beta)."""
+    """Beta distribution with `concentration1` (alpha) and `concentration0` (beta).
+
+    >>> torch.distributions.Beta(2.0, 3.0).mean
+    tensor(0.4000)
+    """
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval

@@ -19,7 +19,11 @@ def _clamp_by_zero(x):
 
 
 class Binomial(SuccessParameter, Distribution):
-    """Successes among `total_count` trials, each with probability `probs` (log odds `logits`)."""
+    """Successes among `total_count` trials, each with probability `probs` (log odds `logits`).
+
+    >>> torch.distributions.Binomial(10, probs=torch.tensor(0.5)).variance
+    tensor(2.5000)
+    """
 
     arg_constraints = {
         "total_count": constraints.nonnegative_integer,

@@ -14,7 +14,11 @@ __all__ = ["Categorical"]
 
 
 class Categorical(Distribution):
-    """Integers 0 to K - 1 with `probs` (normalised here) or `logits` along the last dimension, of size K."""
+    """Integers 0 to K - 1 with `probs` (normalised here) or `logits` along the last dimension, of size K.
+
+    >>> torch.distributions.Categorical(probs=torch.tensor([0.25, 0.75])).entropy()
+    tensor(0.5623)
+    """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True

@@ -16,7 +16,11 @@ __all__ = ["Cauchy"]
 
 
 class Cauchy(Distribution):
-    """Cauchy distribution with median `loc` and half width `scale`."""
+    """Cauchy distribution with median `loc` and half width `scale`.
+
+    >>> torch.distributions.Cauchy(0.0, 1.0).cdf(torch.tensor(0.0))
+    tensor(0.5000)
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

@@ -13,7 +13,11 @@ __all__ = ["Chi2"]
 
 
 class Chi2(Gamma):
-    """Chi-squared with `df` degrees of freedom."""
+    """Chi-squared with `df` degrees of freedom.
+
+    >>> torch.distributions.Chi2(4.0).variance
+    tensor(8.)
+    """
 
     arg_constraints = {"df": constraints.positive}
 

@@ -24,6 +24,9 @@ class ContinuousBernoulli(SuccessParameter, ExponentialFamily):
     """Densities C(p) p^x (1-p)^(1-x) on the unit interval, p being `probs`, or given by `logits`.
 
     At p = 1/2 the exact formulas divide 0 by 0: between the two `lims` their series stand in.
+
+    >>> torch.distributions.ContinuousBernoulli(torch.tensor(0.5)).mean
+    tensor(0.5000)
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}

@@ -20,7 +20,11 @@ def _Dirichlet_backward(x: torch.Tensor, concentration: torch.Tensor, grad_outpu
 
 
 class Dirichlet(ExponentialFamily):
-    """Points of the simplex, with `concentration` along the last dimension."""
+    """Points of the simplex, with `concentration` along the last dimension.
+
+    >>> torch.distributions.Dirichlet(torch.tensor([1.0, 3.0])).mean
+    tensor([0.2500, 0.7500])
+    """
 
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex

@@ -22,6 +22,9 @@ class Distribution:
 
     `batch_shape` counts distributions that share no sample, `event_shape` is the shape of one sample. `sample(s)` has
     shape `s + batch_shape + event_shape`; `log_prob(x)` has x's shape without its event dimensions.
+
+    >>> isinstance(torch.distributions.Normal(0.0, 1.0), torch.distributions.Distribution)
+    True
     """
 
     base_dist: Any

@@ -9,7 +9,11 @@ __all__ = ["ExponentialFamily"]
 
 
 class ExponentialFamily(Distribution):
-    """Densities exp(<t(x), theta> - F(theta) + k(x)): natural parameters theta, log normaliser F, carrier k."""
+    """Densities exp(<t(x), theta> - F(theta) + k(x)): natural parameters theta, log normaliser F, carrier k.
+
+    >>> isinstance(torch.distributions.Gamma(1.0, 1.0), torch.distributions.ExponentialFamily)
+    True
+    """
 
     @property
     def _natural_params(self):

@@ -15,7 +15,11 @@ __all__ = ["Exponential"]
 
 
 class Exponential(ExponentialFamily):
-    """Exponential distribution with inverse scale `rate`."""
+    """Exponential distribution with inverse scale `rate`.
+
+    >>> torch.distributions.Exponential(2.0).mean
+    tensor(0.5000)
+    """
 
     arg_constraints = {"rate": constraints.positive}
     support = constraints.nonnegative

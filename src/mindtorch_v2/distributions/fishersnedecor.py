@@ -16,7 +16,11 @@ __all__ = ["FisherSnedecor"]
 
 
 class FisherSnedecor(Distribution):
-    """The ratio of two chi-squared variables, each over its degrees of freedom, `df1` and `df2`."""
+    """The ratio of two chi-squared variables, each over its degrees of freedom, `df1` and `df2`.
+
+    >>> torch.distributions.FisherSnedecor(1.0, 4.0).mean
+    tensor(2.)
+    """
 
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive

@@ -15,7 +15,11 @@ __all__ = ["Gamma"]
 
 
 class Gamma(ExponentialFamily):
-    """Gamma distribution with shape `concentration` and inverse scale `rate`."""
+    """Gamma distribution with shape `concentration` and inverse scale `rate`.
+
+    >>> torch.distributions.Gamma(2.0, 4.0).mean
+    tensor(0.5000)
+    """
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative

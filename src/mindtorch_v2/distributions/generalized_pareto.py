@@ -15,7 +15,11 @@ __all__ = ["GeneralizedPareto"]
 
 
 class GeneralizedPareto(Distribution):
-    """Tails above `loc` with `scale`: exponential where `concentration` is 0, heavier above, bounded below."""
+    """Tails above `loc` with `scale`: exponential where `concentration` is 0, heavier above, bounded below.
+
+    >>> torch.distributions.GeneralizedPareto(torch.tensor(0.0), torch.tensor(1.0), torch.tensor(0.25)).support
+    Interval(lower_bound=0.0, upper_bound=inf)
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}
     has_rsample = True

@@ -15,7 +15,11 @@ __all__ = ["Geometric"]
 
 
 class Geometric(SuccessParameter, Distribution):
-    """Failures before the first success, each trial succeeding with probability `probs` (log odds `logits`)."""
+    """Failures before the first success, each trial succeeding with probability `probs` (log odds `logits`).
+
+    >>> torch.distributions.Geometric(torch.tensor(0.25)).mean
+    tensor(3.)
+    """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer

@@ -14,7 +14,11 @@ __all__ = ["HalfCauchy"]
 
 
 class HalfCauchy(Half):
-    """The absolute value of a Cauchy variable with median 0 and `scale`; its mean and variance are infinite."""
+    """The absolute value of a Cauchy variable with median 0 and `scale`; its mean and variance are infinite.
+
+    >>> torch.distributions.HalfCauchy(1.0).cdf(torch.tensor(1.0))
+    tensor(0.5000)
+    """
 
     _whole = Cauchy
 

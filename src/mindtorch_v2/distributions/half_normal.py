@@ -14,7 +14,11 @@ __all__ = ["HalfNormal"]
 
 
 class HalfNormal(Half):
-    """The absolute value of a normal variable with mean 0 and standard deviation `scale`."""
+    """The absolute value of a normal variable with mean 0 and standard deviation `scale`.
+
+    >>> torch.distributions.HalfNormal(1.0).mean
+    tensor(0.7979)
+    """
 
     _whole = Normal
 

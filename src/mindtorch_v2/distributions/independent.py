@@ -18,7 +18,11 @@ __all__ = ["Independent"]
 
 
 class Independent(Distribution):
-    """`base_distribution` with its `reinterpreted_batch_ndims` rightmost batch dimensions taken as event dimensions."""
+    """`base_distribution` with its `reinterpreted_batch_ndims` rightmost batch dimensions taken as event dimensions.
+
+    >>> torch.distributions.Independent(torch.distributions.Normal(torch.zeros(3), torch.ones(3)), 1).event_shape
+    torch.Size([3])
+    """
 
     arg_constraints = {}
 

@@ -15,7 +15,11 @@ __all__ = ["InverseGamma"]
 
 
 class InverseGamma(TransformedDistribution):
-    """The reciprocal of a gamma variable with `concentration` and `rate`."""
+    """The reciprocal of a gamma variable with `concentration` and `rate`.
+
+    >>> torch.distributions.InverseGamma(torch.tensor(3.0), torch.tensor(4.0)).mean
+    tensor(2.)
+    """
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive

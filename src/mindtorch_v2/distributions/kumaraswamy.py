@@ -16,7 +16,11 @@ __all__ = ["Kumaraswamy"]
 
 
 class Kumaraswamy(TransformedDistribution):
-    """Densities a b x^(a-1) (1 - x^a)^(b-1) on the unit interval: a is `concentration1`, b `concentration0`."""
+    """Densities a b x^(a-1) (1 - x^a)^(b-1) on the unit interval: a is `concentration1`, b `concentration0`.
+
+    >>> torch.distributions.Kumaraswamy(torch.tensor(1.0), torch.tensor(1.0)).mean
+    tensor(0.5000)
+    """
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval

@@ -15,7 +15,11 @@ __all__ = ["Laplace"]
 
 
 class Laplace(Distribution):
-    """Laplace distribution with mean `loc` and `scale`."""
+    """Laplace distribution with mean `loc` and `scale`.
+
+    >>> torch.distributions.Laplace(0.0, 1.0).variance
+    tensor(2.)
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

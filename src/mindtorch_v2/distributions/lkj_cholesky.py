@@ -16,7 +16,11 @@ __all__ = ["LKJCholesky"]
 
 
 class LKJCholesky(Distribution):
-    """Cholesky factors (dim, dim) of correlation matrices M with density proportional to det(M)^(concentration - 1)."""
+    """Cholesky factors (dim, dim) of correlation matrices M with density proportional to det(M)^(concentration - 1).
+
+    >>> torch.distributions.LKJCholesky(3, 0.5).sample().shape
+    torch.Size([3, 3])
+    """
 
     arg_constraints = {"concentration": constraints.positive}
     support = constraints.corr_cholesky

@@ -15,7 +15,11 @@ __all__ = ["LogNormal"]
 
 
 class LogNormal(TransformedDistribution):
-    """The exponential of a normal variable with mean `loc` and standard deviation `scale`."""
+    """The exponential of a normal variable with mean `loc` and standard deviation `scale`.
+
+    >>> torch.distributions.LogNormal(0.0, 1.0).mode
+    tensor(0.3679)
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.positive

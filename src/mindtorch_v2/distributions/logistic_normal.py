@@ -15,7 +15,11 @@ __all__ = ["LogisticNormal"]
 
 
 class LogisticNormal(TransformedDistribution):
-    """Points of the simplex made by stick breaking of normal variables with `loc` and `scale`, one coordinate more."""
+    """Points of the simplex made by stick breaking of normal variables with `loc` and `scale`, one coordinate more.
+
+    >>> torch.distributions.LogisticNormal(torch.zeros(2), torch.ones(2)).sample().shape
+    torch.Size([3])
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.simplex

@@ -38,6 +38,9 @@ class LowRankMultivariateNormal(Distribution):
 
     W is `cov_factor` (..., n, m), D the diagonal matrix of `cov_diag` (..., n). With m much less than n neither densities
     nor samples need a matrix of n by n.
+
+    >>> torch.distributions.LowRankMultivariateNormal(torch.zeros(2), torch.ones(2, 1), torch.ones(2)).variance
+    tensor([2., 2.])
     """
 
     arg_constraints = {

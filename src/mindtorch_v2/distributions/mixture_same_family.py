@@ -14,7 +14,12 @@ __all__ = ["MixtureSameFamily"]
 
 
 class MixtureSameFamily(Distribution):
-    """A mixture: `mixture_distribution` is Categorical over the last batch dimension of `component_distribution`."""
+    """A mixture: `mixture_distribution` is Categorical over the last batch dimension of `component_distribution`.
+
+    >>> parts = torch.distributions.Normal(torch.tensor([0.0, 4.0]), torch.ones(2))
+    >>> torch.distributions.MixtureSameFamily(torch.distributions.Categorical(torch.ones(2)), parts).mean
+    tensor(2.)
+    """
 
     arg_constraints = {}
     has_rsample = False

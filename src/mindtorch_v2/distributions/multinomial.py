@@ -16,7 +16,11 @@ __all__ = ["Multinomial"]
 
 
 class Multinomial(Distribution):
-    """Counts of each of K outcomes in `total_count` draws with `probs` or `logits` along the last dimension."""
+    """Counts of each of K outcomes in `total_count` draws with `probs` or `logits` along the last dimension.
+
+    >>> torch.distributions.Multinomial(10, torch.tensor([0.25, 0.75])).mean
+    tensor([2.5000, 7.5000])
+    """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
 

@@ -51,6 +51,9 @@ class FromScaleTril:
 class MultivariateNormal(FromScaleTril, Distribution):
     """Normal vectors with mean `loc` of shape (..., n) and one of `covariance_matrix`, `precision_matrix` or
     `scale_tril` (its Cholesky factor), each of shape (..., n, n).
+
+    >>> torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2)).log_prob(torch.zeros(2))
+    tensor(-1.8379)
     """
 
     arg_constraints = {

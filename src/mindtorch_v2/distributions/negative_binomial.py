@@ -16,7 +16,11 @@ __all__ = ["NegativeBinomial"]
 
 
 class NegativeBinomial(SuccessParameter, Distribution):
-    """Successes, each with probability `probs` (log odds `logits`), before the `total_count`-th failure."""
+    """Successes, each with probability `probs` (log odds `logits`), before the `total_count`-th failure.
+
+    >>> torch.distributions.NegativeBinomial(torch.tensor(4.0), torch.tensor(0.5)).mean
+    tensor(4.)
+    """
 
     arg_constraints = {
         "total_count": constraints.greater_than_eq(0),

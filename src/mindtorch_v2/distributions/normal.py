@@ -16,7 +16,11 @@ __all__ = ["Normal"]
 
 
 class Normal(ExponentialFamily):
-    """Normal distribution with mean `loc` and standard deviation `scale` (tensors or numbers, broadcast)."""
+    """Normal distribution with mean `loc` and standard deviation `scale` (tensors or numbers, broadcast).
+
+    >>> torch.distributions.Normal(0.0, 1.0).log_prob(torch.tensor(0.0))
+    tensor(-0.9189)
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

@@ -14,7 +14,11 @@ __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
 class OneHotCategorical(Distribution):
-    """One-hot vectors of size K with `probs` or `logits` along the last dimension."""
+    """One-hot vectors of size K with `probs` or `logits` along the last dimension.
+
+    >>> torch.distributions.OneHotCategorical(torch.tensor([0.25, 0.75])).mean
+    tensor([0.2500, 0.7500])
+    """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.one_hot
@@ -87,7 +91,11 @@ class OneHotCategorical(Distribution):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """The same, with gradients passed straight through the sample to the probabilities."""
+    """The same, with gradients passed straight through the sample to the probabilities.
+
+    >>> torch.distributions.OneHotCategoricalStraightThrough(torch.tensor([0.25, 0.75])).has_rsample
+    True
+    """
 
     has_rsample = True
 

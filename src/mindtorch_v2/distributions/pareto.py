@@ -16,7 +16,11 @@ __all__ = ["Pareto"]
 
 
 class Pareto(TransformedDistribution):
-    """Densities that fall off as x^-(alpha + 1) from `scale` on."""
+    """Densities that fall off as x^-(alpha + 1) from `scale` on.
+
+    >>> torch.distributions.Pareto(1.0, 2.0).mean
+    tensor(2.)
+    """
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
 

@@ -15,7 +15,11 @@ __all__ = ["Poisson"]
 
 
 class Poisson(ExponentialFamily):
-    """Counts with mean `rate`."""
+    """Counts with mean `rate`.
+
+    >>> torch.distributions.Poisson(torch.tensor(4.0)).variance
+    tensor(4.)
+    """
 
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer

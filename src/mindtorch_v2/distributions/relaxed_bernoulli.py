@@ -52,7 +52,11 @@ class LogitRelaxedBernoulli(SuccessParameter, Distribution):
 
 
 class RelaxedBernoulli(TransformedDistribution):
-    """Values between 0 and 1 that near a Bernoulli variable with `probs` or `logits` as `temperature` goes to 0."""
+    """Values between 0 and 1 that near a Bernoulli variable with `probs` or `logits` as `temperature` goes to 0.
+
+    >>> torch.distributions.RelaxedBernoulli(torch.tensor(2.0), torch.tensor([0.5])).sample().shape
+    torch.Size([1])
+    """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval

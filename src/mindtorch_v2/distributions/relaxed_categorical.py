@@ -72,7 +72,11 @@ class ExpRelaxedCategorical(Distribution):
 
 
 class RelaxedOneHotCategorical(TransformedDistribution):
-    """Points of the simplex that near one-hot vectors with `probs` or `logits` as `temperature` goes to 0."""
+    """Points of the simplex that near one-hot vectors with `probs` or `logits` as `temperature` goes to 0.
+
+    >>> torch.distributions.RelaxedOneHotCategorical(torch.tensor(2.0), torch.tensor([0.5, 0.5])).sample().shape
+    torch.Size([2])
+    """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex

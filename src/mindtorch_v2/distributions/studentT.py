@@ -16,7 +16,11 @@ __all__ = ["StudentT"]
 
 
 class StudentT(Distribution):
-    """Student's t-distribution with `df` degrees of freedom, shifted by `loc` and stretched by `scale`."""
+    """Student's t-distribution with `df` degrees of freedom, shifted by `loc` and stretched by `scale`.
+
+    >>> torch.distributions.StudentT(4.0).variance
+    tensor(2.)
+    """
 
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

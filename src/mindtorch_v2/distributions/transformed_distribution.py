@@ -21,7 +21,11 @@ __all__ = ["TransformedDistribution"]
 
 
 class TransformedDistribution(Distribution):
-    """The distribution of f(x), x being of `base_distribution` and f one transform, or several in order."""
+    """The distribution of f(x), x being of `base_distribution` and f one transform, or several in order.
+
+    >>> torch.distributions.TransformedDistribution(torch.distributions.Normal(0.0, 1.0), [torch.distributions.ExpTransform()]).log_prob(torch.tensor(1.0))
+    tensor(-0.9189)
+    """
 
     arg_constraints = {}
 

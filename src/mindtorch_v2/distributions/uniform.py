@@ -15,7 +15,11 @@ __all__ = ["Uniform"]
 
 
 class Uniform(Distribution):
-    """Uniform on [low, high)."""
+    """Uniform on [low, high).
+
+    >>> torch.distributions.Uniform(0.0, 4.0).mean
+    tensor(2.)
+    """
 
     has_rsample = True
 

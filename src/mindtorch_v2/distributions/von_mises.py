@@ -18,6 +18,9 @@ class VonMises(Distribution):
     """Angles around `loc`, in radians; `concentration` is the inverse of a variance.
 
     The mean and the variance are circular: the variance is 1 - I1(concentration) / I0(concentration).
+
+    >>> torch.distributions.VonMises(torch.tensor(1.0), torch.tensor(1.0)).mean
+    tensor(1.)
     """
 
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}

@@ -16,7 +16,11 @@ __all__ = ["Weibull"]
 
 
 class Weibull(TransformedDistribution):
-    """`scale` times a standard exponential variable to the power 1 / `concentration`."""
+    """`scale` times a standard exponential variable to the power 1 / `concentration`.
+
+    >>> torch.distributions.Weibull(torch.tensor(1.0), torch.tensor(1.0)).mean
+    tensor(1.)
+    """
 
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive

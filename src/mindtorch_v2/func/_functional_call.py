@@ -24,7 +24,13 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """`module(*args, **kwargs)` with the tensors of a dict (or several, without a name twice) in place of its own."""
+    """`module(*args, **kwargs)` with the tensors of a dict (or several, without a name twice) in place of its own.
+
+    >>> layer = torch.nn.Linear(1, 1)
+    >>> parameters = {"weight": torch.tensor([[2.0]]), "bias": torch.tensor([1.0])}
+    >>> torch.func.functional_call(layer, parameters, (torch.tensor([3.0]),))
+    tensor([7.])
+    """
     if isinstance(parameter_and_buffer_dicts, dict):
         tensors = parameter_and_buffer_dicts
     elif isinstance(parameter_and_buffer_dicts, (list, tuple)):
@@ -45,7 +51,12 @@ def functional_call(
 
 
 def stack_module_state(models: Sequence[torch.nn.Module] | ModuleList) -> tuple:
-    """The parameters and buffers of several equal Modules, stacked: two dicts."""
+    """The parameters and buffers of several equal Modules, stacked: two dicts.
+
+    >>> parameters, buffers = torch.func.stack_module_state([torch.nn.Linear(2, 3), torch.nn.Linear(2, 3)])
+    >>> parameters["weight"].shape
+    torch.Size([2, 3, 2])
+    """
     if not models:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
     if any(model.training != models[0].training for model in models):

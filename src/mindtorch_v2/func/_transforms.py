@@ -218,6 +218,9 @@ def grad_and_value(
     """The function that gives the gradient of `func`'s scalar result by the arguments `argnums`, and the result.
 
     With `has_aux`, `func` returns `(result, aux)` and the new function `(gradient, (result, aux))`.
+
+    >>> torch.func.grad_and_value(torch.exp)(torch.tensor(0.0))
+    (tensor(1.), tensor(1.))
     """
 
     @functools.wraps(func)
@@ -371,6 +374,10 @@ def jacrev(
     """The function that gives the Jacobian of `func` by the arguments `argnums`, row by row: reverse mode under vmap.
 
     For each output and argument a tensor of shape `output.shape + argument.shape`.
+
+    >>> torch.func.jacrev(torch.exp)(torch.zeros(2))
+    tensor([[1., 0.],
+            [0., 1.]])
     """
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
@@ -471,6 +478,10 @@ def jacfwd(
     """The function that gives the Jacobian of `func` by the arguments `argnums`, column by column: forward mode under vmap.
 
     For each output and argument a tensor of shape `output.shape + argument.shape`.
+
+    >>> torch.func.jacfwd(torch.exp)(torch.zeros(2))
+    tensor([[1., 0.],
+            [0., 1.]])
     """
 
     @functools.wraps(func)
@@ -507,7 +518,11 @@ def jacfwd(
 
 
 def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
-    """The function that gives the second derivatives of `func` by the arguments `argnums`: forward over reverse mode."""
+    """The function that gives the second derivatives of `func` by the arguments `argnums`: forward over reverse mode.
+
+    >>> torch.func.hessian(lambda x: x**3)(torch.tensor(2.0))
+    tensor(12.)
+    """
     return jacfwd(jacrev(func, argnums), argnums)
 
 
@@ -515,6 +530,10 @@ def linearize(func: Callable[..., Any], *primals: torch.Tensor) -> tuple:
     """The result of `func(*primals)`, and the linear function of tangents that stands for it around there.
 
     `func` runs once; what its derivative needs is kept, so many tangents cost one run each of the derivative alone.
+
+    >>> value, push = torch.func.linearize(torch.exp, torch.tensor(0.0))
+    >>> push(torch.tensor(2.0))
+    tensor(2.)
     """
     leaves, spec = pytree.tree_flatten(primals)
     result, back = vjp(func, *primals)

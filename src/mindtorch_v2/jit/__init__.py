@@ -96,7 +96,11 @@ Final = _FinalType()
 
 
 def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> Any:
-    """Return `obj` (a function, class or Module): it runs in Python."""
+    """Return `obj` (a function, class or Module): it runs in Python.
+
+    >>> torch.jit.script(torch.nn.Linear(2, 3))(torch.ones(1, 2)).shape
+    torch.Size([1, 3])
+    """
     return obj
 
 
@@ -137,7 +141,11 @@ _script_if_tracing = script_if_tracing
 
 
 def is_scripting() -> bool:
-    """Whether the running code is scripted: False."""
+    """Whether the running code is scripted: False.
+
+    >>> torch.jit.is_scripting()
+    False
+    """
     return False
 
 
@@ -174,12 +182,20 @@ def interface(obj: Any) -> Any:
 
 
 def annotate(the_type: Any, the_value: Any) -> Any:
-    """Return `the_value`; `the_type` is for a script's type checker."""
+    """Return `the_value`; `the_type` is for a script's type checker.
+
+    >>> torch.jit.annotate(int, 3)
+    3
+    """
     return the_value
 
 
 def isinstance(obj: Any, target_type: Any) -> Any:
-    """Whether `obj` is of the container or plain type `target_type`, element types not looked at."""
+    """Whether `obj` is of the container or plain type `target_type`, element types not looked at.
+
+    >>> torch.jit.isinstance([1, 2], list[int])
+    True
+    """
     origin = getattr(target_type, "__origin__", None)
     return _builtin_isinstance(obj, origin or target_type)
 

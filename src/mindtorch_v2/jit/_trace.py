@@ -37,7 +37,11 @@ class TracingCheckError(Exception):
 
 
 def is_tracing() -> Any:
-    """Whether the running code is being traced by `torch.jit.trace`, on this thread."""
+    """Whether the running code is being traced by `torch.jit.trace`, on this thread.
+
+    >>> torch.jit.is_tracing()
+    False
+    """
     return is_recording()
 
 

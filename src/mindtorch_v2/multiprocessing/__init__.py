@@ -43,12 +43,20 @@ _strategy = "file_descriptor"
 
 
 def get_all_sharing_strategies() -> set:
-    """The names of PyTorch's ways to share memory."""
+    """The names of PyTorch's ways to share memory.
+
+    >>> sorted(torch.multiprocessing.get_all_sharing_strategies())
+    ['file_descriptor', 'file_system']
+    """
     return {"file_descriptor", "file_system"}
 
 
 def get_sharing_strategy() -> str:
-    """The name that was set."""
+    """The name that was set.
+
+    >>> torch.multiprocessing.get_sharing_strategy()
+    'file_descriptor'
+    """
     return _strategy
 
 

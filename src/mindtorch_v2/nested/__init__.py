@@ -47,6 +47,9 @@ def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any
 
     `ts` is a sequence of tensors, a tensor whose rows are the entries, or a nested tensor. `layout` is `torch.strided`
     (the default; entries may differ in every size) or `torch.jagged` (in one size, and most functions know it).
+
+    >>> torch.nested.as_nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged).unbind()
+    (tensor([1., 1.]), tensor([1., 1., 1.]))
     """
     _check_layout(layout)
     if isinstance(ts, (NestedTensor, StridedNestedTensor)):
@@ -73,7 +76,11 @@ def nested_tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> torch.Tensor:
-    """A nested tensor of its own, a leaf, of copies of tensors, lists or numbers. See :func:`as_nested_tensor` for `layout`."""
+    """A nested tensor of its own, a leaf, of copies of tensors, lists or numbers. See :func:`as_nested_tensor` for `layout`.
+
+    >>> torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged).unbind()
+    (tensor([1., 1.]), tensor([1., 1., 1.]))
+    """
     _check_layout(layout)
     entries = [
         (t.detach() if isinstance(t, torch.Tensor) else torch.as_tensor(t)).to(device=device, dtype=dtype).clone()
@@ -84,7 +91,12 @@ def nested_tensor(
 
 
 def to_padded_tensor(input: torch.Tensor, padding: float, output_size: Any = None) -> torch.Tensor:
-    """A dense tensor of a nested one's entries, each filled up with `padding`."""
+    """A dense tensor of a nested one's entries, each filled up with `padding`.
+
+    >>> torch.nested.to_padded_tensor(torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]), 0.0)
+    tensor([[1., 1., 0.],
+            [1., 1., 1.]])
+    """
     if not getattr(input, "is_nested", False):
         raise RuntimeError("to_padded_tensor() expects a nested tensor")
     return type(input).__torch_function__(to_padded_tensor, (type(input),), (input, padding, output_size))
@@ -101,6 +113,9 @@ def nested_tensor_from_jagged(
     """A nested tensor over a buffer, of which `offsets` say where the entries begin, `lengths` how long they are, or both.
 
     Gradients go on to `values`. Raises RuntimeError where neither is given.
+
+    >>> torch.nested.nested_tensor_from_jagged(torch.arange(5.0), torch.tensor([0, 2, 5])).unbind()
+    (tensor([0., 1.]), tensor([2., 3., 4.]))
     """
     if offsets is None:
         if lengths is None:
@@ -111,7 +126,11 @@ def nested_tensor_from_jagged(
 
 
 def narrow(tensor: torch.Tensor, dim: int, start: Any, length: Any, layout: Any = torch.strided) -> torch.Tensor:
-    """Of each row of a tensor the part from `start` on, `length` long: both numbers, or one for each row."""
+    """Of each row of a tensor the part from `start` on, `length` long: both numbers, or one for each row.
+
+    >>> torch.nested.narrow(torch.ones(2, 4), 1, torch.tensor([0, 1]), torch.tensor([1, 3]), layout=torch.jagged).unbind()
+    (tensor([1.]), tensor([1., 1., 1.]))
+    """
     _check_layout(layout)
     starts, lengths = (torch.as_tensor(each).expand(tensor.shape[0]) for each in (start, length))
     if layout == torch.jagged:

@@ -18,6 +18,9 @@ class PackedSequence(PackedSequence_):
     `data` is `(total steps, *)`; `batch_sizes` (int64, on the CPU) says how many sequences have each step. The
     sequences are sorted by length; `sorted_indices` and `unsorted_indices` lead to that order and back. Made by
     `pack_sequence` and `pack_padded_sequence`.
+
+    >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]).batch_sizes
+    tensor([2, 1])
     """
 
     __module__ = "mindtorch_v2.nn.utils.rnn"  # where pickles look for it
@@ -132,7 +135,11 @@ def _packed_sequence_init_args(data, batch_sizes=None, sorted_indices=None, unso
 
 
 def invert_permutation(permutation: torch.Tensor | None) -> torch.Tensor | None:
-    """The permutation that undoes a given one, both 1-D tensors of indices; None for None."""
+    """The permutation that undoes a given one, both 1-D tensors of indices; None for None.
+
+    >>> torch.nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))
+    tensor([1, 2, 0])
+    """
     if permutation is None:
         return None
     output = torch.empty_like(permutation, memory_format=torch.contiguous_format)

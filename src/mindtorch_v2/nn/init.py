@@ -113,7 +113,11 @@ def _no_grad_zero_(tensor) -> torch.Tensor:
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The recommended gain for a nonlinearity, by its name in `functional`; `param` is leaky_relu's slope."""
+    """The recommended gain for a nonlinearity, by its name in `functional`; `param` is leaky_relu's slope.
+
+    >>> torch.nn.init.calculate_gain("leaky_relu", 0.2)
+    1.3867504905630728
+    """
     if nonlinearity in _UNIT_GAIN:
         return 1
     if nonlinearity == "tanh":
@@ -136,14 +140,22 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 def uniform_(
     tensor: torch.Tensor, a: float = 0.0, b: float = 1.0, generator: torch.Generator | None = None
 ) -> torch.Tensor:
-    """Fills with numbers uniform in [a, b)."""
+    """Fills with numbers uniform in [a, b).
+
+    >>> bool(torch.nn.init.uniform_(torch.empty(100)).max() <= 1)
+    True
+    """
     return _no_grad_uniform_(tensor, a, b, generator)
 
 
 def normal_(
     tensor: torch.Tensor, mean: float = 0.0, std: float = 1.0, generator: torch.Generator | None = None
 ) -> torch.Tensor:
-    """Fills with normal numbers of the given mean and standard deviation."""
+    """Fills with normal numbers of the given mean and standard deviation.
+
+    >>> torch.nn.init.normal_(torch.empty(3, 5), std=0.02).shape
+    torch.Size([3, 5])
+    """
     return _no_grad_normal_(tensor, mean, std, generator)
 
 
@@ -155,27 +167,48 @@ def trunc_normal_(
     b: float = 2.0,
     generator: torch.Generator | None = None,
 ) -> torch.Tensor:
-    """Fills with normal numbers, truncated to [a, b]; best where `a <= mean <= b`."""
+    """Fills with normal numbers, truncated to [a, b]; best where `a <= mean <= b`.
+
+    >>> bool(torch.nn.init.trunc_normal_(torch.empty(100), a=-1.0, b=1.0).abs().max() <= 1)
+    True
+    """
     return _no_grad_trunc_normal_(tensor, mean, std, a, b, generator=generator)
 
 
 def constant_(tensor: torch.Tensor, val: float) -> torch.Tensor:
-    """Fills with `val`."""
+    """Fills with `val`.
+
+    >>> torch.nn.init.constant_(torch.empty(2), 0.3)
+    tensor([0.3000, 0.3000])
+    """
     return _no_grad_fill_(tensor, val)
 
 
 def ones_(tensor: torch.Tensor) -> torch.Tensor:
-    """Fills with one."""
+    """Fills with one.
+
+    >>> torch.nn.init.ones_(torch.empty(2))
+    tensor([1., 1.])
+    """
     return _no_grad_fill_(tensor, 1.0)
 
 
 def zeros_(tensor: torch.Tensor) -> torch.Tensor:
-    """Fills with zero."""
+    """Fills with zero.
+
+    >>> torch.nn.init.zeros_(torch.empty(2))
+    tensor([0., 0.])
+    """
     return _no_grad_zero_(tensor)
 
 
 def eye_(tensor: torch.Tensor) -> torch.Tensor:
-    """Makes a matrix the identity."""
+    """Makes a matrix the identity.
+
+    >>> torch.nn.init.eye_(torch.empty(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     with torch.no_grad():
@@ -184,7 +217,11 @@ def eye_(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def dirac_(tensor: torch.Tensor, groups: int = 1) -> torch.Tensor:
-    """Makes a convolution weight (3 to 5 dimensions) the identity on as many channels as possible, per group."""
+    """Makes a convolution weight (3 to 5 dimensions) the identity on as many channels as possible, per group.
+
+    >>> torch.nn.init.dirac_(torch.empty(1, 1, 3))
+    tensor([[[0., 1., 0.]]])
+    """
     dimensions = tensor.ndimension()
     if dimensions not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -218,7 +255,11 @@ def _calculate_correct_fan(tensor, mode) -> int:
 
 
 def xavier_uniform_(tensor: torch.Tensor, gain: float = 1.0, generator: torch.Generator | None = None) -> torch.Tensor:
-    """Fills uniformly so that variance is kept forward and backward (Glorot & Bengio 2010)."""
+    """Fills uniformly so that variance is kept forward and backward (Glorot & Bengio 2010).
+
+    >>> bool(torch.nn.init.xavier_uniform_(torch.empty(30, 20)).abs().max() <= (6 / 50) ** 0.5)
+    True
+    """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     std = gain * math.sqrt(2.0 / float(fan_in + fan_out))
     bound = math.sqrt(3.0) * std
@@ -226,7 +267,11 @@ def xavier_uniform_(tensor: torch.Tensor, gain: float = 1.0, generator: torch.Ge
 
 
 def xavier_normal_(tensor: torch.Tensor, gain: float = 1.0, generator: torch.Generator | None = None) -> torch.Tensor:
-    """Fills normally so that variance is kept forward and backward (Glorot & Bengio 2010)."""
+    """Fills normally so that variance is kept forward and backward (Glorot & Bengio 2010).
+
+    >>> torch.nn.init.xavier_normal_(torch.empty(30, 20)).shape
+    torch.Size([30, 20])
+    """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     std = gain * math.sqrt(2.0 / float(fan_in + fan_out))
     return _no_grad_normal_(tensor, 0.0, std, generator)
@@ -252,6 +297,9 @@ def kaiming_uniform_(
     """Fills uniformly so that variance is kept through the nonlinearity (He et al. 2015).
 
     `a` is the slope of leaky_relu; `mode` "fan_in" keeps the variance of the forward pass, "fan_out" of the backward.
+
+    >>> bool(torch.nn.init.kaiming_uniform_(torch.empty(30, 20)).abs().max() <= (6 / 20) ** 0.5)
+    True
     """
     if 0 in tensor.shape:
         _warn_zero_element()
@@ -267,7 +315,11 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: torch.Generator | None = None,
 ) -> torch.Tensor:
-    """Fills normally so that variance is kept through the nonlinearity (He et al. 2015)."""
+    """Fills normally so that variance is kept through the nonlinearity (He et al. 2015).
+
+    >>> torch.nn.init.kaiming_normal_(torch.empty(30, 20), mode="fan_out").shape
+    torch.Size([30, 20])
+    """
     if 0 in tensor.shape:
         _warn_zero_element()
         return tensor
@@ -275,7 +327,12 @@ def kaiming_normal_(
 
 
 def orthogonal_(tensor: torch.Tensor, gain: float = 1, generator: torch.Generator | None = None) -> torch.Tensor:
-    """Fills with a (semi-)orthogonal matrix, trailing dimensions flattened (Saxe et al. 2013)."""
+    """Fills with a (semi-)orthogonal matrix, trailing dimensions flattened (Saxe et al. 2013).
+
+    >>> weight = torch.nn.init.orthogonal_(torch.empty(2, 2))
+    >>> torch.allclose(weight @ weight.T, torch.eye(2), atol=1e-5)
+    True
+    """
     if tensor.ndimension() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0:
@@ -299,7 +356,11 @@ def orthogonal_(tensor: torch.Tensor, gain: float = 1, generator: torch.Generato
 def sparse_(
     tensor: torch.Tensor, sparsity: float, std: float = 0.01, generator: torch.Generator | None = None
 ) -> torch.Tensor:
-    """Fills a matrix normally, then sets a fraction `sparsity` of each column to zero (Martens 2010)."""
+    """Fills a matrix normally, then sets a fraction `sparsity` of each column to zero (Martens 2010).
+
+    >>> int((torch.nn.init.sparse_(torch.empty(10, 2), sparsity=0.4) == 0).sum())
+    8
+    """
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, cols = tensor.shape

@@ -175,6 +175,9 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
     """A parameter without data, of unknown shape; `materialize` makes it a `Parameter`.
 
     `device` and `dtype` are those that the data will have.
+
+    >>> torch.nn.LazyLinear(3).weight.__class__.__name__
+    'UninitializedParameter'
     """
 
     cls_to_become = Parameter
@@ -208,6 +211,11 @@ class Buffer(torch.Tensor, metaclass=_BufferMeta):
     Args:
         data: the values, any shape and dtype.
         persistent: whether the buffer is part of the module's state dict.
+
+    >>> layer = torch.nn.Module()
+    >>> layer.mean = torch.nn.Buffer(torch.zeros(2))
+    >>> list(layer.state_dict())
+    ['mean']
     """
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Self:
@@ -222,7 +230,11 @@ class Buffer(torch.Tensor, metaclass=_BufferMeta):
 
 
 class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):  # type: ignore[misc]  # (both bases say what a tensor's attributes are)
-    """A buffer without data, of unknown shape; `materialize` makes it a plain tensor."""
+    """A buffer without data, of unknown shape; `materialize` makes it a plain tensor.
+
+    >>> torch.nn.LazyBatchNorm1d().running_mean.__class__.__name__
+    'UninitializedBuffer'
+    """
 
     cls_to_become = torch.Tensor
 

@@ -53,6 +53,13 @@ class Adadelta(Algorithm):
 
     v = rho v + (1 - rho) g^2; d = sqrt(u + eps) / sqrt(v + eps) * g; u = rho u + (1 - rho) d^2; p -= lr d.
     State: `step`, `square_avg` (v), `acc_delta` (u).
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> optimizer = torch.optim.Adadelta([x], lr=0.1)
+    >>> x.sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([0.9997, 0.9997])
     """
 
     _function = staticmethod(adadelta)

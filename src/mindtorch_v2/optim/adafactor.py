@@ -28,6 +28,13 @@ class Adafactor(Optimizer):
     `eps` is (floor of the squared gradient, by default the dtype's epsilon; floor of the parameter scale); updates
     whose root mean square exceeds `d` are scaled down. State: `step`, and `row_var`, `col_var` for parameters of two
     or more dimensions, `variance` for others.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> optimizer = torch.optim.Adafactor([x], lr=0.1)
+    >>> x.sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([0.9000, 0.9000])
     """
 
     def __init__(

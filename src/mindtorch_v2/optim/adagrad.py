@@ -85,6 +85,13 @@ class Adagrad(Algorithm):
     """Adagrad (`torch.optim.Adagrad`).
 
     s += g^2; p -= lr / (1 + (t - 1) * lr_decay) * g / (sqrt(s) + eps). State, there from the start: `step`, `sum`.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> optimizer = torch.optim.Adagrad([x], lr=0.1)
+    >>> x.sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([0.9000, 0.9000])
     """
 
     _function = staticmethod(adagrad)

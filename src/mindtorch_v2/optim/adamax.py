@@ -61,6 +61,13 @@ class Adamax(Algorithm):
 
     m = b1 m + (1 - b1) g; u = max(b2 u, |g| + eps); p -= lr / (1 - b1^t) * m / u.
     State: `step`, `exp_avg` (m), `exp_inf` (u).
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> optimizer = torch.optim.Adamax([x], lr=0.1)
+    >>> x.sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([0.9000, 0.9000])
     """
 
     _function = staticmethod(adamax)

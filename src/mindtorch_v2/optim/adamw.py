@@ -42,7 +42,15 @@ def adamw(
 
 
 class AdamW(Adam):
-    """AdamW (`torch.optim.AdamW`): p *= 1 - lr * weight_decay, then Adam's step."""
+    """AdamW (`torch.optim.AdamW`): p *= 1 - lr * weight_decay, then Adam's step.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> optimizer = torch.optim.AdamW([x], lr=0.1)
+    >>> x.sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([0.8990, 0.8990])
+    """
 
     def __init__(
         self,

@@ -62,6 +62,13 @@ class ASGD(Algorithm):
     """ASGD (`torch.optim.ASGD`): SGD with decaying rate `eta`, whose average since step `t0` is kept in `ax`.
 
     State: `step`, `eta`, `mu` (the weight of the newest term in the average), `ax`.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> optimizer = torch.optim.ASGD([x], lr=0.1)
+    >>> x.sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([0.9000, 0.9000])
     """
 
     _function = staticmethod(asgd)

@@ -132,6 +132,17 @@ class LBFGS(Optimizer):
     `max_iter` iterations and `max_eval` evaluations a step; `history_size` pairs of steps and gradient changes stand
     for the inverse Hessian. `line_search_fn` is None (fixed step `lr`) or "strong_wolfe". One parameter group only.
     The state is kept under the first parameter.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> optimizer = torch.optim.LBFGS([x], lr=1.0)
+    >>> def closure():
+    ...     optimizer.zero_grad()
+    ...     loss = (x**2).sum()
+    ...     loss.backward()
+    ...     return loss
+    >>> _ = optimizer.step(closure)
+    >>> bool((x.abs() < 1e-5).all())
+    True
     """
 
     def __init__(

@@ -49,6 +49,13 @@ class Muon(Optimizer):
 
     `adjust_lr_fn` is None or "original" (rate times sqrt(max(1, rows / columns))) or "match_rms_adamw" (rate times
     0.2 sqrt(max(rows, columns))). State: `momentum_buffer`.
+
+    >>> x = torch.eye(2, requires_grad=True)
+    >>> optimizer = torch.optim.Muon([x], lr=0.1)
+    >>> x.sum().backward()
+    >>> optimizer.step()
+    >>> x.shape
+    torch.Size([2, 2])
     """
 
     def __init__(

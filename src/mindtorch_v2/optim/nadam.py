@@ -84,6 +84,13 @@ class NAdam(Algorithm):
 
     mu_t = b1 (1 - 0.96^(t * momentum_decay) / 2); the update mixes g and Adam's first moment by mu_t and mu_(t+1).
     State: `step`, `mu_product` (the product of all mu), `exp_avg`, `exp_avg_sq`.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> optimizer = torch.optim.NAdam([x], lr=0.1)
+    >>> x.sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([0.8944, 0.8944])
     """
 
     _function = staticmethod(nadam)

@@ -70,6 +70,13 @@ class RAdam(Algorithm):
     """RAdam (`torch.optim.RAdam`): Adam without its adaptive rate until the rate's variance can be estimated.
 
     State: `step`, `exp_avg`, `exp_avg_sq`.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> optimizer = torch.optim.RAdam([x], lr=0.1)
+    >>> x.sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([0.9000, 0.9000])
     """
 
     _function = staticmethod(radam)

@@ -90,6 +90,13 @@ class RMSprop(Algorithm):
     v = alpha v + (1 - alpha) g^2; p -= lr * g / (sqrt(v) + eps), through a momentum buffer if `momentum` > 0; with
     `centered`, v is lessened by the square of the running mean of g.
     State: `step`, `square_avg`, `momentum_buffer`, `grad_avg`.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> optimizer = torch.optim.RMSprop([x], lr=0.1)
+    >>> x.sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([5.9605e-08, 5.9605e-08])
     """
 
     _function = staticmethod(rmsprop)

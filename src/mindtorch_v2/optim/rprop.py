@@ -50,6 +50,13 @@ class Rprop(Algorithm):
     """Rprop (`torch.optim.Rprop`): a step size per element, grown or shrunk by the agreement of gradient signs.
 
     State: `step`, `prev` (the last gradient), `step_size`.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> optimizer = torch.optim.Rprop([x], lr=0.1)
+    >>> x.sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([0.9000, 0.9000])
     """
 
     _function = staticmethod(rprop)

@@ -31,6 +31,13 @@ class SGD(Optimizer):
 
     b = momentum * b + (1 - dampening) * g (b = g on a parameter's first step); p -= lr * b, or with `nesterov`
     p -= lr * (g + momentum * b). `weight_decay` adds weight_decay * p to g. State: `momentum_buffer`.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> optimizer = torch.optim.SGD([x], lr=0.1, momentum=0.9)
+    >>> x.sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([0.9000, 0.9000])
     """
 
     def __init__(

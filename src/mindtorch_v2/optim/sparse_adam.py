@@ -21,6 +21,13 @@ class SparseAdam(Optimizer):
 
     Parameters are dense and real, gradients of the layout sparse_coo, as `nn.Embedding(sparse=True)` gives them; RuntimeError
     for a dense one. State: `step`, `exp_avg`, `exp_avg_sq`.
+
+    >>> table = torch.nn.Embedding(4, 1, sparse=True)
+    >>> optimizer = torch.optim.SparseAdam(table.parameters(), lr=0.1)
+    >>> table(torch.tensor([2])).sum().backward()
+    >>> optimizer.step()
+    >>> table.weight.grad.is_sparse
+    True
     """
 
     def __init__(

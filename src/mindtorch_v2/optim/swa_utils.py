@@ -73,7 +73,11 @@ def get_swa_multi_avg_fn() -> Callable[..., Any]:
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
-    """An exponential moving average of one parameter, for `AveragedModel(avg_fn=...)`."""
+    """An exponential moving average of one parameter, for `AveragedModel(avg_fn=...)`.
+
+    >>> torch.optim.swa_utils.get_ema_avg_fn(0.9)(torch.tensor(1.0), torch.tensor(0.0), 1)
+    tensor(0.9000)
+    """
     _check_decay(decay)
 
     @torch.no_grad()
@@ -86,7 +90,11 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
 
 
 def get_swa_avg_fn() -> Callable[..., Any]:
-    """An equal average of one parameter, for `AveragedModel(avg_fn=...)`."""
+    """An equal average of one parameter, for `AveragedModel(avg_fn=...)`.
+
+    >>> torch.optim.swa_utils.get_swa_avg_fn()(torch.tensor(1.0), torch.tensor(0.0), 1)
+    tensor(0.5000)
+    """
 
     @torch.no_grad()
     def swa_update(
@@ -102,6 +110,12 @@ class AveragedModel(torch.nn.Module):
 
     `avg_fn(averaged, current, count)` returns one parameter's new average; `multi_avg_fn` updates lists in place.
     Buffers are averaged too with `use_buffers`, else copied. `n_averaged` is a buffer (int64).
+
+    >>> model = torch.nn.Linear(1, 1)
+    >>> averaged = torch.optim.swa_utils.AveragedModel(model)
+    >>> averaged.update_parameters(model)
+    >>> averaged.n_averaged.item()
+    1
     """
 
     def __init__(
@@ -182,7 +196,18 @@ def update_bn(loader: Iterable[Any], model: torch.nn.Module, device: Device | No
 
 
 class SWALR(LRScheduler):
-    """Goes from each group's rate to `swa_lr` in `anneal_epochs` steps and stays there."""
+    """Goes from each group's rate to `swa_lr` in `anneal_epochs` steps and stays there.
+
+    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = torch.optim.swa_utils.SWALR(optimizer, swa_lr=0.05, anneal_epochs=2, anneal_strategy="linear")
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.525, 0.05, 0.05]
+    """
 
     def __init__(
         self,

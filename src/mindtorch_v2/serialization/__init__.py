@@ -86,7 +86,11 @@ class LoadEndianness(Enum):
 
 
 def get_default_load_endianness() -> LoadEndianness | None:
-    """The byte order assumed of files that do not tell theirs; None is little."""
+    """The byte order assumed of files that do not tell theirs; None is little.
+
+    >>> torch.serialization.get_default_load_endianness() is None
+    True
+    """
     return getattr(_options, "endianness", None)
 
 
@@ -98,17 +102,28 @@ def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
 
 
 def get_crc32_options() -> bool:
-    """Whether `save` computes checksums."""
+    """Whether `save` computes checksums.
+
+    >>> torch.serialization.get_crc32_options()
+    True
+    """
     return getattr(_options, "crc32", True)
 
 
 def set_crc32_options(compute_crc32: bool) -> None:
-    """Sets whether `save` computes checksums; without them `load` cannot tell a damaged file from a whole one."""
+    """Sets whether `save` computes checksums; without them `load` cannot tell a damaged file from a whole one.
+
+    >>> torch.serialization.set_crc32_options(True)
+    """
     _options.crc32 = compute_crc32
 
 
 def get_default_mmap_options() -> int:
-    """How `load(mmap=True)` maps: MAP_PRIVATE (changes stay in memory) or MAP_SHARED (changes reach the file)."""
+    """How `load(mmap=True)` maps: MAP_PRIVATE (changes stay in memory) or MAP_SHARED (changes reach the file).
+
+    >>> torch.serialization.get_default_mmap_options()
+    2
+    """
     return getattr(_options, "mmap_flags", MAP_PRIVATE)
 
 

@@ -65,7 +65,11 @@ def bartlett(
     device: Device | None = None,
     requires_grad: bool = False,
 ) -> torch.Tensor:
-    """A triangle from zero to one and back."""
+    """A triangle from zero to one and back.
+
+    >>> torch.signal.windows.bartlett(3)
+    tensor([0., 1., 0.])
+    """
 
     def shape(places: Callable[..., Any], last: float) -> torch.Tensor:
         return 1 - torch.abs(places(-1, 2 / last))
@@ -82,7 +86,11 @@ def blackman(
     device: Device | None = None,
     requires_grad: bool = False,
 ) -> torch.Tensor:
-    """Three terms of a cosine series, zero at the ends."""
+    """Three terms of a cosine series, zero at the ends.
+
+    >>> torch.signal.windows.blackman(3).round(decimals=4).abs()
+    tensor([0., 1., 0.])
+    """
     return _window("blackman", M, sym, dtype, layout, device, requires_grad, _cosines([0.42, 0.5, 0.08]))
 
 
@@ -95,7 +103,11 @@ def cosine(
     device: Device | None = None,
     requires_grad: bool = False,
 ) -> torch.Tensor:
-    """Half a period of a sine, the samples half a step inside it."""
+    """Half a period of a sine, the samples half a step inside it.
+
+    >>> torch.signal.windows.cosine(3)
+    tensor([0.5000, 1.0000, 0.5000])
+    """
 
     def shape(places: Callable[..., Any], last: float) -> torch.Tensor:
         step = math.pi / (last + 1)
@@ -115,7 +127,11 @@ def exponential(
     device: Device | None = None,
     requires_grad: bool = False,
 ) -> torch.Tensor:
-    """`exp(-|n - center| / tau)`; `center` is the middle unless given, which a symmetric window must not be."""
+    """`exp(-|n - center| / tau)`; `center` is the middle unless given, which a symmetric window must not be.
+
+    >>> torch.signal.windows.exponential(3)
+    tensor([0.3679, 1.0000, 0.3679])
+    """
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
     if sym and center is not None:
@@ -138,7 +154,11 @@ def gaussian(
     device: Device | None = None,
     requires_grad: bool = False,
 ) -> torch.Tensor:
-    """The bell curve of deviation `std` samples."""
+    """The bell curve of deviation `std` samples.
+
+    >>> torch.signal.windows.gaussian(3, std=1.0)
+    tensor([0.6065, 1.0000, 0.6065])
+    """
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
 
@@ -159,7 +179,11 @@ def general_cosine(
     device: Device | None = None,
     requires_grad: bool = False,
 ) -> torch.Tensor:
-    """The sum of `(-1)**i * a[i] * cos(2 pi i n / M)` over the coefficients `a`."""
+    """The sum of `(-1)**i * a[i] * cos(2 pi i n / M)` over the coefficients `a`.
+
+    >>> torch.signal.windows.general_cosine(3, a=[0.5, 0.5]).round(decimals=4).abs()
+    tensor([0., 1., 0.])
+    """
     if not hasattr(a, "__iter__"):
         raise TypeError("Coefficients must be a list/tuple")
     coefficients = list(a)
@@ -189,7 +213,11 @@ def general_hamming(
     device: Device | None = None,
     requires_grad: bool = False,
 ) -> torch.Tensor:
-    """A cosine of height `1 - alpha` on a pedestal of height `alpha`."""
+    """A cosine of height `1 - alpha` on a pedestal of height `alpha`.
+
+    >>> torch.signal.windows.general_hamming(3)
+    tensor([0.0800, 1.0000, 0.0800])
+    """
     return general_cosine(
         M, a=[alpha, 1.0 - alpha], sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
     )
@@ -204,7 +232,11 @@ def hamming(
     device: Device | None = None,
     requires_grad: bool = False,
 ) -> torch.Tensor:
-    """The general Hamming window of 0.54."""
+    """The general Hamming window of 0.54.
+
+    >>> torch.signal.windows.hamming(3)
+    tensor([0.0800, 1.0000, 0.0800])
+    """
     return general_hamming(M, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
 
 
@@ -217,7 +249,11 @@ def hann(
     device: Device | None = None,
     requires_grad: bool = False,
 ) -> torch.Tensor:
-    """A raised cosine, zero at the ends."""
+    """A raised cosine, zero at the ends.
+
+    >>> torch.signal.windows.hann(3)
+    tensor([0., 1., 0.])
+    """
     return general_hamming(
         M, alpha=0.5, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
     )
@@ -233,7 +269,11 @@ def kaiser(
     device: Device | None = None,
     requires_grad: bool = False,
 ) -> torch.Tensor:
-    """The Kaiser window: a Bessel function of an arc, the narrower the greater `beta`."""
+    """The Kaiser window: a Bessel function of an arc, the narrower the greater `beta`.
+
+    >>> torch.signal.windows.kaiser(3)
+    tensor([5.2773e-05, 1.0000e+00, 5.2773e-05])
+    """
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
 
@@ -254,7 +294,11 @@ def nuttall(
     device: Device | None = None,
     requires_grad: bool = False,
 ) -> torch.Tensor:
-    """Four terms of a cosine series with small side lobes."""
+    """Four terms of a cosine series with small side lobes.
+
+    >>> torch.signal.windows.nuttall(3).round(decimals=4).abs()
+    tensor([4.0000e-04, 1.0000e+00, 4.0000e-04])
+    """
     return general_cosine(
         M,
         a=[0.3635819, 0.4891775, 0.1365995, 0.0106411],

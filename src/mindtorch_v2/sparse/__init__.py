@@ -75,7 +75,12 @@ def mm(mat1: torch.Tensor, mat2: torch.Tensor) -> torch.Tensor:
 def addmm(
     mat: torch.Tensor, mat1: torch.Tensor, mat2: torch.Tensor, *, beta: float = 1.0, alpha: float = 1.0
 ) -> torch.Tensor:
-    """`beta * mat + alpha * (mat1 @ mat2)`, with `mat` dense and `mat1` sparse; gradients as those of `mm`."""
+    """`beta * mat + alpha * (mat1 @ mat2)`, with `mat` dense and `mat1` sparse; gradients as those of `mm`.
+
+    >>> torch.sparse.addmm(torch.zeros(2, 2), torch.eye(2).to_sparse(), torch.ones(2, 2))
+    tensor([[1., 1.],
+            [1., 1.]])
+    """
     return torch._sparse_addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
 
 
@@ -93,12 +98,22 @@ def sum(input: torch.Tensor, dim: Any = None, dtype: torch.dtype | None = None) 
 
 
 def softmax(input: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> torch.Tensor:
-    """Softmax over a dimension of a coordinate tensor: what is not stored counts as minus infinity."""
+    """Softmax over a dimension of a coordinate tensor: what is not stored counts as minus infinity.
+
+    >>> torch.sparse.softmax(torch.eye(2).to_sparse(), dim=1).to_dense()
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     return torch._sparse_softmax(input, dim, dtype=dtype)
 
 
 def log_softmax(input: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> torch.Tensor:
-    """The logarithm of `softmax`."""
+    """The logarithm of `softmax`.
+
+    >>> torch.sparse.log_softmax(torch.eye(2).to_sparse(), dim=1).to_dense()
+    tensor([[0., 0.],
+            [0., 0.]])
+    """
     return torch._sparse_log_softmax(input, dim, dtype=dtype)
 
 

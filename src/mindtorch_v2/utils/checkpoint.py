@@ -69,7 +69,12 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Context manager: whether second runs of the block's checkpoints end as soon as they can."""
+    """Context manager: whether second runs of the block's checkpoints end as soon as they can.
+
+    >>> with torch.utils.checkpoint.set_checkpoint_early_stop(False):
+    ...     print(torch.ones(1))
+    tensor([1.])
+    """
     global _enable_checkpoint_early_stop
     previous = _enable_checkpoint_early_stop
     _enable_checkpoint_early_stop = enable
@@ -293,7 +298,12 @@ def checkpoint(
 def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
-    """Runs a sequence of modules or functions in `segments` parts, all but the last one checkpointed."""
+    """Runs a sequence of modules or functions in `segments` parts, all but the last one checkpointed.
+
+    >>> layers = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
+    >>> torch.utils.checkpoint.checkpoint_sequential(layers, 2, torch.ones(1, 2, requires_grad=True), use_reentrant=False).shape
+    torch.Size([1, 2])
+    """
     if use_reentrant is None:
         warnings.warn(
             "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. "

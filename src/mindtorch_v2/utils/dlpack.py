@@ -10,7 +10,11 @@ __all__ = ["from_dlpack", "to_dlpack"]
 
 
 def from_dlpack(ext_tensor: Any, **options: Any) -> torch.Tensor:
-    """A tensor on the memory of another library's array or of a DLPack capsule, without a copy."""
+    """A tensor on the memory of another library's array or of a DLPack capsule, without a copy.
+
+    >>> torch.utils.dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(torch.ones(2)))
+    tensor([1., 1.])
+    """
     return torch.from_dlpack(ext_tensor, **options)
 
 

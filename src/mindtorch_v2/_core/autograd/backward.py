@@ -113,6 +113,11 @@ def backward(
         retain_graph: keep what was saved for another backward; as ``create_graph`` unless given.
         create_graph: record the computation of the gradients themselves.
         inputs: the tensors whose `.grad` is added to; every leaf unless given.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> torch.autograd.backward((x * x).sum())
+    >>> x.grad
+    tensor([2., 2.])
     """
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)

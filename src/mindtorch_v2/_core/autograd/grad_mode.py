@@ -89,7 +89,13 @@ class no_grad(_Decorating):
 
 
 class enable_grad(_Decorating):
-    """Operations in this block are recorded, also inside ``no_grad``."""
+    """Operations in this block are recorded, also inside ``no_grad``.
+
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> with torch.no_grad(), torch.enable_grad():
+    ...     print((x * 2).requires_grad)
+    True
+    """
 
     @overload
     def __new__(cls) -> Self: ...
@@ -108,7 +114,13 @@ class enable_grad(_Decorating):
 
 
 class set_grad_enabled(_Decorating):
-    """Switch recording on or off: at once when called, undone when used as a context manager."""
+    """Switch recording on or off: at once when called, undone when used as a context manager.
+
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> with torch.set_grad_enabled(False):
+    ...     print((x * 2).requires_grad)
+    False
+    """
 
     def __init__(self, mode: bool) -> None:
         self.prev = _C.is_grad_enabled()
@@ -130,7 +142,12 @@ class set_grad_enabled(_Decorating):
 
 
 class inference_mode(_Decorating):
-    """Like ``no_grad`` and lighter: tensors made inside never take part in recording."""
+    """Like ``no_grad`` and lighter: tensors made inside never take part in recording.
+
+    >>> with torch.inference_mode():
+    ...     print(torch.ones(1).is_inference())
+    True
+    """
 
     @overload
     def __new__(cls, mode: bool = True) -> Self: ...
@@ -173,6 +190,10 @@ class set_multithreading_enabled(_Decorating):
     """Say whether backward may use several threads, from the call on; as a context manager, within the block.
 
     It is remembered, and changes nothing: backward runs on the calling thread.
+
+    >>> with torch.autograd.set_multithreading_enabled(False):
+    ...     print(torch.ones(1))
+    tensor([1.])
     """
 
     def __init__(self, mode: bool) -> None:

@@ -69,7 +69,15 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Tensors saved for backward wait in CPU memory."""
+    """Tensors saved for backward wait in CPU memory.
+
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> with torch.autograd.graph.save_on_cpu():
+    ...     y = x * x
+    >>> y.backward()
+    >>> x.grad
+    tensor([2.])
+    """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         def pack(tensor: Any) -> Any:
@@ -104,7 +112,12 @@ class GradientEdge(NamedTuple):
 
 
 def get_gradient_edge(tensor: Any) -> GradientEdge:
-    """The edge of ``tensor``; raises RuntimeError if it does not require grad."""
+    """The edge of ``tensor``; raises RuntimeError if it does not require grad.
+
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> torch.autograd.graph.get_gradient_edge(x * 2).output_nr
+    0
+    """
     edge = _C._gradient_edge(tensor)
     if edge is None:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
@@ -112,7 +125,13 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
 
 
 def increment_version(tensor: Any) -> None:
-    """Count one in-place write that happened behind autograd's back."""
+    """Count one in-place write that happened behind autograd's back.
+
+    >>> x = torch.ones(1)
+    >>> torch.autograd.graph.increment_version(x)
+    >>> x._version
+    1
+    """
     for t in (tensor,) if isinstance(tensor, _C.TensorBase) else tensor:
         t._bump_version()
 

@@ -20,7 +20,11 @@ _LAYOUTS = (torch.strided, torch.sparse_coo, torch.sparse_csr)
 
 
 def is_masked_tensor(obj: Any, /) -> TypeGuard[MaskedTensor]:
-    """Whether `obj` is a MaskedTensor."""
+    """Whether `obj` is a MaskedTensor.
+
+    >>> torch.masked.is_masked_tensor(torch.ones(1))
+    False
+    """
     return isinstance(obj, MaskedTensor)
 
 

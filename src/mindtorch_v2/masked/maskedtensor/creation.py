@@ -22,5 +22,9 @@ def masked_tensor(data: Any, mask: Any, requires_grad: bool = False) -> MaskedTe
 
 
 def as_masked_tensor(data: Any, mask: Any) -> Any:
-    """A MaskedTensor of data with history: gradients go on to the data."""
+    """A MaskedTensor of data with history: gradients go on to the data.
+
+    >>> torch.masked.as_masked_tensor(torch.tensor([1.0, 2.0]), torch.tensor([True, False])).get_mask()
+    tensor([ True, False])
+    """
     return MaskedTensor._from_values(data, mask)

@@ -59,7 +59,11 @@ def _inplace_text(inplace, separator=", ") -> str:
 
 
 class Threshold(Module):
-    """`x` where `x > threshold`, else `value`."""
+    """`x` where `x > threshold`, else `value`.
+
+    >>> torch.nn.Threshold(0.1, 20.0)(torch.tensor([-1.0, 0.0, 2.0]))
+    tensor([20., 20.,  2.])
+    """
 
     __constants__ = ["threshold", "value", "inplace"]
 
@@ -77,7 +81,11 @@ class Threshold(Module):
 
 
 class ReLU(Module):
-    """`max(0, x)`."""
+    """`max(0, x)`.
+
+    >>> torch.nn.ReLU()(torch.tensor([-1.0, 0.0, 2.0]))
+    tensor([0., 0., 2.])
+    """
 
     __constants__ = ["inplace"]
 
@@ -93,7 +101,11 @@ class ReLU(Module):
 
 
 class RReLU(Module):
-    """`x` where positive, else `x` times a slope drawn from [lower, upper] (in evaluation their mean)."""
+    """`x` where positive, else `x` times a slope drawn from [lower, upper] (in evaluation their mean).
+
+    >>> torch.nn.RReLU().eval()(torch.tensor([-4.8, 0.0, 2.0]))
+    tensor([-1.1000,  0.0000,  2.0000])
+    """
 
     __constants__ = ["lower", "upper", "inplace"]
 
@@ -111,7 +123,11 @@ class RReLU(Module):
 
 
 class Hardtanh(Module):
-    """`x` clamped to [min_val, max_val]; `min_value` and `max_value` are deprecated names."""
+    """`x` clamped to [min_val, max_val]; `min_value` and `max_value` are deprecated names.
+
+    >>> torch.nn.Hardtanh()(torch.tensor([-4.0, 0.5, 4.0]))
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
 
     __constants__ = ["min_val", "max_val", "inplace"]
 
@@ -148,7 +164,11 @@ class Hardtanh(Module):
 
 
 class ReLU6(Hardtanh):
-    """`min(max(0, x), 6)`."""
+    """`min(max(0, x), 6)`.
+
+    >>> torch.nn.ReLU6()(torch.tensor([-1.0, 3.0, 9.0]))
+    tensor([0., 3., 6.])
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
@@ -158,14 +178,22 @@ class ReLU6(Hardtanh):
 
 
 class Sigmoid(Module):
-    """`1 / (1 + exp(-x))`."""
+    """`1 / (1 + exp(-x))`.
+
+    >>> torch.nn.Sigmoid()(torch.tensor([-1.0, 0.0, 2.0]))
+    tensor([0.2689, 0.5000, 0.8808])
+    """
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         return torch.sigmoid(input)
 
 
 class Hardsigmoid(Module):
-    """`clamp(x / 6 + 1/2, 0, 1)`."""
+    """`clamp(x / 6 + 1/2, 0, 1)`.
+
+    >>> torch.nn.Hardsigmoid()(torch.tensor([-4.0, 0.0, 4.0]))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
 
     __constants__ = ["inplace"]
 
@@ -178,14 +206,22 @@ class Hardsigmoid(Module):
 
 
 class Tanh(Module):
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent.
+
+    >>> torch.nn.Tanh()(torch.tensor([-1.0, 0.0, 2.0]))
+    tensor([-0.7616,  0.0000,  0.9640])
+    """
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         return torch.tanh(input)
 
 
 class SiLU(Module):
-    """`x * sigmoid(x)`, also called swish."""
+    """`x * sigmoid(x)`, also called swish.
+
+    >>> torch.nn.SiLU()(torch.tensor([-1.0, 0.0, 2.0]))
+    tensor([-0.2689,  0.0000,  1.7616])
+    """
 
     __constants__ = ["inplace"]
 
@@ -201,7 +237,11 @@ class SiLU(Module):
 
 
 class Mish(Module):
-    """`x * tanh(softplus(x))`."""
+    """`x * tanh(softplus(x))`.
+
+    >>> torch.nn.Mish()(torch.tensor([-1.0, 0.0, 2.0]))
+    tensor([-0.3034,  0.0000,  1.9440])
+    """
 
     __constants__ = ["inplace"]
 
@@ -217,7 +257,11 @@ class Mish(Module):
 
 
 class Hardswish(Module):
-    """`x * clamp(x + 3, 0, 6) / 6`."""
+    """`x * clamp(x + 3, 0, 6) / 6`.
+
+    >>> torch.nn.Hardswish()(torch.tensor([-4.0, 0.0, 4.0]))
+    tensor([-0., 0., 4.])
+    """
 
     __constants__ = ["inplace"]
 
@@ -230,7 +274,11 @@ class Hardswish(Module):
 
 
 class ELU(Module):
-    """`x` where positive, else `alpha * (exp(x) - 1)`."""
+    """`x` where positive, else `alpha * (exp(x) - 1)`.
+
+    >>> torch.nn.ELU()(torch.tensor([-1.0, 0.0, 2.0]))
+    tensor([-0.6321,  0.0000,  2.0000])
+    """
 
     __constants__ = ["alpha", "inplace"]
 
@@ -247,7 +295,11 @@ class ELU(Module):
 
 
 class CELU(Module):
-    """`max(0, x) + min(0, alpha * (exp(x / alpha) - 1))`."""
+    """`max(0, x) + min(0, alpha * (exp(x / alpha) - 1))`.
+
+    >>> torch.nn.CELU()(torch.tensor([-1.0, 0.0, 2.0]))
+    tensor([-0.6321,  0.0000,  2.0000])
+    """
 
     __constants__ = ["alpha", "inplace"]
 
@@ -264,7 +316,11 @@ class CELU(Module):
 
 
 class SELU(Module):
-    """ELU with the constants that make activations normalize themselves (Klambauer et al. 2017)."""
+    """ELU with the constants that make activations normalize themselves (Klambauer et al. 2017).
+
+    >>> torch.nn.SELU()(torch.tensor([-1.0, 0.0, 2.0]))
+    tensor([-1.1113,  0.0000,  2.1014])
+    """
 
     __constants__ = ["inplace"]
 
@@ -280,7 +336,11 @@ class SELU(Module):
 
 
 class GLU(Module):
-    """`a * sigmoid(b)`, where `a` and `b` are the halves of the input along `dim`."""
+    """`a * sigmoid(b)`, where `a` and `b` are the halves of the input along `dim`.
+
+    >>> torch.nn.GLU()(torch.tensor([1.0, 2.0, 0.0, 0.0]))
+    tensor([0.5000, 1.0000])
+    """
 
     __constants__ = ["dim"]
 
@@ -296,7 +356,11 @@ class GLU(Module):
 
 
 class GELU(Module):
-    """`x` times the normal distribution's cdf at `x`; `approximate` is "none" or "tanh"."""
+    """`x` times the normal distribution's cdf at `x`; `approximate` is "none" or "tanh".
+
+    >>> torch.nn.GELU()(torch.tensor([-1.0, 0.0, 2.0]))
+    tensor([-0.1587,  0.0000,  1.9545])
+    """
 
     __constants__ = ["approximate"]
 
@@ -312,7 +376,11 @@ class GELU(Module):
 
 
 class Hardshrink(Module):
-    """`x` where `|x| > lambd`, else 0."""
+    """`x` where `|x| > lambd`, else 0.
+
+    >>> torch.nn.Hardshrink()(torch.tensor([-1.0, 0.3, 2.0]))
+    tensor([-1.,  0.,  2.])
+    """
 
     __constants__ = ["lambd"]
 
@@ -328,7 +396,11 @@ class Hardshrink(Module):
 
 
 class LeakyReLU(Module):
-    """`x` where positive, else `negative_slope * x`."""
+    """`x` where positive, else `negative_slope * x`.
+
+    >>> torch.nn.LeakyReLU(0.1)(torch.tensor([-1.0, 0.0, 2.0]))
+    tensor([-0.1000,  0.0000,  2.0000])
+    """
 
     __constants__ = ["negative_slope", "inplace"]
 
@@ -345,14 +417,22 @@ class LeakyReLU(Module):
 
 
 class LogSigmoid(Module):
-    """`log(sigmoid(x))`."""
+    """`log(sigmoid(x))`.
+
+    >>> torch.nn.LogSigmoid()(torch.tensor([-1.0, 0.0, 2.0]))
+    tensor([-1.3133, -0.6931, -0.1269])
+    """
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.logsigmoid(input)
 
 
 class Softplus(Module):
-    """`log(1 + exp(beta * x)) / beta`, and `x` where `beta * x > threshold`."""
+    """`log(1 + exp(beta * x)) / beta`, and `x` where `beta * x > threshold`.
+
+    >>> torch.nn.Softplus()(torch.tensor([-1.0, 0.0, 2.0]))
+    tensor([0.3133, 0.6931, 2.1269])
+    """
 
     __constants__ = ["beta", "threshold"]
 
@@ -369,7 +449,11 @@ class Softplus(Module):
 
 
 class Softshrink(Module):
-    """`x - lambd` above lambd, `x + lambd` below -lambd, else 0."""
+    """`x - lambd` above lambd, `x + lambd` below -lambd, else 0.
+
+    >>> torch.nn.Softshrink()(torch.tensor([-1.0, 0.3, 2.0]))
+    tensor([-0.5000,  0.0000,  1.5000])
+    """
 
     __constants__ = ["lambd"]
 
@@ -385,7 +469,11 @@ class Softshrink(Module):
 
 
 class PReLU(Module):
-    """`max(0, x) + weight * min(0, x)`, the slope learned: one, or one for each channel (dimension 1)."""
+    """`max(0, x) + weight * min(0, x)`, the slope learned: one, or one for each channel (dimension 1).
+
+    >>> torch.nn.PReLU()(torch.tensor([-1.0, 0.0, 2.0])).tolist()
+    [-0.25, 0.0, 2.0]
+    """
 
     __constants__ = ["num_parameters"]
 
@@ -414,21 +502,33 @@ class PReLU(Module):
 
 
 class Softsign(Module):
-    """`x / (1 + |x|)`."""
+    """`x / (1 + |x|)`.
+
+    >>> torch.nn.Softsign()(torch.tensor([-1.0, 0.0, 3.0]))
+    tensor([-0.5000,  0.0000,  0.7500])
+    """
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.softsign(input)
 
 
 class Tanhshrink(Module):
-    """`x - tanh(x)`."""
+    """`x - tanh(x)`.
+
+    >>> torch.nn.Tanhshrink()(torch.tensor([-1.0, 0.0, 2.0]))
+    tensor([-0.2384,  0.0000,  1.0360])
+    """
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.tanhshrink(input)
 
 
 class Softmin(Module):
-    """`softmax(-x)` along `dim`."""
+    """`softmax(-x)` along `dim`.
+
+    >>> torch.nn.Softmin(dim=1)(torch.tensor([[0.0, 1.0]]))
+    tensor([[0.7311, 0.2689]])
+    """
 
     __constants__ = ["dim"]
 
@@ -449,7 +549,11 @@ class Softmin(Module):
 
 
 class Softmax(Module):
-    """`exp(x) / sum(exp(x))` along `dim`."""
+    """`exp(x) / sum(exp(x))` along `dim`.
+
+    >>> torch.nn.Softmax(dim=1)(torch.zeros(1, 2))
+    tensor([[0.5000, 0.5000]])
+    """
 
     __constants__ = ["dim"]
 
@@ -470,7 +574,11 @@ class Softmax(Module):
 
 
 class Softmax2d(Module):
-    """Softmax over the channels at each position: `(N, C, H, W)` or `(C, H, W)`."""
+    """Softmax over the channels at each position: `(N, C, H, W)` or `(C, H, W)`.
+
+    >>> torch.nn.Softmax2d()(torch.zeros(1, 2, 1, 1)).flatten()
+    tensor([0.5000, 0.5000])
+    """
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         if input.dim() not in (3, 4):
@@ -479,7 +587,11 @@ class Softmax2d(Module):
 
 
 class LogSoftmax(Module):
-    """`log(softmax(x))` along `dim`."""
+    """`log(softmax(x))` along `dim`.
+
+    >>> torch.nn.LogSoftmax(dim=1)(torch.zeros(1, 2))
+    tensor([[-0.6931, -0.6931]])
+    """
 
     __constants__ = ["dim"]
 

@@ -27,6 +27,10 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     Classes below `cutoffs[0]` are in the head; each further cutoff begins a cluster whose projection is
     `div_value` times smaller than the one before.
+
+    >>> layer = torch.nn.AdaptiveLogSoftmaxWithLoss(16, 100, cutoffs=[10, 50])
+    >>> layer(torch.ones(4, 16), torch.tensor([1, 20, 60, 99])).output.shape
+    torch.Size([4])
     """
 
     def __init__(

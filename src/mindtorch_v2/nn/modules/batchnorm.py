@@ -228,14 +228,24 @@ def _check_3d(input) -> None:
 
 
 class BatchNorm1d(_BatchNorm):
-    """Normalizes each channel over the batch: `(N, C)` or `(N, C, L)` (Ioffe & Szegedy 2015)."""
+    """Normalizes each channel over the batch: `(N, C)` or `(N, C, L)` (Ioffe & Szegedy 2015).
+
+    >>> torch.nn.BatchNorm1d(1, affine=False)(torch.tensor([[1.0], [3.0]]))
+    tensor([[-1.0000],
+            [ 1.0000]])
+    """
 
     def _check_input_dim(self, input) -> None:
         _check_1d(input)
 
 
 class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
-    """A `BatchNorm1d` that takes `num_features` from its first input."""
+    """A `BatchNorm1d` that takes `num_features` from its first input.
+
+    >>> layer = torch.nn.LazyBatchNorm1d()
+    >>> layer(torch.ones(2, 3, 4)).shape, layer.num_features
+    (torch.Size([2, 3, 4]), 3)
+    """
 
     cls_to_become = BatchNorm1d
 
@@ -244,14 +254,23 @@ class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Normalizes each channel over the batch: `(N, C, H, W)`."""
+    """Normalizes each channel over the batch: `(N, C, H, W)`.
+
+    >>> torch.nn.BatchNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
+    torch.Size([2, 3, 4, 4])
+    """
 
     def _check_input_dim(self, input) -> None:
         _check_2d(input)
 
 
 class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
-    """A `BatchNorm2d` that takes `num_features` from its first input."""
+    """A `BatchNorm2d` that takes `num_features` from its first input.
+
+    >>> layer = torch.nn.LazyBatchNorm2d()
+    >>> layer(torch.ones(2, 3, 4, 4)).shape, layer.num_features
+    (torch.Size([2, 3, 4, 4]), 3)
+    """
 
     cls_to_become = BatchNorm2d
 
@@ -260,14 +279,23 @@ class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Normalizes each channel over the batch: `(N, C, D, H, W)`."""
+    """Normalizes each channel over the batch: `(N, C, D, H, W)`.
+
+    >>> torch.nn.BatchNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
+    torch.Size([2, 3, 4, 4, 4])
+    """
 
     def _check_input_dim(self, input) -> None:
         _check_3d(input)
 
 
 class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
-    """A `BatchNorm3d` that takes `num_features` from its first input."""
+    """A `BatchNorm3d` that takes `num_features` from its first input.
+
+    >>> layer = torch.nn.LazyBatchNorm3d()
+    >>> layer(torch.ones(2, 3, 4, 4, 4)).shape, layer.num_features
+    (torch.Size([2, 3, 4, 4, 4]), 3)
+    """
 
     cls_to_become = BatchNorm3d
 
@@ -279,6 +307,10 @@ class SyncBatchNorm(_BatchNorm):
     """Batch normalization over the batches of all processes of a group.
 
     In a program of one process it is `BatchNorm` for inputs of any dimension from 2 on.
+
+    >>> model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8))
+    >>> type(torch.nn.SyncBatchNorm.convert_sync_batchnorm(model)[1]).__name__
+    'SyncBatchNorm'
     """
 
     weight: Any

@@ -171,7 +171,12 @@ class Sequential(Module):
 
 
 class ModuleList(Module):
-    """A list of modules, which are registered. It has no forward of its own."""
+    """A list of modules, which are registered. It has no forward of its own.
+
+    >>> layers = torch.nn.ModuleList([torch.nn.Linear(2, 2) for _ in range(3)])
+    >>> len(layers), len(list(layers.parameters()))
+    (3, 6)
+    """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
@@ -264,7 +269,12 @@ class ModuleList(Module):
 
 
 class ModuleDict(Module):
-    """A mapping from names to modules, which are registered, in the order of insertion. It has no forward."""
+    """A mapping from names to modules, which are registered, in the order of insertion. It has no forward.
+
+    >>> layers = torch.nn.ModuleDict({"up": torch.nn.Linear(2, 3), "act": torch.nn.ReLU()})
+    >>> layers["act"](layers["up"](torch.ones(1, 2))).shape
+    torch.Size([1, 3])
+    """
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
         super().__init__()
@@ -345,7 +355,11 @@ def _parameter_lines(items, type_name) -> str:
 
 
 class ParameterList(Module):
-    """A list of values of which the tensors become parameters and are registered."""
+    """A list of values of which the tensors become parameters and are registered.
+
+    >>> len(torch.nn.ParameterList([torch.nn.Parameter(torch.ones(2)) for _ in range(3)]))
+    3
+    """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -407,7 +421,12 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A mapping from names to values of which the tensors become parameters and are registered."""
+    """A mapping from names to values of which the tensors become parameters and are registered.
+
+    >>> parameters = torch.nn.ParameterDict({"scale": torch.nn.Parameter(torch.ones(2))})
+    >>> parameters["scale"].shape, list(parameters)
+    (torch.Size([2]), ['scale'])
+    """
 
     def __init__(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]] | ParameterDict | None = None) -> None:
         super().__init__()

@@ -201,6 +201,9 @@ class Conv1d(_Conv):
     """Cross-correlation over one spatial dimension: `(N, C_in, L)` or `(C_in, L)`.
 
     `padding` is an int or tuple, "valid" or "same"; `weight` is `(out_channels, in_channels / groups, *kernel_size)`.
+
+    >>> torch.nn.Conv1d(3, 8, kernel_size=5)(torch.ones(2, 3, 100)).shape
+    torch.Size([2, 8, 96])
     """
 
     _ntuple = staticmethod(_single)
@@ -213,6 +216,9 @@ class Conv2d(_Conv):
     """Cross-correlation over two spatial dimensions: `(N, C_in, H, W)` or `(C_in, H, W)`.
 
     `padding` is an int or tuple, "valid" or "same"; `weight` is `(out_channels, in_channels / groups, *kernel_size)`.
+
+    >>> torch.nn.Conv2d(3, 8, kernel_size=3, stride=2, padding=1)(torch.ones(2, 3, 32, 32)).shape
+    torch.Size([2, 8, 16, 16])
     """
 
     _ntuple = staticmethod(_pair)
@@ -225,6 +231,9 @@ class Conv3d(_Conv):
     """Cross-correlation over three spatial dimensions: `(N, C_in, D, H, W)` or `(C_in, D, H, W)`.
 
     `padding` is an int or tuple, "valid" or "same"; `weight` is `(out_channels, in_channels / groups, *kernel_size)`.
+
+    >>> torch.nn.Conv3d(3, 8, kernel_size=3)(torch.ones(2, 3, 8, 8, 8)).shape
+    torch.Size([2, 8, 6, 6, 6])
     """
 
     _ntuple = staticmethod(_triple)
@@ -316,6 +325,9 @@ class ConvTranspose1d(_ConvTransposeNd):
     """The gradient of `Conv1d` with respect to its input, as a layer: `(N, C_in, L)` or `(C_in, L)`.
 
     `weight` is `(in_channels, out_channels / groups, *kernel_size)`; the output size may be given to `forward`.
+
+    >>> torch.nn.ConvTranspose1d(3, 8, kernel_size=2, stride=2)(torch.ones(2, 3, 10)).shape
+    torch.Size([2, 8, 20])
     """
 
     _ntuple = staticmethod(_single)
@@ -328,6 +340,9 @@ class ConvTranspose2d(_ConvTransposeNd):
     """The gradient of `Conv2d` with respect to its input, as a layer: `(N, C_in, H, W)` or `(C_in, H, W)`.
 
     `weight` is `(in_channels, out_channels / groups, *kernel_size)`; the output size may be given to `forward`.
+
+    >>> torch.nn.ConvTranspose2d(3, 8, kernel_size=2, stride=2)(torch.ones(2, 3, 16, 16)).shape
+    torch.Size([2, 8, 32, 32])
     """
 
     _ntuple = staticmethod(_pair)
@@ -340,6 +355,9 @@ class ConvTranspose3d(_ConvTransposeNd):
     """The gradient of `Conv3d` with respect to its input, as a layer: `(N, C_in, D, H, W)` or `(C_in, D, H, W)`.
 
     `weight` is `(in_channels, out_channels / groups, *kernel_size)`; the output size may be given to `forward`.
+
+    >>> torch.nn.ConvTranspose3d(3, 8, kernel_size=2, stride=2)(torch.ones(2, 3, 4, 4, 4)).shape
+    torch.Size([2, 8, 8, 8, 8])
     """
 
     _ntuple = staticmethod(_triple)
@@ -414,19 +432,34 @@ class _LazyConv(_LazyConvXdMixin):
 
 
 class LazyConv1d(_LazyConv, Conv1d):
-    """A `Conv1d` that takes `in_channels` from its first input."""
+    """A `Conv1d` that takes `in_channels` from its first input.
+
+    >>> layer = torch.nn.LazyConv1d(8, 3)
+    >>> layer(torch.ones(2, 3, 10)).shape, layer.in_channels
+    (torch.Size([2, 8, 8]), 3)
+    """
 
     cls_to_become = Conv1d
 
 
 class LazyConv2d(_LazyConv, Conv2d):
-    """A `Conv2d` that takes `in_channels` from its first input."""
+    """A `Conv2d` that takes `in_channels` from its first input.
+
+    >>> layer = torch.nn.LazyConv2d(8, 3)
+    >>> layer(torch.ones(2, 3, 10, 10)).shape, layer.in_channels
+    (torch.Size([2, 8, 8, 8]), 3)
+    """
 
     cls_to_become = Conv2d
 
 
 class LazyConv3d(_LazyConv, Conv3d):
-    """A `Conv3d` that takes `in_channels` from its first input."""
+    """A `Conv3d` that takes `in_channels` from its first input.
+
+    >>> layer = torch.nn.LazyConv3d(8, 3)
+    >>> layer(torch.ones(2, 3, 5, 5, 5)).shape, layer.in_channels
+    (torch.Size([2, 8, 3, 3, 3]), 3)
+    """
 
     cls_to_become = Conv3d
 
@@ -467,18 +500,33 @@ class _LazyConvTranspose(_LazyConvXdMixin):
 
 
 class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
-    """A `ConvTranspose1d` that takes `in_channels` from its first input."""
+    """A `ConvTranspose1d` that takes `in_channels` from its first input.
+
+    >>> layer = torch.nn.LazyConvTranspose1d(8, 3)
+    >>> layer(torch.ones(2, 3, 10)).shape, layer.in_channels
+    (torch.Size([2, 8, 12]), 3)
+    """
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
-    """A `ConvTranspose2d` that takes `in_channels` from its first input."""
+    """A `ConvTranspose2d` that takes `in_channels` from its first input.
+
+    >>> layer = torch.nn.LazyConvTranspose2d(8, 3)
+    >>> layer(torch.ones(2, 3, 10, 10)).shape, layer.in_channels
+    (torch.Size([2, 8, 12, 12]), 3)
+    """
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
-    """A `ConvTranspose3d` that takes `in_channels` from its first input."""
+    """A `ConvTranspose3d` that takes `in_channels` from its first input.
+
+    >>> layer = torch.nn.LazyConvTranspose3d(8, 3)
+    >>> layer(torch.ones(2, 3, 5, 5, 5)).shape, layer.in_channels
+    (torch.Size([2, 8, 7, 7, 7]), 3)
+    """
 
     cls_to_become = ConvTranspose3d

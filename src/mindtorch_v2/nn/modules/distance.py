@@ -15,7 +15,11 @@ __all__ = ["PairwiseDistance", "CosineSimilarity"]
 
 
 class PairwiseDistance(Module):
-    """The p-norm of `x1 - x2` over the last dimension: `(N, D)` or `(D)` each, to `(N)` or `()`."""
+    """The p-norm of `x1 - x2` over the last dimension: `(N, D)` or `(D)` each, to `(N)` or `()`.
+
+    >>> torch.nn.PairwiseDistance(eps=0)(torch.tensor([[3.0, 0.0]]), torch.tensor([[0.0, 4.0]]))
+    tensor([5.])
+    """
 
     __constants__ = ["norm", "eps", "keepdim"]
 
@@ -30,7 +34,11 @@ class PairwiseDistance(Module):
 
 
 class CosineSimilarity(Module):
-    """The cosine of the angle between `x1` and `x2` along `dim`, which is reduced."""
+    """The cosine of the angle between `x1` and `x2` along `dim`, which is reduced.
+
+    >>> torch.nn.CosineSimilarity(dim=0)(torch.tensor([1.0, 0.0]), torch.tensor([1.0, 1.0]))
+    tensor(0.7071)
+    """
 
     __constants__ = ["dim", "eps"]
 

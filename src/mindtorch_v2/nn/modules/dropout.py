@@ -31,42 +31,66 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """Zeroes elements with probability `p` and scales the others by `1 / (1 - p)`; any shape."""
+    """Zeroes elements with probability `p` and scales the others by `1 / (1 - p)`; any shape.
+
+    >>> torch.nn.Dropout(0.5).eval()(torch.ones(3))
+    tensor([1., 1., 1.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout(input, self.p, self.training, self.inplace)
 
 
 class Dropout1d(_DropoutNd):
-    """Zeroes whole channels of `(N, C, L)` or `(C, L)`."""
+    """Zeroes whole channels of `(N, C, L)` or `(C, L)`.
+
+    >>> torch.nn.Dropout1d(0.5).eval()(torch.ones(1, 3))
+    tensor([[1., 1., 1.]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
 class Dropout2d(_DropoutNd):
-    """Zeroes whole channels of `(N, C, H, W)`."""
+    """Zeroes whole channels of `(N, C, H, W)`.
+
+    >>> torch.nn.Dropout2d(0.5)(torch.ones(2, 3, 4, 4)).shape
+    torch.Size([2, 3, 4, 4])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
 class Dropout3d(_DropoutNd):
-    """Zeroes whole channels of `(N, C, D, H, W)` or `(C, D, H, W)`."""
+    """Zeroes whole channels of `(N, C, D, H, W)` or `(C, D, H, W)`.
+
+    >>> torch.nn.Dropout3d(0.5)(torch.ones(2, 3, 4, 4, 4)).shape
+    torch.Size([2, 3, 4, 4, 4])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout3d(input, self.p, self.training, self.inplace)
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout that keeps mean and variance of SELU's activations; any shape."""
+    """Dropout that keeps mean and variance of SELU's activations; any shape.
+
+    >>> torch.nn.AlphaDropout(0.5).eval()(torch.ones(3))
+    tensor([1., 1., 1.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.alpha_dropout(input, self.p, self.training)
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    """`AlphaDropout` of whole channels."""
+    """`AlphaDropout` of whole channels.
+
+    >>> torch.nn.FeatureAlphaDropout(0.5).eval()(torch.ones(1, 3))
+    tensor([[1., 1., 1.]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.feature_alpha_dropout(input, self.p, self.training)

@@ -37,7 +37,11 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Splits dimension `dim` into `unflattened_size`, a tuple of ints of which one may be -1."""
+    """Splits dimension `dim` into `unflattened_size`, a tuple of ints of which one may be -1.
+
+    >>> torch.nn.Unflatten(1, (2, 3))(torch.ones(4, 6)).shape
+    torch.Size([4, 2, 3])
+    """
 
     __constants__ = ["dim", "unflattened_size"]
 

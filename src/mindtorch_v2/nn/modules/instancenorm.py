@@ -116,7 +116,11 @@ def _check(input, low, high) -> None:
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Normalizes each channel of each sample: `(N, C, L)` or `(C, L)`."""
+    """Normalizes each channel of each sample: `(N, C, L)` or `(C, L)`.
+
+    >>> torch.nn.InstanceNorm1d(3)(torch.ones(2, 3, 8)).shape
+    torch.Size([2, 3, 8])
+    """
 
     def _get_no_batch_dim(self) -> int:
         return 2
@@ -126,7 +130,11 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Normalizes each channel of each sample: `(N, C, H, W)` or `(C, H, W)`."""
+    """Normalizes each channel of each sample: `(N, C, H, W)` or `(C, H, W)`.
+
+    >>> torch.nn.InstanceNorm2d(3)(torch.ones(2, 3, 8, 8)).shape
+    torch.Size([2, 3, 8, 8])
+    """
 
     def _get_no_batch_dim(self) -> int:
         return 3
@@ -136,7 +144,11 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Normalizes each channel of each sample: `(N, C, D, H, W)` or `(C, D, H, W)`."""
+    """Normalizes each channel of each sample: `(N, C, D, H, W)` or `(C, D, H, W)`.
+
+    >>> torch.nn.InstanceNorm3d(3)(torch.ones(2, 3, 8, 8, 8)).shape
+    torch.Size([2, 3, 8, 8, 8])
+    """
 
     def _get_no_batch_dim(self) -> int:
         return 4
@@ -146,7 +158,12 @@ class InstanceNorm3d(_InstanceNorm):
 
 
 class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
-    """An `InstanceNorm1d` that takes `num_features` from its first input."""
+    """An `InstanceNorm1d` that takes `num_features` from its first input.
+
+    >>> layer = torch.nn.LazyInstanceNorm1d()
+    >>> layer(torch.ones(2, 3, 4)).shape, layer.num_features
+    (torch.Size([2, 3, 4]), 3)
+    """
 
     cls_to_become = InstanceNorm1d
 
@@ -158,7 +175,12 @@ class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
 
 
 class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
-    """An `InstanceNorm2d` that takes `num_features` from its first input."""
+    """An `InstanceNorm2d` that takes `num_features` from its first input.
+
+    >>> layer = torch.nn.LazyInstanceNorm2d()
+    >>> layer(torch.ones(2, 3, 4, 4)).shape, layer.num_features
+    (torch.Size([2, 3, 4, 4]), 3)
+    """
 
     cls_to_become = InstanceNorm2d
 
@@ -170,7 +192,12 @@ class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
 
 
 class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm):
-    """An `InstanceNorm3d` that takes `num_features` from its first input."""
+    """An `InstanceNorm3d` that takes `num_features` from its first input.
+
+    >>> layer = torch.nn.LazyInstanceNorm3d()
+    >>> layer(torch.ones(2, 3, 4, 4, 4)).shape, layer.num_features
+    (torch.Size([2, 3, 4, 4, 4]), 3)
+    """
 
     cls_to_become = InstanceNorm3d
 

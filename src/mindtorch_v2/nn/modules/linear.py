@@ -21,7 +21,11 @@ __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
 
 class Identity(Module):
-    """Returns its input; takes and ignores any arguments."""
+    """Returns its input; takes and ignores any arguments.
+
+    >>> torch.nn.Identity()(torch.tensor([1.0]))
+    tensor([1.])
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -99,7 +103,11 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class Bilinear(Module):
-    """`y = x1 @ weight @ x2 + bias`: `(*, in1_features)` and `(*, in2_features)` to `(*, out_features)`."""
+    """`y = x1 @ weight @ x2 + bias`: `(*, in1_features)` and `(*, in2_features)` to `(*, out_features)`.
+
+    >>> torch.nn.Bilinear(2, 3, 4)(torch.ones(5, 2), torch.ones(5, 3)).shape
+    torch.Size([5, 4])
+    """
 
     __constants__ = ["in1_features", "in2_features", "out_features"]
 
@@ -144,7 +152,12 @@ class Bilinear(Module):
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """A `Linear` that takes `in_features` from its first input."""
+    """A `Linear` that takes `in_features` from its first input.
+
+    >>> layer = torch.nn.LazyLinear(8)
+    >>> layer(torch.ones(2, 3)).shape, layer.in_features
+    (torch.Size([2, 8]), 3)
+    """
 
     cls_to_become = Linear
     weight: Any

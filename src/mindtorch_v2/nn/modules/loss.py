@@ -72,7 +72,11 @@ class _WeightedLoss(_Loss):
 
 
 class L1Loss(_Loss):
-    """Absolute difference; input and target of one shape `(*)`."""
+    """Absolute difference; input and target of one shape `(*)`.
+
+    >>> torch.nn.L1Loss()(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 4.0]))
+    tensor(1.5000)
+    """
 
     __constants__ = ["reduction"]
 
@@ -81,7 +85,11 @@ class L1Loss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
-    """Negative log likelihood: log-probabilities `(N, C, *)` or `(C)`, class indices `(N, *)` or `()`."""
+    """Negative log likelihood: log-probabilities `(N, C, *)` or `(C)`, class indices `(N, *)` or `()`.
+
+    >>> torch.nn.NLLLoss()(torch.zeros(2, 4).log_softmax(1), torch.tensor([0, 3]))
+    tensor(1.3863)
+    """
 
     __constants__ = ["ignore_index", "reduction"]
 
@@ -122,7 +130,11 @@ class NLLLoss2d(NLLLoss):
 
 
 class PoissonNLLLoss(_Loss):
-    """Negative log likelihood of counts under a Poisson distribution whose (log) rate is the input; any shape."""
+    """Negative log likelihood of counts under a Poisson distribution whose (log) rate is the input; any shape.
+
+    >>> torch.nn.PoissonNLLLoss()(torch.zeros(2), torch.tensor([1.0, 2.0]))
+    tensor(1.)
+    """
 
     __constants__ = ["log_input", "full", "eps", "reduction"]
 
@@ -147,7 +159,11 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """Negative log likelihood under normal distributions of mean `input` and variance `var`; shapes `(*)`."""
+    """Negative log likelihood under normal distributions of mean `input` and variance `var`; shapes `(*)`.
+
+    >>> torch.nn.GaussianNLLLoss()(torch.zeros(2), torch.ones(2), torch.ones(2))
+    tensor(0.5000)
+    """
 
     __constants__ = ["full", "eps", "reduction"]
 
@@ -161,7 +177,12 @@ class GaussianNLLLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """Kullback-Leibler divergence: log-probabilities and (with `log_target` log-)probabilities `(*)`."""
+    """Kullback-Leibler divergence: log-probabilities and (with `log_target` log-)probabilities `(*)`.
+
+    >>> log_p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.9, 0.1])
+    >>> torch.nn.KLDivLoss(reduction="sum")(log_p, q)
+    tensor(0.3681)
+    """
 
     __constants__ = ["reduction"]
 
@@ -180,7 +201,11 @@ class KLDivLoss(_Loss):
 
 
 class MSELoss(_Loss):
-    """Squared difference; input and target of one shape `(*)`."""
+    """Squared difference; input and target of one shape `(*)`.
+
+    >>> torch.nn.MSELoss()(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 4.0]))
+    tensor(2.5000)
+    """
 
     __constants__ = ["reduction"]
 
@@ -189,7 +214,11 @@ class MSELoss(_Loss):
 
 
 class BCELoss(_WeightedLoss):
-    """Binary cross entropy of probabilities in [0, 1]; input and target of one shape `(*)`."""
+    """Binary cross entropy of probabilities in [0, 1]; input and target of one shape `(*)`.
+
+    >>> torch.nn.BCELoss()(torch.tensor([0.5, 0.5]), torch.tensor([0.0, 1.0]))
+    tensor(0.6931)
+    """
 
     __constants__ = ["reduction"]
 
@@ -198,7 +227,11 @@ class BCELoss(_WeightedLoss):
 
 
 class BCEWithLogitsLoss(_Loss):
-    """Binary cross entropy of `sigmoid(input)`, computed stably; `pos_weight` weighs the positive class; `(*)`."""
+    """Binary cross entropy of `sigmoid(input)`, computed stably; `pos_weight` weighs the positive class; `(*)`.
+
+    >>> torch.nn.BCEWithLogitsLoss()(torch.zeros(2), torch.tensor([0.0, 1.0]))
+    tensor(0.6931)
+    """
 
     def __init__(
         self,
@@ -219,7 +252,11 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class HingeEmbeddingLoss(_Loss):
-    """`x` where the target is 1, `max(0, margin - x)` where it is -1; shapes `(*)`."""
+    """`x` where the target is 1, `max(0, margin - x)` where it is -1; shapes `(*)`.
+
+    >>> torch.nn.HingeEmbeddingLoss()(torch.tensor([0.5, 0.5]), torch.tensor([1, -1]))
+    tensor(0.5000)
+    """
 
     __constants__ = ["margin", "reduction"]
 
@@ -234,7 +271,11 @@ class HingeEmbeddingLoss(_Loss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """Multi-class multi-label hinge loss: `(N, C)` or `(C)`, targets of the same shape ended by -1."""
+    """Multi-class multi-label hinge loss: `(N, C)` or `(C)`, targets of the same shape ended by -1.
+
+    >>> torch.nn.MultiLabelMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([[3, 0, -1, 1]]))
+    tensor(0.8500)
+    """
 
     __constants__ = ["reduction"]
 
@@ -243,7 +284,11 @@ class MultiLabelMarginLoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """`0.5 * d**2 / beta` where `d = |x - y| < beta`, else `d - 0.5 * beta`; shapes `(*)`."""
+    """`0.5 * d**2 / beta` where `d = |x - y| < beta`, else `d - 0.5 * beta`; shapes `(*)`.
+
+    >>> torch.nn.SmoothL1Loss()(torch.tensor([0.0, 3.0]), torch.tensor([0.5, 0.0]))
+    tensor(1.3125)
+    """
 
     __constants__ = ["reduction"]
 
@@ -258,7 +303,11 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """`0.5 * d**2` where `d = |x - y| < delta`, else `delta * (d - 0.5 * delta)`; shapes `(*)`."""
+    """`0.5 * d**2` where `d = |x - y| < delta`, else `delta * (d - 0.5 * delta)`; shapes `(*)`.
+
+    >>> torch.nn.HuberLoss()(torch.tensor([0.0, 3.0]), torch.tensor([0.5, 0.0]))
+    tensor(1.3125)
+    """
 
     __constants__ = ["reduction", "delta"]
 
@@ -271,7 +320,11 @@ class HuberLoss(_Loss):
 
 
 class SoftMarginLoss(_Loss):
-    """`log(1 + exp(-y * x))` with targets 1 or -1; shapes `(*)`."""
+    """`log(1 + exp(-y * x))` with targets 1 or -1; shapes `(*)`.
+
+    >>> torch.nn.SoftMarginLoss()(torch.zeros(2), torch.tensor([1.0, -1.0]))
+    tensor(0.6931)
+    """
 
     __constants__ = ["reduction"]
 
@@ -374,7 +427,11 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """Mean over classes of binary cross entropy with logits: `(N, C)`, targets 0 or 1."""
+    """Mean over classes of binary cross entropy with logits: `(N, C)`, targets 0 or 1.
+
+    >>> torch.nn.MultiLabelSoftMarginLoss()(torch.zeros(1, 2), torch.tensor([[0.0, 1.0]]))
+    tensor(0.6931)
+    """
 
     __constants__ = ["reduction"]
 
@@ -383,7 +440,12 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class CosineEmbeddingLoss(_Loss):
-    """`1 - cos(x1, x2)` where the target is 1, else `max(0, cos(x1, x2) - margin)`: `(N, D)` or `(D)`."""
+    """`1 - cos(x1, x2)` where the target is 1, else `max(0, cos(x1, x2) - margin)`: `(N, D)` or `(D)`.
+
+    >>> a, b = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]])
+    >>> torch.nn.CosineEmbeddingLoss()(a, b, torch.tensor([1]))
+    tensor(1.)
+    """
 
     __constants__ = ["margin", "reduction"]
 
@@ -398,7 +460,11 @@ class CosineEmbeddingLoss(_Loss):
 
 
 class MarginRankingLoss(_Loss):
-    """`max(0, -y * (x1 - x2) + margin)` with targets 1 or -1; shapes `(N)` or `()`."""
+    """`max(0, -y * (x1 - x2) + margin)` with targets 1 or -1; shapes `(N)` or `()`.
+
+    >>> torch.nn.MarginRankingLoss(margin=0.5)(torch.tensor([1.0]), torch.tensor([2.0]), torch.tensor([1.0]))
+    tensor(1.5000)
+    """
 
     __constants__ = ["margin", "reduction"]
 
@@ -413,7 +479,11 @@ class MarginRankingLoss(_Loss):
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """Multi-class hinge loss with exponent `p` 1 or 2: `(N, C)` or `(C)`, class indices `(N)` or `()`."""
+    """Multi-class hinge loss with exponent `p` 1 or 2: `(N, C)` or `(C)`, class indices `(N)` or `()`.
+
+    >>> torch.nn.MultiMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
+    tensor(0.3250)
+    """
 
     __constants__ = ["p", "margin", "reduction"]
 
@@ -441,7 +511,12 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class TripletMarginLoss(_Loss):
-    """`max(0, d(anchor, positive) - d(anchor, negative) + margin)` with p-norm distances: `(N, D)` or `(D)`."""
+    """`max(0, d(anchor, positive) - d(anchor, negative) + margin)` with p-norm distances: `(N, D)` or `(D)`.
+
+    >>> near, far = torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0, 0.0]])
+    >>> torch.nn.TripletMarginLoss()(torch.zeros(1, 2), near, far)
+    tensor(0.)
+    """
 
     __constants__ = ["margin", "p", "eps", "swap", "reduction"]
 
@@ -477,7 +552,12 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """`TripletMarginLoss` with any distance function, `(N, *)` pairs to `(N)`; the default is the 2-norm."""
+    """`TripletMarginLoss` with any distance function, `(N, *)` pairs to `(N)`; the default is the 2-norm.
+
+    >>> loss = torch.nn.TripletMarginWithDistanceLoss(distance_function=lambda a, b: (a - b).abs().sum(1))
+    >>> loss(torch.zeros(1, 2), torch.ones(1, 2), torch.zeros(1, 2))
+    tensor(3.)
+    """
 
     __constants__ = ["margin", "swap", "reduction"]
 
@@ -514,6 +594,10 @@ class CTCLoss(_Loss):
     """Connectionist temporal classification loss (Graves et al. 2006): log-probabilities `(T, N, C)` or `(T, C)`.
 
     Targets are `(N, S)` or, concatenated, `(sum of target_lengths)`; `blank` is the index of the blank class.
+
+    >>> scores = torch.zeros(5, 1, 3).log_softmax(2)
+    >>> torch.nn.CTCLoss()(scores, torch.tensor([[1, 2]]), torch.tensor([5]), torch.tensor([2]))
+    tensor(0.9689)
     """
 
     __constants__ = ["blank", "reduction"]

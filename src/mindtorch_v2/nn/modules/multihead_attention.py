@@ -21,6 +21,11 @@ class MultiheadAttention(Module):
 
     Queries are `(L, N, E)`, with `batch_first` `(N, L, E)`, unbatched `(L, E)`; keys and values `(S, N, kdim)` and
     `(S, N, vdim)`. Returns the output, shaped as the queries, and the weights `(N, L, S)` or None.
+
+    >>> layer, x = torch.nn.MultiheadAttention(8, 2, batch_first=True), torch.ones(3, 5, 8)
+    >>> output, weights = layer(x, x, x)
+    >>> output.shape, weights.shape
+    (torch.Size([3, 5, 8]), torch.Size([3, 5, 5]))
     """
 
     __constants__ = ["batch_first"]

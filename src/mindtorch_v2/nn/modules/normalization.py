@@ -21,7 +21,11 @@ __all__ = ["LocalResponseNorm", "CrossMapLRN2d", "LayerNorm", "GroupNorm", "RMSN
 
 
 class LocalResponseNorm(Module):
-    """Divides by a power of the mean square over `size` neighbouring channels: `(N, C, *)`."""
+    """Divides by a power of the mean square over `size` neighbouring channels: `(N, C, *)`.
+
+    >>> torch.nn.LocalResponseNorm(2)(torch.ones(1, 3, 4, 4)).shape
+    torch.Size([1, 3, 4, 4])
+    """
 
     __constants__ = ["size", "alpha", "beta", "k"]
 
@@ -40,7 +44,11 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(Module):
-    """Local response normalization of `(N, C, H, W)`, whose window is cut at the first and last channels."""
+    """Local response normalization of `(N, C, H, W)`, whose window is cut at the first and last channels.
+
+    >>> torch.nn.CrossMapLRN2d(2)(torch.ones(1, 3, 4, 4)).shape
+    torch.Size([1, 3, 4, 4])
+    """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
         super().__init__()
@@ -60,6 +68,9 @@ class LayerNorm(Module):
     """Normalizes over the last dimensions, `normalized_shape` (an int or sizes): `(*, *normalized_shape)`.
 
     `weight` and `bias` have that shape and start as one and zero (Ba et al. 2016).
+
+    >>> torch.nn.LayerNorm(2)(torch.tensor([[1.0, 3.0]]))
+    tensor([[-1.0000,  1.0000]], grad_fn=<NativeLayerNormBackward0>)
     """
 
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
@@ -114,7 +125,11 @@ class LayerNorm(Module):
 
 
 class GroupNorm(Module):
-    """Normalizes over each of `num_groups` groups of channels of each sample: `(N, C, *)` (Wu & He 2018)."""
+    """Normalizes over each of `num_groups` groups of channels of each sample: `(N, C, *)` (Wu & He 2018).
+
+    >>> torch.nn.GroupNorm(2, 4)(torch.ones(1, 4, 8, 8)).shape
+    torch.Size([1, 4, 8, 8])
+    """
 
     __constants__ = ["num_groups", "num_channels", "eps", "affine"]
 
@@ -168,6 +183,9 @@ class RMSNorm(Module):
     """Divides by the root mean square over the last dimensions, `normalized_shape` (Zhang & Sennrich 2019).
 
     `eps` None means the machine epsilon of the input's dtype.
+
+    >>> torch.nn.RMSNorm(2)(torch.tensor([[3.0, 4.0]])).tolist()
+    [[0.8485281467437744, 1.1313709020614624]]
     """
 
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]

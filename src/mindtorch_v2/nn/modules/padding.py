@@ -58,7 +58,11 @@ class _CircularPadNd(Module):
 
 
 class CircularPad1d(_CircularPadNd):
-    """Pads with the values of the other end."""
+    """Pads with the values of the other end.
+
+    >>> torch.nn.CircularPad1d(1)(torch.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[3., 1., 2., 3., 1.]])
+    """
 
     def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
@@ -69,7 +73,11 @@ class CircularPad1d(_CircularPadNd):
 
 
 class CircularPad2d(_CircularPadNd):
-    """Pads with the values of the other end."""
+    """Pads with the values of the other end.
+
+    >>> torch.nn.CircularPad2d(1)(torch.ones(1, 3, 4, 4)).shape
+    torch.Size([1, 3, 6, 6])
+    """
 
     def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
@@ -80,7 +88,11 @@ class CircularPad2d(_CircularPadNd):
 
 
 class CircularPad3d(_CircularPadNd):
-    """Pads with the values of the other end."""
+    """Pads with the values of the other end.
+
+    >>> torch.nn.CircularPad3d(1)(torch.ones(1, 3, 4, 4, 4)).shape
+    torch.Size([1, 3, 6, 6, 6])
+    """
 
     def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
@@ -105,7 +117,11 @@ class _ConstantPadNd(Module):
 
 
 class ConstantPad1d(_ConstantPadNd):
-    """Pads with `value`."""
+    """Pads with `value`.
+
+    >>> torch.nn.ConstantPad1d((1, 0), 9.0)(torch.tensor([[1.0, 2.0]]))
+    tensor([[9., 1., 2.]])
+    """
 
     def __init__(self, padding: int | Sequence[int], value: float) -> None:
         super().__init__(value)
@@ -113,7 +129,11 @@ class ConstantPad1d(_ConstantPadNd):
 
 
 class ConstantPad2d(_ConstantPadNd):
-    """Pads with `value`."""
+    """Pads with `value`.
+
+    >>> torch.nn.ConstantPad2d(1, 9.0)(torch.ones(1, 3, 4, 4)).shape
+    torch.Size([1, 3, 6, 6])
+    """
 
     __constants__ = ["padding", "value"]
 
@@ -123,7 +143,11 @@ class ConstantPad2d(_ConstantPadNd):
 
 
 class ConstantPad3d(_ConstantPadNd):
-    """Pads with `value`."""
+    """Pads with `value`.
+
+    >>> torch.nn.ConstantPad3d(1, 9.0)(torch.ones(1, 3, 4, 4, 4)).shape
+    torch.Size([1, 3, 6, 6, 6])
+    """
 
     def __init__(self, padding: int | Sequence[int], value: float) -> None:
         super().__init__(value)
@@ -141,7 +165,11 @@ class _ReflectionPadNd(Module):
 
 
 class ReflectionPad1d(_ReflectionPadNd):
-    """Pads with the reflection of the input, the edge not repeated."""
+    """Pads with the reflection of the input, the edge not repeated.
+
+    >>> torch.nn.ReflectionPad1d(1)(torch.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[2., 1., 2., 3., 2.]])
+    """
 
     def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
@@ -149,7 +177,11 @@ class ReflectionPad1d(_ReflectionPadNd):
 
 
 class ReflectionPad2d(_ReflectionPadNd):
-    """Pads with the reflection of the input, the edge not repeated."""
+    """Pads with the reflection of the input, the edge not repeated.
+
+    >>> torch.nn.ReflectionPad2d(1)(torch.ones(1, 3, 4, 4)).shape
+    torch.Size([1, 3, 6, 6])
+    """
 
     def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
@@ -157,7 +189,11 @@ class ReflectionPad2d(_ReflectionPadNd):
 
 
 class ReflectionPad3d(_ReflectionPadNd):
-    """Pads with the reflection of the input, the edge not repeated."""
+    """Pads with the reflection of the input, the edge not repeated.
+
+    >>> torch.nn.ReflectionPad3d(1)(torch.ones(1, 3, 4, 4, 4)).shape
+    torch.Size([1, 3, 6, 6, 6])
+    """
 
     def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
@@ -175,7 +211,11 @@ class _ReplicationPadNd(Module):
 
 
 class ReplicationPad1d(_ReplicationPadNd):
-    """Pads with the value at the edge."""
+    """Pads with the value at the edge.
+
+    >>> torch.nn.ReplicationPad1d(1)(torch.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[1., 1., 2., 3., 3.]])
+    """
 
     def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
@@ -183,7 +223,11 @@ class ReplicationPad1d(_ReplicationPadNd):
 
 
 class ReplicationPad2d(_ReplicationPadNd):
-    """Pads with the value at the edge."""
+    """Pads with the value at the edge.
+
+    >>> torch.nn.ReplicationPad2d(1)(torch.ones(1, 3, 4, 4)).shape
+    torch.Size([1, 3, 6, 6])
+    """
 
     def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
@@ -191,7 +235,11 @@ class ReplicationPad2d(_ReplicationPadNd):
 
 
 class ReplicationPad3d(_ReplicationPadNd):
-    """Pads with the value at the edge."""
+    """Pads with the value at the edge.
+
+    >>> torch.nn.ReplicationPad3d(1)(torch.ones(1, 3, 4, 4, 4)).shape
+    torch.Size([1, 3, 6, 6, 6])
+    """
 
     def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
@@ -199,7 +247,11 @@ class ReplicationPad3d(_ReplicationPadNd):
 
 
 class ZeroPad1d(ConstantPad1d):
-    """Pads with zero."""
+    """Pads with zero.
+
+    >>> torch.nn.ZeroPad1d(1)(torch.tensor([[1.0, 2.0]]))
+    tensor([[0., 1., 2., 0.]])
+    """
 
     def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__(padding, 0.0)
@@ -209,7 +261,11 @@ class ZeroPad1d(ConstantPad1d):
 
 
 class ZeroPad2d(ConstantPad2d):
-    """Pads with zero."""
+    """Pads with zero.
+
+    >>> torch.nn.ZeroPad2d(1)(torch.ones(1, 3, 4, 4)).shape
+    torch.Size([1, 3, 6, 6])
+    """
 
     def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__(padding, 0.0)
@@ -219,7 +275,11 @@ class ZeroPad2d(ConstantPad2d):
 
 
 class ZeroPad3d(ConstantPad3d):
-    """Pads with zero."""
+    """Pads with zero.
+
+    >>> torch.nn.ZeroPad3d(1)(torch.ones(1, 3, 4, 4, 4)).shape
+    torch.Size([1, 3, 6, 6, 6])
+    """
 
     def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__(padding, 0.0)

@@ -15,7 +15,11 @@ __all__ = ["PixelShuffle", "PixelUnshuffle"]
 
 
 class PixelShuffle(Module):
-    """`(*, C * r**2, H, W)` to `(*, C, H * r, W * r)`, with `r` the `upscale_factor`."""
+    """`(*, C * r**2, H, W)` to `(*, C, H * r, W * r)`, with `r` the `upscale_factor`.
+
+    >>> torch.nn.PixelShuffle(2)(torch.ones(1, 8, 4, 4)).shape
+    torch.Size([1, 2, 8, 8])
+    """
 
     __constants__ = ["upscale_factor"]
 
@@ -31,7 +35,11 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """`(*, C, H * r, W * r)` to `(*, C * r**2, H, W)`, with `r` the `downscale_factor`."""
+    """`(*, C, H * r, W * r)` to `(*, C * r**2, H, W)`, with `r` the `downscale_factor`.
+
+    >>> torch.nn.PixelUnshuffle(2)(torch.ones(1, 2, 8, 8)).shape
+    torch.Size([1, 8, 4, 4])
+    """
 
     __constants__ = ["downscale_factor"]
 

@@ -65,7 +65,11 @@ class _MaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """The maximum of each window: `(N, C, L)` or `(C, L)`; with `return_indices` also where it stands."""
+    """The maximum of each window: `(N, C, L)` or `(C, L)`; with `return_indices` also where it stands.
+
+    >>> torch.nn.MaxPool1d(2)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
+    tensor([[3., 7.]])
+    """
 
     def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
         return F.max_pool1d(
@@ -80,7 +84,11 @@ class MaxPool1d(_MaxPoolNd):
 
 
 class MaxPool2d(_MaxPoolNd):
-    """The maximum of each window: `(N, C, H, W)` or `(C, H, W)`; with `return_indices` also where it stands."""
+    """The maximum of each window: `(N, C, H, W)` or `(C, H, W)`; with `return_indices` also where it stands.
+
+    >>> torch.nn.MaxPool2d(3, stride=2, padding=1)(torch.ones(1, 3, 8, 8)).shape
+    torch.Size([1, 3, 4, 4])
+    """
 
     def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
         return F.max_pool2d(
@@ -95,7 +103,11 @@ class MaxPool2d(_MaxPoolNd):
 
 
 class MaxPool3d(_MaxPoolNd):
-    """The maximum of each window: `(N, C, D, H, W)` or `(C, D, H, W)`; with `return_indices` also where it stands."""
+    """The maximum of each window: `(N, C, D, H, W)` or `(C, D, H, W)`; with `return_indices` also where it stands.
+
+    >>> torch.nn.MaxPool3d(2)(torch.ones(1, 3, 8, 8, 8)).shape
+    torch.Size([1, 3, 4, 4, 4])
+    """
 
     def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
         return F.max_pool3d(
@@ -126,7 +138,12 @@ class _MaxUnpoolNd(Module):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Puts the values back where `MaxPool1d` found them, zero elsewhere: `(N, C, L)` or `(C, L)`."""
+    """Puts the values back where `MaxPool1d` found them, zero elsewhere: `(N, C, L)` or `(C, L)`.
+
+    >>> values, places = torch.nn.MaxPool1d(2, return_indices=True)(torch.tensor([[1.0, 3.0, 7.0, 5.0]]))
+    >>> torch.nn.MaxUnpool1d(2)(values, places)
+    tensor([[0., 3., 7., 0.]])
+    """
 
     _ntuple = staticmethod(_single)
 
@@ -135,7 +152,12 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Puts the values back where `MaxPool2d` found them, zero elsewhere: `(N, C, H, W)` or `(C, H, W)`."""
+    """Puts the values back where `MaxPool2d` found them, zero elsewhere: `(N, C, H, W)` or `(C, H, W)`.
+
+    >>> values, places = torch.nn.MaxPool2d(2, return_indices=True)(torch.ones(1, 3, 8, 8))
+    >>> torch.nn.MaxUnpool2d(2)(values, places).shape
+    torch.Size([1, 3, 8, 8])
+    """
 
     _ntuple = staticmethod(_pair)
 
@@ -144,7 +166,12 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Puts the values back where `MaxPool3d` found them, zero elsewhere: `(N, C, D, H, W)` or `(C, D, H, W)`."""
+    """Puts the values back where `MaxPool3d` found them, zero elsewhere: `(N, C, D, H, W)` or `(C, D, H, W)`.
+
+    >>> values, places = torch.nn.MaxPool3d(2, return_indices=True)(torch.ones(1, 3, 8, 8, 8))
+    >>> torch.nn.MaxUnpool3d(2)(values, places).shape
+    torch.Size([1, 3, 8, 8, 8])
+    """
 
     _ntuple = staticmethod(_triple)
 
@@ -160,7 +187,11 @@ class _AvgPoolNd(Module):
 
 
 class AvgPool1d(_AvgPoolNd):
-    """The mean of each window: `(N, C, L)` or `(C, L)`."""
+    """The mean of each window: `(N, C, L)` or `(C, L)`.
+
+    >>> torch.nn.AvgPool1d(2)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
+    tensor([[2., 6.]])
+    """
 
     def __init__(
         self,
@@ -203,7 +234,11 @@ class _AvgPoolWithDivisor(_AvgPoolNd):
 
 
 class AvgPool2d(_AvgPoolWithDivisor):
-    """The mean of each window: `(N, C, H, W)` or `(C, H, W)`; `divisor_override` replaces the window's size."""
+    """The mean of each window: `(N, C, H, W)` or `(C, H, W)`; `divisor_override` replaces the window's size.
+
+    >>> torch.nn.AvgPool2d(2)(torch.ones(1, 3, 8, 8)).shape
+    torch.Size([1, 3, 4, 4])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool2d(
@@ -218,7 +253,11 @@ class AvgPool2d(_AvgPoolWithDivisor):
 
 
 class AvgPool3d(_AvgPoolWithDivisor):
-    """The mean of each window: `(N, C, D, H, W)` or `(C, D, H, W)`; `divisor_override` replaces the window's size."""
+    """The mean of each window: `(N, C, D, H, W)` or `(C, D, H, W)`; `divisor_override` replaces the window's size.
+
+    >>> torch.nn.AvgPool3d(2)(torch.ones(1, 3, 8, 8, 8)).shape
+    torch.Size([1, 3, 4, 4, 4])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool3d(
@@ -264,7 +303,11 @@ class _FractionalMaxPoolNd(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """Max pooling over windows of random places (Graham 2014), to an output size or a ratio: `(N, C, H, W)`."""
+    """Max pooling over windows of random places (Graham 2014), to an output size or a ratio: `(N, C, H, W)`.
+
+    >>> torch.nn.FractionalMaxPool2d(2, output_size=3)(torch.ones(1, 3, 8, 8)).shape
+    torch.Size([1, 3, 3, 3])
+    """
 
     _ntuple = staticmethod(_pair)
 
@@ -280,7 +323,11 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """Max pooling over windows of random places (Graham 2014), to an output size or a ratio: `(N, C, D, H, W)`."""
+    """Max pooling over windows of random places (Graham 2014), to an output size or a ratio: `(N, C, D, H, W)`.
+
+    >>> torch.nn.FractionalMaxPool3d(2, output_size=3)(torch.ones(1, 3, 8, 8, 8)).shape
+    torch.Size([1, 3, 3, 3, 3])
+    """
 
     _ntuple = staticmethod(_triple)
 
@@ -319,21 +366,33 @@ class _LPPoolNd(Module):
 
 
 class LPPool1d(_LPPoolNd):
-    """The p-norm of each window: `(N, C, L)` or `(C, L)`."""
+    """The p-norm of each window: `(N, C, L)` or `(C, L)`.
+
+    >>> torch.nn.LPPool1d(2, 2)(torch.tensor([[3.0, 4.0]]))
+    tensor([[5.]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool1d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
 class LPPool2d(_LPPoolNd):
-    """The p-norm of each window: `(N, C, H, W)` or `(C, H, W)`."""
+    """The p-norm of each window: `(N, C, H, W)` or `(C, H, W)`.
+
+    >>> torch.nn.LPPool2d(2, 2)(torch.ones(1, 3, 8, 8)).shape
+    torch.Size([1, 3, 4, 4])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
 class LPPool3d(_LPPoolNd):
-    """The p-norm of each window: `(N, C, D, H, W)` or `(C, D, H, W)`."""
+    """The p-norm of each window: `(N, C, D, H, W)` or `(C, D, H, W)`.
+
+    >>> torch.nn.LPPool3d(2, 2)(torch.ones(1, 3, 8, 8, 8)).shape
+    torch.Size([1, 3, 4, 4, 4])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool3d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
@@ -352,21 +411,33 @@ class _AdaptiveMaxPoolNd(Module):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """Max pooling to a given output size: `(N, C, L)` or `(C, L)`."""
+    """Max pooling to a given output size: `(N, C, L)` or `(C, L)`.
+
+    >>> torch.nn.AdaptiveMaxPool1d(2)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
+    tensor([[3., 7.]])
+    """
 
     def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
         return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """Max pooling to a given output size: `(N, C, H, W)` or `(C, H, W)`."""
+    """Max pooling to a given output size: `(N, C, H, W)` or `(C, H, W)`.
+
+    >>> torch.nn.AdaptiveMaxPool2d((1, 1))(torch.ones(2, 8, 5, 7)).shape
+    torch.Size([2, 8, 1, 1])
+    """
 
     def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """Max pooling to a given output size: `(N, C, D, H, W)` or `(C, D, H, W)`."""
+    """Max pooling to a given output size: `(N, C, D, H, W)` or `(C, D, H, W)`.
+
+    >>> torch.nn.AdaptiveMaxPool3d(2)(torch.ones(2, 8, 5, 7, 9)).shape
+    torch.Size([2, 8, 2, 2, 2])
+    """
 
     def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
         return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
@@ -384,21 +455,33 @@ class _AdaptiveAvgPoolNd(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """Mean pooling to a given output size: `(N, C, L)` or `(C, L)`."""
+    """Mean pooling to a given output size: `(N, C, L)` or `(C, L)`.
+
+    >>> torch.nn.AdaptiveAvgPool1d(2)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
+    tensor([[2., 6.]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool1d(input, self.output_size)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """Mean pooling to a given output size: `(N, C, H, W)` or `(C, H, W)`."""
+    """Mean pooling to a given output size: `(N, C, H, W)` or `(C, H, W)`.
+
+    >>> torch.nn.AdaptiveAvgPool2d((1, 1))(torch.ones(2, 8, 5, 7)).shape
+    torch.Size([2, 8, 1, 1])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool2d(input, self.output_size)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """Mean pooling to a given output size: `(N, C, D, H, W)` or `(C, D, H, W)`."""
+    """Mean pooling to a given output size: `(N, C, D, H, W)` or `(C, D, H, W)`.
+
+    >>> torch.nn.AdaptiveAvgPool3d(2)(torch.ones(2, 8, 5, 7, 9)).shape
+    torch.Size([2, 8, 2, 2, 2])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool3d(input, self.output_size)

@@ -43,6 +43,9 @@ class RNNBase(Module):
 
     For each layer (and direction, with the suffix `_reverse`): `weight_ih_l{k}` `(gates * hidden_size, layer's
     input)`, `weight_hh_l{k}`, the biases `bias_ih_l{k}`, `bias_hh_l{k}`, and with `proj_size` `weight_hr_l{k}`.
+
+    >>> torch.nn.RNNBase("GRU", 4, 8).mode
+    'GRU'
     """
 
     __constants__ = [
@@ -305,6 +308,10 @@ class RNN(RNNBase):
     Inputs `(L, N, input_size)`, with `batch_first` `(N, L, input_size)`, unbatched `(L, input_size)`, or a
     `PackedSequence`; returns the last layer's outputs at all steps, and the last hidden states
     `(layers * directions, N, hidden_size)`.
+
+    >>> output, hidden = torch.nn.RNN(4, 8)(torch.ones(5, 3, 4))
+    >>> output.shape, hidden.shape
+    (torch.Size([5, 3, 8]), torch.Size([1, 3, 8]))
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -415,7 +422,12 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent units (Cho et al. 2014). Inputs and outputs as for `RNN`."""
+    """Gated recurrent units (Cho et al. 2014). Inputs and outputs as for `RNN`.
+
+    >>> output, hidden = torch.nn.GRU(4, 8, num_layers=2)(torch.ones(5, 3, 4))
+    >>> output.shape, hidden.shape
+    (torch.Size([5, 3, 8]), torch.Size([2, 3, 8]))
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if "proj_size" in kwargs:
@@ -486,7 +498,11 @@ class RNNCellBase(Module):
 
 
 class RNNCell(RNNCellBase):
-    """One step of an Elman network: input `(N, input_size)` or `(input_size)`, hidden `(N, hidden_size)`."""
+    """One step of an Elman network: input `(N, input_size)` or `(input_size)`, hidden `(N, hidden_size)`.
+
+    >>> torch.nn.RNNCell(4, 8)(torch.ones(3, 4)).shape
+    torch.Size([3, 8])
+    """
 
     __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
 
@@ -521,7 +537,12 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of an LSTM: input `(N, input_size)` or `(input_size)`, states `(h, c)`, each `(N, hidden_size)`."""
+    """One step of an LSTM: input `(N, input_size)` or `(input_size)`, states `(h, c)`, each `(N, hidden_size)`.
+
+    >>> hidden, cell = torch.nn.LSTMCell(4, 8)(torch.ones(3, 4))
+    >>> hidden.shape, cell.shape
+    (torch.Size([3, 8]), torch.Size([3, 8]))
+    """
 
     def __init__(
         self,
@@ -548,7 +569,11 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of a GRU: input `(N, input_size)` or `(input_size)`, hidden `(N, hidden_size)`."""
+    """One step of a GRU: input `(N, input_size)` or `(input_size)`, hidden `(N, hidden_size)`.
+
+    >>> torch.nn.GRUCell(4, 8)(torch.ones(3, 4)).shape
+    torch.Size([3, 8])
+    """
 
     def __init__(
         self,

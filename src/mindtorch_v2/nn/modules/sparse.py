@@ -147,6 +147,9 @@ class EmbeddingBag(Module):
 
     Bags are the rows of a 2-D input, or stretches of a 1-D input that begin at `offsets`; the output is
     `(bags, embedding_dim)`. `mode` is "sum", "mean" or "max".
+
+    >>> torch.nn.EmbeddingBag(10, 4)(torch.tensor([1, 2, 3, 4]), torch.tensor([0, 3])).shape
+    torch.Size([2, 4])
     """
 
     __constants__ = [

@@ -75,6 +75,10 @@ class Transformer(Module):
 
     With `batch_first` the batch comes first; without a batch it is left out. `custom_encoder` and `custom_decoder`
     replace the parts.
+
+    >>> model = torch.nn.Transformer(16, 2, num_encoder_layers=1, num_decoder_layers=1, batch_first=True)
+    >>> model(torch.ones(2, 5, 16), torch.ones(2, 3, 16)).shape
+    torch.Size([2, 3, 16])
     """
 
     def __init__(
@@ -198,6 +202,10 @@ class TransformerEncoder(Module):
     Without gradients and in evaluation mode, the padding that `src_key_padding_mask` marks at the end of sequences comes out
     of the layers as zeros, unless `enable_nested_tensor` is False: so it is in PyTorch, which leaves it out on the way. With
     `mask_check=False` the mask is taken to mark ends of sequences only.
+
+    >>> layer = torch.nn.TransformerEncoderLayer(16, 2, batch_first=True)
+    >>> torch.nn.TransformerEncoder(layer, 2)(torch.ones(2, 5, 16)).shape
+    torch.Size([2, 5, 16])
     """
 
     __constants__ = ["norm"]
@@ -279,7 +287,12 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """A stack of `num_layers` copies of a layer, with an optional norm at the end."""
+    """A stack of `num_layers` copies of a layer, with an optional norm at the end.
+
+    >>> layer = torch.nn.TransformerDecoderLayer(16, 2, batch_first=True)
+    >>> torch.nn.TransformerDecoder(layer, 2)(torch.ones(2, 3, 16), torch.ones(2, 5, 16)).shape
+    torch.Size([2, 3, 16])
+    """
 
     __constants__ = ["norm"]
 
@@ -327,7 +340,11 @@ def _activation_number(activation) -> int:
 
 
 class TransformerEncoderLayer(Module):
-    """Self-attention and a feed-forward network, each with residual and norm (before them with `norm_first`)."""
+    """Self-attention and a feed-forward network, each with residual and norm (before them with `norm_first`).
+
+    >>> torch.nn.TransformerEncoderLayer(16, 2, batch_first=True)(torch.ones(2, 5, 16)).shape
+    torch.Size([2, 5, 16])
+    """
 
     __constants__ = ["norm_first"]
 
@@ -415,7 +432,12 @@ class TransformerEncoderLayer(Module):
 
 
 class TransformerDecoderLayer(Module):
-    """Self-attention, attention over the memory and a feed-forward network, each with residual and norm."""
+    """Self-attention, attention over the memory and a feed-forward network, each with residual and norm.
+
+    >>> layer = torch.nn.TransformerDecoderLayer(16, 2, batch_first=True)
+    >>> layer(torch.ones(2, 3, 16), torch.ones(2, 5, 16)).shape
+    torch.Size([2, 3, 16])
+    """
 
     __constants__ = ["norm_first"]
 

@@ -19,6 +19,9 @@ class Upsample(Module):
     """Resizes the spatial dimensions of `(N, C, *)`, of which there are one to three, to a size or by a factor.
 
     `mode` is "nearest", "linear", "bilinear", "bicubic" or "trilinear"; see `functional.interpolate`.
+
+    >>> torch.nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
+    tensor([[[1., 1., 2., 2.]]])
     """
 
     __constants__ = ["size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor"]
@@ -66,7 +69,11 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Nearest-neighbour upsampling of `(N, C, H, W)`."""
+    """Nearest-neighbour upsampling of `(N, C, H, W)`.
+
+    >>> torch.nn.UpsamplingNearest2d(scale_factor=2)(torch.ones(1, 3, 4, 4)).shape
+    torch.Size([1, 3, 8, 8])
+    """
 
     def __init__(
         self, size: int | Sequence[int] | None = None, scale_factor: float | tuple[float, ...] | None = None
@@ -75,7 +82,11 @@ class UpsamplingNearest2d(Upsample):
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Bilinear upsampling of `(N, C, H, W)` with aligned corners."""
+    """Bilinear upsampling of `(N, C, H, W)` with aligned corners.
+
+    >>> torch.nn.UpsamplingBilinear2d(scale_factor=2)(torch.ones(1, 3, 4, 4)).shape
+    torch.Size([1, 3, 8, 8])
+    """
 
     def __init__(
         self, size: int | Sequence[int] | None = None, scale_factor: float | tuple[float, ...] | None = None

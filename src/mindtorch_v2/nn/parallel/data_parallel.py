@@ -49,6 +49,9 @@ class DataParallel(Module):
 
     Without an accelerator it calls `module` as it is, as PyTorch's does; on one device it moves the inputs there. Several
     devices raise NotImplementedError.
+
+    >>> torch.nn.DataParallel(torch.nn.Linear(2, 3))(torch.ones(4, 2)).shape
+    torch.Size([4, 3])
     """
 
     def __init__(

@@ -34,7 +34,11 @@ def _use_foreach(foreach, tensors, device) -> bool:
 
 @torch.no_grad()
 def _get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None) -> torch.Tensor:
-    """The norm of all tensors as if they were one vector; a 0-d tensor on the first one's device."""
+    """The norm of all tensors as if they were one vector; a 0-d tensor on the first one's device.
+
+    >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
+    tensor(5.)
+    """
     tensors = _as_list(tensors)
     norm_type = float(norm_type)
     if len(tensors) == 0:
@@ -59,7 +63,14 @@ def _get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=No
 
 @torch.no_grad()
 def _clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None) -> None:
-    """Scales the gradients by `max_norm / (total_norm + 1e-6)` where that is less than 1."""
+    """Scales the gradients by `max_norm / (total_norm + 1e-6)` where that is less than 1.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> (x * torch.tensor([3.0, 4.0])).sum().backward()
+    >>> torch.nn.utils.clip_grads_with_norm_([x], 1.0, torch.tensor(5.0))
+    >>> x.grad
+    tensor([0.6000, 0.8000])
+    """
     grads = [p.grad for p in _as_list(parameters) if p.grad is not None]
     max_norm = float(max_norm)
     if len(grads) == 0:
@@ -87,6 +98,13 @@ def clip_grad_norm_(
     """Scales the gradients of `parameters` so that their norm as one vector is at most `max_norm`.
 
     Returns the norm before clipping, a 0-d tensor. With `error_if_nonfinite` a norm of nan or inf raises.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> (x * torch.tensor([3.0, 4.0])).sum().backward()
+    >>> torch.nn.utils.clip_grad_norm_([x], max_norm=1.0)
+    tensor(5.)
+    >>> x.grad
+    tensor([0.6000, 0.8000])
     """
     if isinstance(parameters, torch.Tensor):
         parameters = [parameters]
@@ -121,7 +139,14 @@ def clip_grad_norm(
 def clip_grad_value_(
     parameters: torch.Tensor | Iterable[torch.Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:
-    """Clamps every gradient of `parameters` to [-clip_value, clip_value]."""
+    """Clamps every gradient of `parameters` to [-clip_value, clip_value].
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> (x * torch.tensor([3.0, 0.4])).sum().backward()
+    >>> torch.nn.utils.clip_grad_value_([x], 1.0)
+    >>> x.grad
+    tensor([1.0000, 0.4000])
+    """
     clip_value = float(clip_value)
     grads = [p.grad for p in _as_list(parameters) if p.grad is not None]
     for (device, _), ([group], _) in _group_tensors_by_device_and_dtype([grads]).items():

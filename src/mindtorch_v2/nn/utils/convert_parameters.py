@@ -15,7 +15,11 @@ def _check_param_device(param, old_param_device) -> torch.device:
 
 
 def parameters_to_vector(parameters: Iterable[torch.Tensor]) -> torch.Tensor:
-    """All parameters, flattened, in one 1-D tensor."""
+    """All parameters, flattened, in one 1-D tensor.
+
+    >>> torch.nn.utils.parameters_to_vector(torch.nn.Linear(2, 3).parameters()).shape
+    torch.Size([9])
+    """
     param_device = None
     vec = []
     for param in parameters:
@@ -25,7 +29,13 @@ def parameters_to_vector(parameters: Iterable[torch.Tensor]) -> torch.Tensor:
 
 
 def vector_to_parameters(vec: torch.Tensor, parameters: Iterable[torch.Tensor]) -> None:
-    """Makes slices of the 1-D tensor `vec` the data of the parameters, in order."""
+    """Makes slices of the 1-D tensor `vec` the data of the parameters, in order.
+
+    >>> layer = torch.nn.Linear(1, 1)
+    >>> torch.nn.utils.vector_to_parameters(torch.tensor([3.0, 4.0]), layer.parameters())
+    >>> layer(torch.ones(1)).item()
+    7.0
+    """
     if not isinstance(vec, torch.Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {torch.typename(vec)}")
     param_device = None

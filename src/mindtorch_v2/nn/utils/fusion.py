@@ -15,7 +15,12 @@ def _check_eval(a, b) -> None:
 
 
 def fuse_conv_bn_eval(conv: torch.nn.Module, bn: torch.nn.Module, transpose: bool = False) -> torch.nn.Module:
-    """A copy of `conv` that does what `conv` and then `bn` do; both must be in evaluation mode."""
+    """A copy of `conv` that does what `conv` and then `bn` do; both must be in evaluation mode.
+
+    >>> fused = torch.nn.utils.fuse_conv_bn_eval(torch.nn.Conv2d(3, 8, 3).eval(), torch.nn.BatchNorm2d(8).eval())
+    >>> fused(torch.ones(1, 3, 5, 5)).shape
+    torch.Size([1, 8, 3, 3])
+    """
     _check_eval(conv, bn)
     fused_conv = copy.deepcopy(conv)
     if bn.running_mean is None or bn.running_var is None:
@@ -65,7 +70,11 @@ def fuse_conv_bn_weights(
 
 
 def fuse_linear_bn_eval(linear: torch.nn.Module, bn: torch.nn.Module) -> torch.nn.Module:
-    """A copy of `linear` that does what `linear` and then `bn` do; both must be in evaluation mode."""
+    """A copy of `linear` that does what `linear` and then `bn` do; both must be in evaluation mode.
+
+    >>> torch.nn.utils.fuse_linear_bn_eval(torch.nn.Linear(3, 8).eval(), torch.nn.BatchNorm1d(8).eval())
+    Linear(in_features=3, out_features=8, bias=True)
+    """
     _check_eval(linear, bn)
     fused_linear = copy.deepcopy(linear)
     if not (linear.out_features == bn.num_features or bn.num_features == 1):

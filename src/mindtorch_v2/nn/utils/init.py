@@ -15,6 +15,9 @@ def skip_init(module_cls: type[Linear], *args: Any, **kwargs: Any) -> torch.nn.M
     """An instance of `module_cls` whose parameters and buffers are allocated and not initialized.
 
     The class's parameters must be made on the `device` that its `__init__` takes.
+
+    >>> torch.nn.utils.skip_init(torch.nn.Linear, 3, 8)
+    Linear(in_features=3, out_features=8, bias=True)
     """
     if not issubclass(module_cls, torch.nn.Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")

@@ -140,6 +140,10 @@ def orthogonal(
 
     `orthogonal_map` is "matrix_exp", "cayley" or "householder"; the default is the first for square and complex
     matrices, the last for others.
+
+    >>> layer = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(3, 3))
+    >>> torch.allclose(layer.weight @ layer.weight.T, torch.eye(3), atol=1e-5)
+    True
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, torch.Tensor):
@@ -177,6 +181,9 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     """Splits a parameter into magnitude (`original0`) and direction (`original1`); returns the module.
 
     `dim` is the dimension that keeps a magnitude for each entry; None is one magnitude for all.
+
+    >>> sorted(dict(torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3)).named_parameters()))
+    ['bias', 'parametrizations.weight.original0', 'parametrizations.weight.original1']
     """
     parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
@@ -258,6 +265,10 @@ def spectral_norm(
     """Divides a parameter, as a matrix, by its largest singular value; returns the module (Miyato et al. 2018).
 
     `dim` is the dimension that counts the outputs: by default 0, and 1 for transposed convolutions.
+
+    >>> layer = torch.nn.utils.parametrizations.spectral_norm(torch.nn.Linear(3, 3))
+    >>> layer.weight.shape
+    torch.Size([3, 3])
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, torch.Tensor):

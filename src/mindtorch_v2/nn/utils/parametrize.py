@@ -34,7 +34,13 @@ _cache: dict = {}
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """Within the context, each parametrized tensor is computed once."""
+    """Within the context, each parametrized tensor is computed once.
+
+    >>> layer = torch.nn.utils.parametrize.register_parametrization(torch.nn.Linear(2, 2), "weight", torch.nn.Softplus())
+    >>> with torch.nn.utils.parametrize.cached():
+    ...     print(layer.weight is layer.weight)
+    True
+    """
     global _cache_enabled, _cache
     _cache_enabled += 1
     try:
@@ -237,6 +243,10 @@ def register_parametrization(
     """Makes `module.tensor_name` the result of `parametrization` on the parameter or buffer; returns the module.
 
     Several may be registered one after the other. Unless `unsafe`, shape and dtype must not change.
+
+    >>> layer = torch.nn.utils.parametrize.register_parametrization(torch.nn.Linear(2, 2), "weight", torch.nn.Softplus())
+    >>> bool((layer.weight > 0).all())
+    True
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
@@ -302,7 +312,11 @@ def _append_parametrization(module, tensor_name, parametrization, unsafe) -> Non
 
 
 def is_parametrized(module: torch.nn.Module, tensor_name: str | None = None) -> bool:
-    """Whether the module has parametrizations, or has them on the given tensor."""
+    """Whether the module has parametrizations, or has them on the given tensor.
+
+    >>> torch.nn.utils.parametrize.is_parametrized(torch.nn.Linear(2, 2))
+    False
+    """
     parametrizations = getattr(module, "parametrizations", None)
     if not isinstance(parametrizations, ModuleDict):
         return False
@@ -314,7 +328,12 @@ def is_parametrized(module: torch.nn.Module, tensor_name: str | None = None) -> 
 def remove_parametrizations(
     module: torch.nn.Module, tensor_name: str, leave_parametrized: bool = True
 ) -> torch.nn.Module:
-    """Removes all parametrizations of a tensor, which stays as it is now, or else becomes the original again."""
+    """Removes all parametrizations of a tensor, which stays as it is now, or else becomes the original again.
+
+    >>> layer = torch.nn.utils.parametrize.register_parametrization(torch.nn.Linear(2, 2), "weight", torch.nn.Softplus())
+    >>> torch.nn.utils.parametrize.remove_parametrizations(layer, "weight")
+    Linear(in_features=2, out_features=2, bias=True)
+    """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     parametrizations = module.parametrizations[tensor_name]

@@ -334,13 +334,23 @@ class CustomFromMask(BasePruningMethod):
 
 
 def identity(module: torch.nn.Module, name: str) -> torch.nn.Module:
-    """Splits the parameter as pruning does, with a mask of ones; returns the module."""
+    """Splits the parameter as pruning does, with a mask of ones; returns the module.
+
+    >>> layer = torch.nn.utils.prune.identity(torch.nn.Linear(4, 2), "weight")
+    >>> torch.nn.utils.prune.is_pruned(layer)
+    True
+    """
     Identity.apply(module, name)
     return module
 
 
 def random_unstructured(module: torch.nn.Module, name: str, amount: int | float) -> torch.nn.Module:
-    """Prunes entries at random; returns the module."""
+    """Prunes entries at random; returns the module.
+
+    >>> layer = torch.nn.utils.prune.random_unstructured(torch.nn.Linear(4, 2), "weight", amount=0.25)
+    >>> int((layer.weight == 0).sum())
+    2
+    """
     RandomUnstructured.apply(module, name, amount)
     return module
 
@@ -348,13 +358,23 @@ def random_unstructured(module: torch.nn.Module, name: str, amount: int | float)
 def l1_unstructured(
     module: torch.nn.Module, name: str, amount: int | float, importance_scores: torch.Tensor | None = None
 ) -> torch.nn.Module:
-    """Prunes the entries of the smallest magnitude; returns the module."""
+    """Prunes the entries of the smallest magnitude; returns the module.
+
+    >>> layer = torch.nn.utils.prune.l1_unstructured(torch.nn.Linear(4, 2), "weight", amount=3)
+    >>> int((layer.weight == 0).sum())
+    3
+    """
     L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
     return module
 
 
 def random_structured(module: torch.nn.Module, name: str, amount: int | float, dim: int) -> torch.nn.Module:
-    """Prunes channels along `dim` at random; returns the module."""
+    """Prunes channels along `dim` at random; returns the module.
+
+    >>> layer = torch.nn.utils.prune.random_structured(torch.nn.Linear(4, 2), "weight", amount=1, dim=0)
+    >>> int((layer.weight == 0).all(1).sum())
+    1
+    """
     RandomStructured.apply(module, name, amount, dim)
     return module
 
@@ -367,7 +387,12 @@ def ln_structured(
     dim: int,
     importance_scores: torch.Tensor | None = None,
 ) -> torch.nn.Module:
-    """Prunes the channels along `dim` of the smallest n-norm; returns the module."""
+    """Prunes the channels along `dim` of the smallest n-norm; returns the module.
+
+    >>> layer = torch.nn.utils.prune.ln_structured(torch.nn.Linear(4, 2), "weight", amount=1, n=2, dim=0)
+    >>> int((layer.weight == 0).all(1).sum())
+    1
+    """
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
@@ -378,7 +403,13 @@ def global_unstructured(
     importance_scores: dict[tuple[torch.nn.Module, str], torch.Tensor] | None = None,
     **kwargs: Any,
 ) -> None:
-    """Prunes entries of several parameters, `(module, name)` pairs, ranked together."""
+    """Prunes entries of several parameters, `(module, name)` pairs, ranked together.
+
+    >>> layer = torch.nn.Linear(4, 2)
+    >>> torch.nn.utils.prune.global_unstructured([(layer, "weight")], torch.nn.utils.prune.L1Unstructured, amount=0.5)
+    >>> int((layer.weight == 0).sum())
+    4
+    """
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
     importance_scores = importance_scores if importance_scores is not None else {}
@@ -412,13 +443,23 @@ def global_unstructured(
 
 
 def custom_from_mask(module: torch.nn.Module, name: str, mask: torch.Tensor) -> torch.nn.Module:
-    """Prunes by a given mask; returns the module."""
+    """Prunes by a given mask; returns the module.
+
+    >>> layer = torch.nn.utils.prune.custom_from_mask(torch.nn.Linear(2, 1), "bias", torch.tensor([0]))
+    >>> (layer.bias == 0).tolist()
+    [True]
+    """
     CustomFromMask.apply(module, name, mask)
     return module
 
 
 def remove(module: torch.nn.Module, name: str) -> torch.nn.Module:
-    """Makes the pruning of a parameter permanent; returns the module."""
+    """Makes the pruning of a parameter permanent; returns the module.
+
+    >>> layer = torch.nn.utils.prune.identity(torch.nn.Linear(4, 2), "weight")
+    >>> torch.nn.utils.prune.is_pruned(torch.nn.utils.prune.remove(layer, "weight"))
+    False
+    """
     for k, hook in module._forward_pre_hooks.items():
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
             hook.remove(module)
@@ -428,7 +469,11 @@ def remove(module: torch.nn.Module, name: str) -> torch.nn.Module:
 
 
 def is_pruned(module: torch.nn.Module) -> bool:
-    """Whether any parameter of the module or below it is pruned."""
+    """Whether any parameter of the module or below it is pruned.
+
+    >>> torch.nn.utils.prune.is_pruned(torch.nn.Linear(4, 2))
+    False
+    """
     for _, submodule in module.named_modules():
         for hook in submodule._forward_pre_hooks.values():
             if isinstance(hook, BasePruningMethod):

@@ -25,6 +25,10 @@ def pack_padded_sequence(
     """Packs padded sequences `(T, B, *)`, with `batch_first` `(B, T, *)`, of the given lengths.
 
     Lengths must fall, unless `enforce_sorted` is False, which sorts the sequences.
+
+    >>> packed = torch.nn.utils.rnn.pack_padded_sequence(torch.tensor([[1, 2], [3, 0]]), [2, 1], batch_first=True)
+    >>> packed.data, packed.batch_sizes
+    (tensor([1, 3, 2]), tensor([2, 1]))
     """
     if not isinstance(lengths, torch.Tensor):
         lengths = torch.as_tensor(lengths, dtype=torch.int64, device="cpu")
@@ -46,6 +50,11 @@ def pad_packed_sequence(
     """The inverse of `pack_padded_sequence`: the padded sequences, in their first order, and their lengths.
 
     `total_length` is the length to pad to, not less than the longest sequence's.
+
+    >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
+    >>> torch.nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+    (tensor([[1, 2],
+            [3, 0]]), tensor([2, 1]))
     """
     max_seq_length = sequence.batch_sizes.size(0)
     if total_length is not None:
@@ -87,7 +96,11 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: torch.Tensor, lengths: torch.Tensor, batch_first: bool = False) -> list:
-    """The sequences `(L_i, *)` of padded ones, a list: the inverse of `pad_sequence`."""
+    """The sequences `(L_i, *)` of padded ones, a list: the inverse of `pad_sequence`.
+
+    >>> torch.nn.utils.rnn.unpad_sequence(torch.tensor([[1, 2], [3, 0]]), torch.tensor([2, 1]), batch_first=True)
+    [tensor([1, 2]), tensor([3])]
+    """
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
     idx = torch.arange(padded_sequences.shape[1], device=lengths.device)
@@ -95,12 +108,21 @@ def unpad_sequence(padded_sequences: torch.Tensor, lengths: torch.Tensor, batch_
 
 
 def pack_sequence(sequences: list[torch.Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Packs sequences `(L_i, *)`, sorted by falling length unless `enforce_sorted` is False."""
+    """Packs sequences `(L_i, *)`, sorted by falling length unless `enforce_sorted` is False.
+
+    >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]).data
+    tensor([1, 3, 2])
+    """
     lengths = torch.as_tensor([v.size(0) for v in sequences])
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[torch.Tensor]:
-    """The sequences `(L_i, *)` of packed ones, a list: the inverse of `pack_sequence`."""
+    """The sequences `(L_i, *)` of packed ones, a list: the inverse of `pack_sequence`.
+
+    >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
+    >>> torch.nn.utils.rnn.unpack_sequence(packed)
+    [tensor([1, 2]), tensor([3])]
+    """
     padded_sequences, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded_sequences, lengths, batch_first=True)

@@ -63,7 +63,11 @@ class WeightNorm:
 
 
 def weight_norm(module: torch.nn.Module, name: str = "weight", dim: int | None = 0) -> torch.nn.Module:
-    """Deprecated: splits a parameter into magnitude `name_g` and direction `name_v`; returns the module."""
+    """Deprecated: splits a parameter into magnitude `name_g` and direction `name_v`; returns the module.
+
+    >>> sorted(dict(torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3)).named_parameters()))
+    ['bias', 'parametrizations.weight.original0', 'parametrizations.weight.original1']
+    """
     WeightNorm.apply(module, name, dim)
     return module
 

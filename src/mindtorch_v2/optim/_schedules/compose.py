@@ -50,7 +50,19 @@ class _Composed(LRScheduler):
 
 
 class SequentialLR(_Composed):
-    """`schedulers` one after the other; the next begins, at its own epoch 0, at each epoch in `milestones`."""
+    """`schedulers` one after the other; the next begins, at its own epoch 0, at each epoch in `milestones`.
+
+    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+    >>> warm, fall = (torch.optim.lr_scheduler.ConstantLR(optimizer, 0.1, 2), torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5))
+    >>> scheduler = torch.optim.lr_scheduler.SequentialLR(optimizer, [warm, fall], milestones=[2])
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [0.1, 0.1, 1.0, 0.5]
+    """
 
     def __init__(
         self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: list[int], last_epoch: int = -1
@@ -98,7 +110,19 @@ class SequentialLR(_Composed):
 
 
 class ChainedScheduler(_Composed):
-    """All `schedulers` at every step, each working on the rate that the one before left."""
+    """All `schedulers` at every step, each working on the rate that the one before left.
+
+    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+    >>> parts = [torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5), torch.optim.lr_scheduler.StepLR(optimizer, 2)]
+    >>> scheduler = torch.optim.lr_scheduler.ChainedScheduler(parts)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.5, 0.025, 0.0125]
+    """
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         if len(schedulers) < 1:

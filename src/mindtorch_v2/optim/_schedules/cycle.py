@@ -37,6 +37,16 @@ class CyclicLR(LRScheduler):
 
     `mode`: triangular, triangular2 (the height halves each cycle), exp_range (times `gamma ** iteration`); or
     `scale_fn` of the cycle or iteration (`scale_mode`). Momentum goes the other way if `cycle_momentum`.
+
+    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0, momentum=0.9)
+    >>> scheduler = torch.optim.lr_scheduler.CyclicLR(optimizer, base_lr=0.0, max_lr=1.0, step_size_up=2)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [0.0, 0.5, 1.0, 0.5]
     """
 
     def __init__(
@@ -165,6 +175,16 @@ class OneCycleLR(LRScheduler):
 
     The start is `max_lr / div_factor`, the end that over `final_div_factor`; the rise takes `pct_start` of the
     steps. With `three_phase` the fall to the start mirrors the rise and a third phase goes to the end.
+
+    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0, momentum=0.9)
+    >>> scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=8)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [0.04, 0.8193, 0.9719, 0.8117]
     """
 
     def __init__(

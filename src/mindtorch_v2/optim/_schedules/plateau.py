@@ -23,6 +23,13 @@ class ReduceLROnPlateau(LRScheduler):
 
     An improvement is a metric lower (`mode="min"`) or higher (`"max"`) than the best by `threshold`, which is
     relative (`threshold_mode="rel"`) or absolute (`"abs"`). After a reduction, `cooldown` epochs are not counted.
+
+    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
+    >>> for loss in (1.0, 1.0, 1.0):
+    ...     scheduler.step(loss)
+    >>> scheduler.get_last_lr()
+    [0.1]
     """
 
     def __init__(

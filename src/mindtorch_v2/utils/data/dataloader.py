@@ -60,6 +60,12 @@ class DataLoader(Generic[_T_co]):
     in order unless `in_order=False`. `worker_init_fn(id)` runs first in each. `persistent_workers` keeps them from
     one epoch to the next. `timeout` (seconds, 0 for none) limits the wait for one batch. All random numbers that
     the loader itself needs come from `generator`, or the default one.
+
+    >>> for batch in torch.utils.data.DataLoader(torch.arange(5), batch_size=2):
+    ...     print(batch)
+    tensor([0, 1])
+    tensor([2, 3])
+    tensor([4])
     """
 
     dataset: Dataset[_T_co] = None  # type: ignore[assignment]  # (set by __init__)

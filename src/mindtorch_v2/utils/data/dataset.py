@@ -26,7 +26,16 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Dataset(Generic[T_co]):
-    """Samples by key: implement `__getitem__`, usually `__len__`, and for speed `__getitems__(keys) -> list`."""
+    """Samples by key: implement `__getitem__`, usually `__len__`, and for speed `__getitems__(keys) -> list`.
+
+    >>> class Squares(torch.utils.data.Dataset):
+    ...     def __len__(self):
+    ...         return 4
+    ...     def __getitem__(self, index):
+    ...         return torch.tensor(index**2)
+    >>> next(iter(torch.utils.data.DataLoader(Squares(), batch_size=4)))
+    tensor([0, 1, 4, 9])
+    """
 
     def __getitem__(self, index: Any) -> Any:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
@@ -36,14 +45,25 @@ class Dataset(Generic[T_co]):
 
 
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
-    """Samples as a stream: implement `__iter__`. Each worker process iterates over a copy of its own."""
+    """Samples as a stream: implement `__iter__`. Each worker process iterates over a copy of its own.
+
+    >>> class Count(torch.utils.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter(range(3))
+    >>> list(torch.utils.data.DataLoader(Count(), batch_size=2))
+    [tensor([0, 1]), tensor([2])]
+    """
 
     def __add__(self, other: Any) -> Any:
         return ChainDataset([self, other])
 
 
 class TensorDataset(Dataset):
-    """The rows of tensors with equal first dimension; a sample is a tuple."""
+    """The rows of tensors with equal first dimension; a sample is a tuple.
+
+    >>> torch.utils.data.TensorDataset(torch.tensor([[1.0], [2.0]]), torch.tensor([0, 1]))[1]
+    (tensor([2.]), tensor(1))
+    """
 
     def __init__(self, *tensors: torch.Tensor) -> None:
         if any(tensors[0].size(0) != tensor.size(0) for tensor in tensors):
@@ -58,7 +78,11 @@ class TensorDataset(Dataset):
 
 
 class StackDataset(Dataset):
-    """Several datasets side by side: a sample is a tuple (positional datasets) or a dict (named ones)."""
+    """Several datasets side by side: a sample is a tuple (positional datasets) or a dict (named ones).
+
+    >>> torch.utils.data.StackDataset(image=[1, 2], label=["a", "b"])[1]
+    {'image': 2, 'label': 'b'}
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
@@ -105,7 +129,11 @@ class StackDataset(Dataset):
 
 
 class ConcatDataset(Dataset):
-    """Datasets one after the other."""
+    """Datasets one after the other.
+
+    >>> torch.utils.data.ConcatDataset([[1, 2], [3]])[2]
+    3
+    """
 
     @staticmethod
     def cumsum(sequence: Sequence[Any]) -> list[int]:
@@ -155,7 +183,11 @@ class ChainDataset(IterableDataset):
 
 
 class Subset(Dataset[T_co]):
-    """The samples of `dataset` at `indices`."""
+    """The samples of `dataset` at `indices`.
+
+    >>> list(torch.utils.data.Subset(["a", "b", "c"], [2, 0]))
+    ['c', 'a']
+    """
 
     def __init__(self, dataset: Any, indices: Sequence[Any]) -> None:
         self.dataset = dataset
@@ -182,6 +214,9 @@ def random_split(
     """Splits `dataset` at random into subsets of `lengths`, counts or fractions that sum to one.
 
     With fractions, what rounding down leaves over goes to the first subsets, one each.
+
+    >>> [len(part) for part in torch.utils.data.random_split(range(10), [0.7, 0.3])]
+    [7, 3]
     """
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         lengths = _lengths_of_fractions(len(dataset), lengths)

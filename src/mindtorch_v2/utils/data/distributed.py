@@ -19,6 +19,9 @@ class DistributedSampler(Sampler[_T_co]):
 
     The order is shuffled by `seed` and the epoch given to `set_epoch`. It is padded to a multiple of `num_replicas`
     by repeating keys, or cut with `drop_last`. Without `num_replicas` and `rank` the process group is asked.
+
+    >>> list(torch.utils.data.distributed.DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
+    [1, 3, 0]
     """
 
     def __init__(

@@ -31,14 +31,22 @@ def _fresh_generator():
 
 
 class Sampler(Generic[T_co]):
-    """Base of the samplers: implement `__iter__` (keys, or lists of keys), and `__len__` if it is known."""
+    """Base of the samplers: implement `__iter__` (keys, or lists of keys), and `__len__` if it is known.
+
+    >>> isinstance(torch.utils.data.SequentialSampler([1]), torch.utils.data.Sampler)
+    True
+    """
 
     def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError
 
 
 class SequentialSampler(Sampler[int]):
-    """0, 1, 2, ..."""
+    """0, 1, 2, ...
+
+    >>> list(torch.utils.data.SequentialSampler(["a", "b", "c"]))
+    [0, 1, 2]
+    """
 
     def __init__(self, data_source: Any) -> None:
         self.data_source = data_source
@@ -51,7 +59,11 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """A permutation, or independent draws with `replacement`; `num_samples` of them (by default the length)."""
+    """A permutation, or independent draws with `replacement`; `num_samples` of them (by default the length).
+
+    >>> sorted(torch.utils.data.RandomSampler(range(4)))
+    [0, 1, 2, 3]
+    """
 
     def __init__(
         self,
@@ -93,7 +105,11 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """A permutation of `indices`."""
+    """A permutation of `indices`.
+
+    >>> sorted(torch.utils.data.SubsetRandomSampler([4, 2, 7]))
+    [2, 4, 7]
+    """
 
     def __init__(self, indices: Sequence[Any], generator: torch.Generator | None = None) -> None:
         self.indices = indices
@@ -108,7 +124,11 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """`num_samples` draws with the given weights, which need not sum to one."""
+    """`num_samples` draws with the given weights, which need not sum to one.
+
+    >>> list(torch.utils.data.WeightedRandomSampler([0.0, 1.0], num_samples=3))
+    [1, 1, 1]
+    """
 
     def __init__(
         self,
@@ -140,7 +160,11 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list]):
-    """Lists of `batch_size` keys from another sampler; the last, shorter one is left out with `drop_last`."""
+    """Lists of `batch_size` keys from another sampler; the last, shorter one is left out with `drop_last`.
+
+    >>> list(torch.utils.data.BatchSampler(range(5), batch_size=2, drop_last=False))
+    [[0, 1], [2, 3], [4]]
+    """
 
     def __init__(self, sampler: Any, batch_size: int, drop_last: int) -> None:
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:

@@ -103,7 +103,11 @@ _worker_info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """The current worker's `WorkerInfo`; None in the main process."""
+    """The current worker's `WorkerInfo`; None in the main process.
+
+    >>> torch.utils.data.get_worker_info() is None
+    True
+    """
     return _worker_info
 
 
