@@ -233,12 +233,20 @@ def set_vital(vital: str, attr: str, value: str) -> bool:
 
 
 def is_tensor(obj: Any, /) -> bool:
-    """Whether ``obj`` is a tensor."""
+    """Whether ``obj`` is a tensor.
+
+    >>> torch.is_tensor(torch.ones(1)), torch.is_tensor(1.0)
+    (True, False)
+    """
     return isinstance(obj, Tensor)
 
 
 def is_storage(obj: Any, /) -> bool:
-    """Whether ``obj`` is a storage."""
+    """Whether ``obj`` is a storage.
+
+    >>> torch.is_storage(torch.ones(1).untyped_storage())
+    True
+    """
     return isinstance(obj, _C.StorageBase) or type(obj).__name__ == "TypedStorage"
 
 
@@ -251,25 +259,41 @@ def _checked(name: str, input: Any) -> Tensor:
 
 @overridable
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the dtype of ``input`` is floating."""
+    """Whether the dtype of ``input`` is floating.
+
+    >>> torch.is_floating_point(torch.ones(1))
+    True
+    """
     return _checked("is_floating_point", input).is_floating_point()
 
 
 @overridable
 def is_complex(input: Tensor) -> bool:
-    """Whether the dtype of ``input`` is complex."""
+    """Whether the dtype of ``input`` is complex.
+
+    >>> torch.is_complex(torch.ones(1))
+    False
+    """
     return _checked("is_complex", input).is_complex()
 
 
 @overridable
 def is_conj(input: Tensor) -> bool:
-    """Whether ``input`` shows the conjugates of what its memory holds."""
+    """Whether ``input`` shows the conjugates of what its memory holds.
+
+    >>> torch.is_conj(torch.ones(1, dtype=torch.complex64).conj())
+    True
+    """
     return _checked("is_conj", input).is_conj()
 
 
 @overridable
 def is_neg(input: Tensor) -> bool:
-    """Whether ``input`` shows the negatives of what its memory holds."""
+    """Whether ``input`` shows the negatives of what its memory holds.
+
+    >>> torch.is_neg(torch.ones(1))
+    False
+    """
     return _checked("is_neg", input).is_neg()
 
 
@@ -282,13 +306,21 @@ def _is_zerotensor(input: Tensor) -> bool:
 
 @overridable
 def is_inference(input: Tensor) -> bool:
-    """Whether ``input`` was made under inference mode."""
+    """Whether ``input`` was made under inference mode.
+
+    >>> torch.is_inference(torch.ones(1))
+    False
+    """
     return _checked("is_inference", input).is_inference()
 
 
 @overridable
 def numel(input: Tensor) -> int:
-    """Number of elements."""
+    """Number of elements.
+
+    >>> torch.numel(torch.ones(2, 3))
+    6
+    """
     return _checked("numel", input).numel()
 
 
@@ -304,7 +336,11 @@ def _has_compatible_shallow_copy_type(input: Tensor, from_: Tensor) -> bool:
 
 
 def typename(obj: Any, /) -> str:
-    """The type of ``obj`` as text; a tensor's is "torch.FloatTensor" and the like."""
+    """The type of ``obj`` as text; a tensor's is "torch.FloatTensor" and the like.
+
+    >>> torch.typename(torch.ones(1))
+    'torch.FloatTensor'
+    """
     if isinstance(obj, Tensor):
         return obj.type()
     module = getattr(obj, "__module__", "") or ""
@@ -352,7 +388,10 @@ _settings: dict[str, Any] = {"float32_matmul_precision": "highest"}
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Kept for programs that read it: float32 products run in float32. A UserWarning, and no change, for another word."""
+    """Kept for programs that read it: float32 products run in float32. A UserWarning, and no change, for another word.
+
+    >>> torch.set_float32_matmul_precision("highest")
+    """
     if not isinstance(precision, str):
         raise RuntimeError(f"set_float32_matmul_precision expects a str, but got {type(precision).__name__}")
     if precision in _PRECISIONS:
@@ -365,7 +404,11 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """The value that ``set_float32_matmul_precision`` was last given."""
+    """The value that ``set_float32_matmul_precision`` was last given.
+
+    >>> torch.get_float32_matmul_precision()
+    'highest'
+    """
     return _settings["float32_matmul_precision"]
 
 

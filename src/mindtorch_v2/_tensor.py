@@ -53,11 +53,24 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
     ) -> None:
-        """Add the gradients of this tensor to the ``.grad`` of the leaves; ``gradient`` is needed unless it is a scalar."""
+        """Add the gradients of this tensor to the ``.grad`` of the leaves; ``gradient`` is needed unless it is a scalar.
+
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2., 2.])
+        """
         _backward((self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs)
 
     def register_hook(self, hook: Callable) -> Any:
-        """Call ``hook(grad)`` whenever the gradient of this tensor is computed; a returned tensor replaces it."""
+        """Call ``hook(grad)`` whenever the gradient of this tensor is computed; a returned tensor replaces it.
+
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> _ = x.register_hook(lambda grad: grad * 3)
+        >>> x.sum().backward()
+        >>> x.grad
+        tensor([3.])
+        """
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._backward_hooks is None:
@@ -67,7 +80,13 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return handle
 
     def register_post_accumulate_grad_hook(self, hook: Callable) -> Any:
-        """Call ``hook(tensor)`` after a gradient was added to this leaf's ``.grad``."""
+        """Call ``hook(tensor)`` after a gradient was added to this leaf's ``.grad``.
+
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> _ = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
+        >>> x.sum().backward()
+        tensor([1.])
+        """
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self.grad_fn is not None:
@@ -230,7 +249,12 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return self.shape == other.shape
 
     def is_set_to(self, tensor: Tensor) -> bool:
-        """Whether both tensors are the same part of one storage, with the same sizes and strides."""
+        """Whether both tensors are the same part of one storage, with the same sizes and strides.
+
+        >>> x = torch.ones(1)
+        >>> x.is_set_to(x), x.is_set_to(x.clone())
+        (True, False)
+        """
         return (
             self.untyped_storage()._cdata == tensor.untyped_storage()._cdata
             and self.storage_offset() == tensor.storage_offset()
@@ -243,6 +267,9 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
         With `ambiguity_check` RuntimeError is raised where several orders would do, unless exactly one of the memory formats
         of a list is the tensor's.
+
+        >>> torch.ones(1, 2, 3, 4).to(memory_format=torch.channels_last).dim_order()
+        (0, 2, 3, 1)
         """
         formats = [] if isinstance(ambiguity_check, bool) else ambiguity_check
         if not isinstance(formats, list) or not all(isinstance(each, _C.memory_format) for each in formats):
@@ -274,11 +301,19 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return self.storage()._class()
 
     def is_shared(self) -> bool:
-        """Whether the storage lies in memory that other processes can reach."""
+        """Whether the storage lies in memory that other processes can reach.
+
+        >>> torch.ones(1).is_shared()
+        False
+        """
         return self.untyped_storage().is_shared()
 
     def share_memory_(self) -> Tensor:
-        """Move the storage to memory that other processes can reach, and return the tensor."""
+        """Move the storage to memory that other processes can reach, and return the tensor.
+
+        >>> torch.ones(1).share_memory_().is_shared()
+        True
+        """
         self.untyped_storage().share_memory_()
         return self
 
@@ -304,11 +339,22 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return memory.copy_of(self).requires_grad_(self.requires_grad)
 
     def is_pinned(self, device: Any = None) -> bool:
-        """Whether the storage is page-locked memory."""
+        """Whether the storage is page-locked memory.
+
+        >>> torch.ones(1).is_pinned()
+        False
+        """
         return self.layout == _C.strided and self.untyped_storage().is_pinned()
 
     def to_sparse_coo(self) -> Tensor:
-        """The elements that are not zero as a coordinate tensor."""
+        """The elements that are not zero as a coordinate tensor.
+
+        >>> torch.eye(2).to_sparse_coo()
+        tensor(indices=tensor([[0, 1],
+                               [0, 1]]),
+               values=tensor([1., 1.]),
+               size=(2, 2), nnz=2, layout=torch.sparse_coo)
+        """
         return self.to_sparse()
 
     def cuda(self, *args: Any, **kwargs: Any) -> Tensor:

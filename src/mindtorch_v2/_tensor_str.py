@@ -46,6 +46,11 @@ def set_printoptions(
     `precision` digits; tensors of more than `threshold` elements are shortened to `edgeitems` at each end of each
     dimension; lines of `linewidth` characters. `profile` sets the first three: "default", "short", "full".
     `sci_mode` forces scientific notation on or off; None, also when it is left out, decides by the values.
+
+    >>> torch.set_printoptions(precision=2)
+    >>> torch.tensor([1.23456])
+    tensor([1.23])
+    >>> torch.set_printoptions(profile="default")
     """
     if profile is not None and profile in _PROFILES:
         PRINT_OPTS.precision, PRINT_OPTS.threshold, PRINT_OPTS.edgeitems = _PROFILES[profile]

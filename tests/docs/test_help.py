@@ -150,3 +150,27 @@ def test_every_public_name_is_documented(place):
 def test_a_name_without_text_is_seen(monkeypatch):
     monkeypatch.setattr(torch, "add", lambda: None)
     assert list(_undocumented("torch", ["add", "mul"])) == ["add"]
+
+
+# What is deprecated (its call warns), and what has no call that is worth showing.
+NOT_SHOWN = set(
+    "Container NLLLoss2d LinearCrossEntropyLoss LinearCrossEntropyOptions RNNCellBase Optimizer LRScheduler".split()
+)
+SHOWN = """
+    torch.distributions torch.fft torch.linalg torch.nn torch.nn.init torch.nn.utils.parametrizations torch.nn.utils.rnn
+    torch.optim torch.optim.lr_scheduler torch.signal.windows torch.special
+""".split()
+
+
+@pytest.mark.parametrize("place", SHOWN)
+def test_every_class_and_function_has_an_example(place):
+    listed = json.loads((Path(__file__).parents[1] / "snapshots" / "names" / "pytorch.json").read_text())[place]
+    there = {name: getattr(_place(place), name, None) for name in listed if name not in absent_names(place)}
+    without = [
+        name
+        for name, value in there.items()
+        if (inspect.isclass(value) or inspect.isroutine(value))
+        and ">>>" not in (inspect.getdoc(value) or "")
+        and f"{name}_" not in there  # an older name of the same
+    ]
+    assert not set(without) - NOT_SHOWN

@@ -16,6 +16,11 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     ``warn_only``. All others give the same numbers each time (docs/determinism.md).
     ``torch.empty`` and its kin then give NaN or the largest number, unless
     ``torch.utils.deterministic.fill_uninitialized_memory`` is False.
+
+    >>> torch.use_deterministic_algorithms(True)
+    >>> torch.are_deterministic_algorithms_enabled()
+    True
+    >>> torch.use_deterministic_algorithms(False)
     """
     for name, place, value in (("mode", 1, mode), ("warn_only", 2, warn_only)):
         if not isinstance(value, bool):
@@ -47,7 +52,11 @@ def fills_new_memory() -> bool:
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """The value that ``use_deterministic_algorithms`` was last given."""
+    """The value that ``use_deterministic_algorithms`` was last given.
+
+    >>> torch.are_deterministic_algorithms_enabled()
+    False
+    """
     return _state["on"]
 
 
@@ -67,5 +76,9 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_deterministic_debug_mode() -> int:
-    """The mode set by ``set_deterministic_debug_mode``."""
+    """The mode set by ``set_deterministic_debug_mode``.
+
+    >>> torch.get_deterministic_debug_mode()
+    0
+    """
     return 0 if not _state["on"] else 1 if _state["warn"] else 2

@@ -26,12 +26,21 @@ _C._set_device_loader(_load)
 
 
 def set_default_device(device: Any) -> None:
-    """Where tensors are made when nothing says otherwise (this thread)."""
+    """Where tensors are made when nothing says otherwise (this thread).
+
+    >>> torch.set_default_device("cpu")
+    >>> torch.ones(1).device
+    device(type='cpu')
+    """
     _C._set_default_device(device)
 
 
 def get_default_device() -> Any:
-    """The device on which ``torch.empty(...)`` without ``device=`` makes tensors."""
+    """The device on which ``torch.empty(...)`` without ``device=`` makes tensors.
+
+    >>> torch.get_default_device()
+    device(type='cpu')
+    """
     return _C._get_default_device()
 
 

@@ -9,7 +9,11 @@ from .table import aten, class_name
 
 
 def as_subclass(self: Any, cls: type) -> Any:
-    """This tensor as an instance of ``cls``: a view of it, with its history."""
+    """This tensor as an instance of ``cls``: a view of it, with its history.
+
+    >>> torch.ones(1).as_subclass(torch.nn.Parameter).__class__.__name__
+    'Parameter'
+    """
     if not (isinstance(cls, type) and issubclass(cls, _C.TensorBase)):
         raise TypeError(
             "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your "
@@ -26,7 +30,11 @@ def as_subclass(self: Any, cls: type) -> Any:
 
 
 def apply_(self: Any, callable: Any) -> Any:
-    """Replaces each element by what ``callable`` gives for it, a Python number. Slow, and on the CPU only."""
+    """Replaces each element by what ``callable`` gives for it, a Python number. Slow, and on the CPU only.
+
+    >>> torch.tensor([1.0, 2.0]).apply_(lambda value: value + 1)
+    tensor([2., 3.])
+    """
     return _each(self, "apply_", callable)
 
 
@@ -52,13 +60,23 @@ def _elements(x: Any) -> Any:
 
 
 def lu(self: Any, pivot: bool = True, get_infos: bool = False) -> Any:
-    """The LU factorisation: (LU, pivots), and with ``get_infos`` also the error codes (as ``torch.lu``)."""
+    """The LU factorisation: (LU, pivots), and with ``get_infos`` also the error codes (as ``torch.lu``).
+
+    >>> factors, pivots = torch.eye(2).lu()
+    >>> factors
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     factors, pivots, infos = aten.linalg_lu_factor_ex(self, pivot=pivot, check_errors=not get_infos)
     return (factors, pivots, infos) if get_infos else (factors, pivots)
 
 
 def map_(self: Any, tensor: Any, callable: Any) -> Any:
-    """Replaces each element by what ``callable`` gives for it and that of ``tensor``. Slow, and on the CPU only."""
+    """Replaces each element by what ``callable`` gives for it and that of ``tensor``. Slow, and on the CPU only.
+
+    >>> torch.tensor([1.0, 2.0]).map_(torch.tensor([3.0, 4.0]), lambda a, b: a * b)
+    tensor([3., 8.])
+    """
     return _each(self, "map_", callable, tensor)
 
 
@@ -68,7 +86,11 @@ def map2_(self: Any, x: Any, y: Any, callable: Any) -> Any:
 
 
 def norm(self: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """The norm of all elements or along ``dim``; ``p`` is a number, "fro" or "nuc" (as in ``torch.norm``)."""
+    """The norm of all elements or along ``dim``; ``p`` is a number, "fro" or "nuc" (as in ``torch.norm``).
+
+    >>> torch.tensor([3.0, 4.0]).norm()
+    tensor(5.)
+    """
     dims = [dim] if isinstance(dim, int) else dim
     if p == "nuc":
         return aten.linalg_matrix_norm(self, "nuc", [-2, -1] if dims is None else dims, keepdim, dtype=dtype)
@@ -78,7 +100,11 @@ def norm(self: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtyp
 
 
 def polygamma(self: Any, n: int) -> Any:
-    """The ``n``-th derivative of digamma: the tensor is the operator's second argument."""
+    """The ``n``-th derivative of digamma: the tensor is the operator's second argument.
+
+    >>> torch.ones(1).polygamma(1)
+    tensor([1.6449])
+    """
     return aten.polygamma(n, self)
 
 
@@ -95,7 +121,11 @@ def stft(
     return_complex: bool | None = None,
     align_to_window: bool | None = None,
 ) -> Any:
-    """The short-time Fourier transform of signals (T,) or (B, T) (as ``torch.stft``)."""
+    """The short-time Fourier transform of signals (T,) or (B, T) (as ``torch.stft``).
+
+    >>> torch.ones(16).stft(n_fft=8, window=torch.ones(8), return_complex=True).shape
+    torch.Size([5, 9])
+    """
     signal = self
     if center:
         if align_to_window is not None:
@@ -120,7 +150,11 @@ _PADDINGS = {
 def unique(
     self: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """Distinct elements, or slices along ``dim`` (as ``torch.unique``)."""
+    """Distinct elements, or slices along ``dim`` (as ``torch.unique``).
+
+    >>> torch.tensor([3, 1, 3]).unique()
+    tensor([1, 3])
+    """
     if dim is None:
         found = aten._unique2(self, sorted, return_inverse, return_counts)
     else:
@@ -131,13 +165,21 @@ def unique(
 def unique_consecutive(
     self: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """One element, or slice along ``dim``, of each run of equal neighbours (as ``torch.unique_consecutive``)."""
+    """One element, or slice along ``dim``, of each run of equal neighbours (as ``torch.unique_consecutive``).
+
+    >>> torch.tensor([3, 1, 1, 3]).unique_consecutive()
+    tensor([3, 1, 3])
+    """
     found = aten.unique_consecutive(self, return_inverse, return_counts, dim)
     return _wanted(found, return_inverse, return_counts)
 
 
 def where(self: Any, condition: Any, other: Any) -> Any:
-    """This tensor where ``condition`` is True, ``other`` elsewhere: the tensor is the operator's second argument."""
+    """This tensor where ``condition`` is True, ``other`` elsewhere: the tensor is the operator's second argument.
+
+    >>> torch.tensor([1.0, -2.0]).where(torch.tensor([True, False]), torch.zeros(2))
+    tensor([1., 0.])
+    """
     return aten.where(condition, self, other)
 
 

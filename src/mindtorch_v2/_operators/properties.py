@@ -51,7 +51,11 @@ def _set_imag(self: Any, value: Any) -> None:
 
 
 def _new(self: Any, *args: Any, size: Any = None, device: Any = None) -> Any:
-    """A tensor of this one's dtype, on its device, from sizes or from a sequence, as ``torch.Tensor(...)`` takes them."""
+    """A tensor of this one's dtype, on its device, from sizes or from a sequence, as ``torch.Tensor(...)`` takes them.
+
+    >>> torch.ones(1).new(2, 3).shape
+    torch.Size([2, 3])
+    """
     if size is not None and not args:
         args = tuple(size)
     place = self.device if device is None else _C.device(device)
@@ -67,7 +71,12 @@ def _new(self: Any, *args: Any, size: Any = None, device: Any = None) -> Any:
 
 
 def _method_nonzero(self: Any, *, as_tuple: bool = False) -> Any:
-    """The positions of the elements that are not zero: see torch.nonzero."""
+    """The positions of the elements that are not zero: see torch.nonzero.
+
+    >>> torch.tensor([0, 3, 0, 4]).nonzero()
+    tensor([[1],
+            [3]])
+    """
     return nonzero(self, as_tuple=as_tuple)
 
 

@@ -107,6 +107,9 @@ def _type(self, dtype=None, non_blocking=False, **kwargs):
     """The name of the tensor's type ("torch.FloatTensor"), or the tensor cast to a dtype, a type or its name.
 
     Raises ValueError for a name that is no type's, TypeError for other arguments.
+
+    >>> torch.ones(1).type()
+    'torch.FloatTensor'
     """
     if dtype is None:
         short = str(self.dtype).rpartition(".")[2]

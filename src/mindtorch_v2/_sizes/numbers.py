@@ -291,21 +291,33 @@ def _junction(relation: str, first: Any, second: Any) -> Any:
 
 
 def sym_int(a: Any) -> Any:
-    """``int(a)``; a symbolic number stays symbolic."""
+    """``int(a)``; a symbolic number stays symbolic.
+
+    >>> torch.sym_int(3.7)
+    3
+    """
     if isinstance(a, SymInt):
         return a
     return _compute(int, "TruncToInt", a) if isinstance(a, SymFloat) else int(a)
 
 
 def sym_float(a: Any) -> Any:
-    """``float(a)``; a symbolic number stays symbolic."""
+    """``float(a)``; a symbolic number stays symbolic.
+
+    >>> torch.sym_float(3)
+    3.0
+    """
     if isinstance(a, SymFloat):
         return a
     return _compute(float, "ToFloat", a) if isinstance(a, SymInt) else float(a)
 
 
 def sym_not(a: Any) -> Any:
-    """``not a``; of a SymBool another one."""
+    """``not a``; of a SymBool another one.
+
+    >>> torch.sym_not(True)
+    False
+    """
     if isinstance(a, SymBool):
         return SymBool(SymNode(a.node.expr.negated(), a.node.shape_env, bool, tuple(not v for v in a.node.values)))
     return not a
@@ -318,17 +330,29 @@ def _extreme(function: Callable, name: str, a: Any, b: Any) -> Any:
 
 
 def sym_max(a: Any, b: Any) -> Any:
-    """The greater of two numbers, of which none is decided by."""
+    """The greater of two numbers, of which none is decided by.
+
+    >>> torch.sym_max(2, 3)
+    3
+    """
     return _extreme(max, "Max", a, b)
 
 
 def sym_min(a: Any, b: Any) -> Any:
-    """The smaller of two numbers, of which none is decided by."""
+    """The smaller of two numbers, of which none is decided by.
+
+    >>> torch.sym_min(2, 3)
+    2
+    """
     return _extreme(min, "Min", a, b)
 
 
 def sym_sum(args: Any) -> Any:
-    """The sum of numbers."""
+    """The sum of numbers.
+
+    >>> torch.sym_sum([1, 2, 3])
+    6
+    """
     total: Any = 0
     for each in args:
         total = total + each
@@ -336,7 +360,11 @@ def sym_sum(args: Any) -> Any:
 
 
 def sym_ite(b: Any, t: Any, f: Any) -> Any:
-    """``t if b else f``, decided by the value seen."""
+    """``t if b else f``, decided by the value seen.
+
+    >>> torch.sym_ite(True, 1, 2)
+    1
+    """
     if type(t) is not type(f):
         raise AssertionError(f"type mismatch: {type(t)} vs {type(f)}")
     return t if b else f

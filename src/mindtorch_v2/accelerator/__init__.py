@@ -31,17 +31,29 @@ __all__ = [
 
 
 def is_available() -> bool:
-    """Whether an accelerator can be used."""
+    """Whether an accelerator can be used.
+
+    >>> torch.accelerator.is_available()
+    False
+    """
     return torch.npu.is_available()
 
 
 def device_count() -> int:
-    """The number of accelerators."""
+    """The number of accelerators.
+
+    >>> torch.accelerator.device_count()
+    0
+    """
     return torch.npu.device_count()
 
 
 def current_accelerator(check_available: bool = False) -> torch.device | None:
-    """The accelerator's device without index; None if there is none."""
+    """The accelerator's device without index; None if there is none.
+
+    >>> torch.accelerator.current_accelerator() is None
+    True
+    """
     return torch.device("npu") if is_available() else None
 
 

@@ -42,7 +42,11 @@ def _checked(device_type) -> str:
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether autocast is on for the device, in this thread."""
+    """Whether autocast is on for the device, in this thread.
+
+    >>> torch.is_autocast_enabled("cpu")
+    False
+    """
     return _autocast.is_enabled(device_type)
 
 
@@ -54,7 +58,11 @@ def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
 
 
 def get_autocast_dtype(device_type: str) -> dtype:
-    """The dtype that autocast casts to on the device."""
+    """The dtype that autocast casts to on the device.
+
+    >>> torch.get_autocast_dtype("cpu")
+    torch.bfloat16
+    """
     return _autocast.get_dtype(_checked(device_type))
 
 

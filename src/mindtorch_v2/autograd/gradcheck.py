@@ -562,6 +562,9 @@ def gradgradcheck(
     """:func:`gradcheck` of the gradient of ``func``: second derivatives.
 
     ``grad_outputs`` are the gradients of the outputs at which it is checked; random ones unless given.
+
+    >>> torch.autograd.gradgradcheck(torch.exp, torch.ones(2, dtype=torch.float64, requires_grad=True))
+    True
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")

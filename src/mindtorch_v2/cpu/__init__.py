@@ -39,7 +39,11 @@ __all__ = [
 
 
 def is_available() -> bool:
-    """Whether there is a CPU: yes."""
+    """Whether there is a CPU: yes.
+
+    >>> torch.cpu.is_available()
+    True
+    """
     return True
 
 
@@ -49,12 +53,20 @@ def is_initialized() -> bool:
 
 
 def device_count() -> int:
-    """The number of CPU devices: one, whatever its cores."""
+    """The number of CPU devices: one, whatever its cores.
+
+    >>> torch.cpu.device_count()
+    1
+    """
     return 1
 
 
 def current_device() -> str:
-    """The current device's name."""
+    """The current device's name.
+
+    >>> torch.cpu.current_device()
+    'cpu'
+    """
     return "cpu"
 
 
@@ -63,7 +75,10 @@ def set_device(device: Device) -> None:
 
 
 def synchronize(device: Device | None = None) -> None:
-    """Returns at once: work on the CPU is done when its call returns."""
+    """Returns at once: work on the CPU is done when its call returns.
+
+    >>> torch.cpu.synchronize()
+    """
 
 
 def memory_stats() -> dict:

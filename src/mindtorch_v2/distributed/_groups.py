@@ -93,7 +93,11 @@ class Backend(str):
 
 
 def is_available() -> bool:
-    """Whether process groups can be made: yes."""
+    """Whether process groups can be made: yes.
+
+    >>> torch.distributed.is_available()
+    True
+    """
     return True
 
 
@@ -103,7 +107,11 @@ def is_backend_available(backend: str) -> bool:
 
 
 def is_gloo_available() -> bool:
-    """Whether there is the back end "gloo", which is our own: yes."""
+    """Whether there is the back end "gloo", which is our own: yes.
+
+    >>> torch.distributed.is_gloo_available()
+    True
+    """
     return True
 
 
@@ -111,6 +119,9 @@ def is_mpi_available() -> bool:
     """Whether MPI can be used: with mpi4py, the extra `mindtorch_v2[mpi]`, unless another launcher than MPI's started a job.
 
     Libraries take MPI where they find it: in processes that torchrun started it could not connect them.
+
+    >>> torch.distributed.is_mpi_available()
+    False
     """
     if importlib.util.find_spec("mpi4py") is None:
         return False
@@ -118,7 +129,11 @@ def is_mpi_available() -> bool:
 
 
 def is_nccl_available() -> bool:
-    """Whether NCCL can be used: no."""
+    """Whether NCCL can be used: no.
+
+    >>> torch.distributed.is_nccl_available()
+    False
+    """
     return False
 
 
@@ -133,7 +148,11 @@ def is_xccl_available() -> bool:
 
 
 def is_torchelastic_launched() -> bool:
-    """Whether this process was started by `torch.distributed.run`."""
+    """Whether this process was started by `torch.distributed.run`.
+
+    >>> torch.distributed.is_torchelastic_launched()
+    False
+    """
     return "TORCHELASTIC_RUN_ID" in os.environ
 
 
@@ -340,7 +359,11 @@ def root_in(
 
 
 def is_initialized() -> bool:
-    """Whether the default process group exists."""
+    """Whether the default process group exists.
+
+    >>> torch.distributed.is_initialized()
+    False
+    """
     return _world.default is not None
 
 

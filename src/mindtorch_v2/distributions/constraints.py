@@ -44,7 +44,11 @@ __all__ = [
 
 
 class Constraint:
-    """A region of tensors. `event_dim` rightmost dimensions are checked together; `is_discrete` says of what kind."""
+    """A region of tensors. `event_dim` rightmost dimensions are checked together; `is_discrete` says of what kind.
+
+    >>> isinstance(torch.distributions.constraints.positive, torch.distributions.constraints.Constraint)
+    True
+    """
 
     is_discrete = False
     event_dim = 0
@@ -87,7 +91,11 @@ class _Dependent(Constraint):
 
 
 def is_dependent(constraint: Constraint) -> bool:
-    """Whether `constraint` depends on other parameters."""
+    """Whether `constraint` depends on other parameters.
+
+    >>> torch.distributions.constraints.is_dependent(torch.distributions.constraints.positive)
+    False
+    """
     return isinstance(constraint, _Dependent)
 
 
@@ -106,7 +114,11 @@ class _DependentProperty(property, _Dependent):
 
 
 class _IndependentConstraint(Constraint):
-    """Checks `reinterpreted_batch_ndims` more dimensions together than its base does."""
+    """Checks `reinterpreted_batch_ndims` more dimensions together than its base does.
+
+    >>> torch.distributions.constraints.independent(torch.distributions.constraints.positive, 1).check(torch.tensor([0.5, 2.0]))
+    tensor(True)
+    """
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         if not isinstance(base_constraint, Constraint):
@@ -188,7 +200,11 @@ class _OneHot(Constraint):
 
 
 class _IntegerInterval(Constraint):
-    """Integers from `lower_bound` to `upper_bound`, both included."""
+    """Integers from `lower_bound` to `upper_bound`, both included.
+
+    >>> torch.distributions.constraints.integer_interval(0, 3).check(torch.tensor([0.5, 2.0]))
+    tensor([False,  True])
+    """
 
     is_discrete = True
 
@@ -241,7 +257,11 @@ class _Real(Constraint):
 
 
 class _GreaterThan(Constraint):
-    """Above `lower_bound`."""
+    """Above `lower_bound`.
+
+    >>> torch.distributions.constraints.greater_than(1.0).check(torch.tensor([0.5, 2.0]))
+    tensor([False,  True])
+    """
 
     def __init__(self, lower_bound: torch.Tensor | float) -> None:
         self.lower_bound = lower_bound
@@ -254,14 +274,22 @@ class _GreaterThan(Constraint):
 
 
 class _GreaterThanEq(_GreaterThan):
-    """From `lower_bound` on, included."""
+    """From `lower_bound` on, included.
+
+    >>> torch.distributions.constraints.greater_than_eq(1.0).check(torch.tensor([0.5, 1.0]))
+    tensor([False,  True])
+    """
 
     def check(self, value: torch.Tensor) -> torch.Tensor:
         return self.lower_bound <= value
 
 
 class _LessThan(Constraint):
-    """Below `upper_bound`."""
+    """Below `upper_bound`.
+
+    >>> torch.distributions.constraints.less_than(1.0).check(torch.tensor([0.5, 2.0]))
+    tensor([ True, False])
+    """
 
     def __init__(self, upper_bound: torch.Tensor | float) -> None:
         self.upper_bound = upper_bound
@@ -274,7 +302,11 @@ class _LessThan(Constraint):
 
 
 class _Interval(Constraint):
-    """From `lower_bound` to `upper_bound`, both included."""
+    """From `lower_bound` to `upper_bound`, both included.
+
+    >>> torch.distributions.constraints.interval(0.0, 1.0).check(torch.tensor([0.5, 2.0]))
+    tensor([ True, False])
+    """
 
     def __init__(self, lower_bound: torch.Tensor | float, upper_bound: torch.Tensor | float) -> None:
         self.lower_bound = lower_bound
@@ -288,7 +320,11 @@ class _Interval(Constraint):
 
 
 class _HalfOpenInterval(_Interval):
-    """From `lower_bound`, included, to `upper_bound`, excluded."""
+    """From `lower_bound`, included, to `upper_bound`, excluded.
+
+    >>> torch.distributions.constraints.half_open_interval(0.0, 1.0).check(torch.tensor([0.5, 1.0]))
+    tensor([ True, False])
+    """
 
     def check(self, value: torch.Tensor) -> torch.Tensor:
         return (self.lower_bound <= value) & (value < self.upper_bound)
@@ -304,7 +340,11 @@ class _Simplex(Constraint):
 
 
 class _Multinomial(Constraint):
-    """Nonnegative integers with sum at most `upper_bound` along the last dimension."""
+    """Nonnegative integers with sum at most `upper_bound` along the last dimension.
+
+    >>> torch.distributions.constraints.multinomial(3).check(torch.tensor([1, 2]))
+    tensor(True)
+    """
 
     is_discrete = True
     event_dim = 1
@@ -399,7 +439,12 @@ def _constraints(given) -> list:
 
 
 class _Cat(Constraint):
-    """One constraint for each stretch of dimension `dim`; `lengths` are those of the stretches."""
+    """One constraint for each stretch of dimension `dim`; `lengths` are those of the stretches.
+
+    >>> parts = [torch.distributions.constraints.positive, torch.distributions.constraints.real]
+    >>> torch.distributions.constraints.cat(parts, lengths=[1, 1]).check(torch.tensor([-1.0, -1.0]))
+    tensor([False,  True])
+    """
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
         self.cseq = _constraints(cseq)
@@ -426,7 +471,12 @@ class _Cat(Constraint):
 
 
 class _Stack(Constraint):
-    """One constraint for each index of dimension `dim`."""
+    """One constraint for each index of dimension `dim`.
+
+    >>> parts = [torch.distributions.constraints.positive, torch.distributions.constraints.real]
+    >>> torch.distributions.constraints.stack(parts).check(torch.tensor([-1.0, -1.0]))
+    tensor([False,  True])
+    """
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
         self.cseq = _constraints(cseq)

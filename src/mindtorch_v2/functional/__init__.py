@@ -82,19 +82,31 @@ def _grow_3d(tensor):
 
 @overridable
 def atleast_1d(*tensors: Any) -> Any:
-    """Each tensor with at least one dimension: scalars become shape (1,). One tensor in, one out; else a tuple."""
+    """Each tensor with at least one dimension: scalars become shape (1,). One tensor in, one out; else a tuple.
+
+    >>> torch.atleast_1d(torch.tensor(1.0))
+    tensor([1.])
+    """
     return _atleast("atleast_1d", tensors, _grow_1d)
 
 
 @overridable
 def atleast_2d(*tensors: Any) -> Any:
-    """Each tensor with at least two dimensions, new ones in front."""
+    """Each tensor with at least two dimensions, new ones in front.
+
+    >>> torch.atleast_2d(torch.tensor(1.0))
+    tensor([[1.]])
+    """
     return _atleast("atleast_2d", tensors, _grow_2d)
 
 
 @overridable
 def atleast_3d(*tensors: Any) -> Any:
-    """Each tensor with at least three dimensions: (n,) becomes (1, n, 1), (n, m) becomes (n, m, 1)."""
+    """Each tensor with at least three dimensions: (n,) becomes (1, n, 1), (n, m) becomes (n, m, 1).
+
+    >>> torch.atleast_3d(torch.tensor(1.0))
+    tensor([[[1.]]])
+    """
     return _atleast("atleast_3d", tensors, _grow_3d)
 
 
@@ -127,14 +139,25 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 @overridable
 def broadcast_tensors(*tensors: torch.Tensor) -> tuple:
-    """The tensors, expanded to their common shape (views)."""
+    """The tensors, expanded to their common shape (views).
+
+    >>> torch.broadcast_tensors(torch.ones(2, 1), torch.zeros(2))
+    (tensor([[1., 1.],
+            [1., 1.]]), tensor([[0., 0.],
+            [0., 0.]]))
+    """
     tensors = _sequence(tensors)
     return tuple(torch._VF.broadcast_tensors(tensors))
 
 
 @overridable
 def block_diag(*tensors: Any) -> torch.Tensor:
-    """A matrix with the given matrices (scalars, vectors as rows) along its diagonal."""
+    """A matrix with the given matrices (scalars, vectors as rows) along its diagonal.
+
+    >>> torch.block_diag(torch.ones(1, 2), torch.ones(1, 1))
+    tensor([[1., 1., 0.],
+            [0., 0., 1.]])
+    """
     blocks = [_grow_2d(tensor) for tensor in tensors] or [torch.empty(1, 0)]
     for i, block in enumerate(blocks):
         if block.dim() > 2:
@@ -155,7 +178,14 @@ def block_diag(*tensors: Any) -> torch.Tensor:
 
 @overridable
 def cartesian_prod(*tensors: torch.Tensor) -> torch.Tensor:
-    """Every combination of elements of the vectors, one a row; of one vector: itself."""
+    """Every combination of elements of the vectors, one a row; of one vector: itself.
+
+    >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([3, 4]))
+    tensor([[1, 3],
+            [1, 4],
+            [2, 3],
+            [2, 4]])
+    """
     tensors = _sequence(tensors)
     for tensor in tensors:
         if tensor.dim() != 1:
@@ -170,7 +200,11 @@ def cartesian_prod(*tensors: torch.Tensor) -> torch.Tensor:
 def cdist(
     x1: torch.Tensor, x2: torch.Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
 ) -> torch.Tensor:
-    """Distances in the p-norm between each row of `x1` (..., P, M) and each of `x2` (..., R, M): (..., P, R)."""
+    """Distances in the p-norm between each row of `x1` (..., P, M) and each of `x2` (..., R, M): (..., P, R).
+
+    >>> torch.cdist(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
+    tensor([[5.]])
+    """
     modes = {
         "use_mm_for_euclid_dist_if_necessary": None,
         "use_mm_for_euclid_dist": 1,
@@ -183,7 +217,12 @@ def cdist(
 
 @overridable
 def chain_matmul(*matrices: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
-    """The product of the matrices, in the order that multiplies least."""
+    """The product of the matrices, in the order that multiplies least.
+
+    >>> torch.chain_matmul(torch.ones(2, 3), torch.ones(3, 4), torch.ones(4, 1))
+    tensor([[12.],
+            [12.]])
+    """
     multi_dot: Any = torch.linalg.multi_dot  # the stub does not have `out`
     return multi_dot(_sequence(matrices), out=out)
 
@@ -192,6 +231,9 @@ def einsum(*args: Any) -> torch.Tensor:
     """Sums of products by Einstein's notation: `einsum("bij,bjk->bik", a, b)`, or with lists of ints for subscripts.
 
     Operands are contracted from left to right. Raises ValueError or RuntimeError for equations that do not fit.
+
+    >>> torch.einsum("ij,j->i", torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.ones(2))
+    tensor([3., 7.])
     """
     if len(args) == 2 and isinstance(args[0], str) and isinstance(args[1], (list, tuple)):
         args = (args[0], *args[1])  # those who take the call over see it with its operands apart
@@ -237,6 +279,11 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[torch.Tensor, 
     """Coordinates of a grid: of N vectors, N tensors of N dimensions.
 
     `indexing` "ij" keeps the order of the vectors (the default), "xy" swaps the first two dimensions.
+
+    >>> torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4]), indexing="ij")
+    (tensor([[1, 1],
+            [2, 2]]), tensor([[3, 4],
+            [3, 4]]))
     """
     vectors = list(_sequence(tensors))
     if indexing is None:
@@ -278,6 +325,9 @@ def norm(
 
     `p` is a number, inf, -inf, "fro" (the square root of the sum of squares) or "nuc" (the sum of singular values of
     matrices). `torch.linalg.vector_norm` and `matrix_norm` are the newer functions.
+
+    >>> torch.norm(torch.tensor([3.0, 4.0]))
+    tensor(5.)
     """
     if dim is not None:
         dims = [dim] if isinstance(dim, int) else list(dim)
@@ -301,12 +351,20 @@ def norm(
 def split(tensor: torch.Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[torch.Tensor, ...]:
     """Views of the tensor, in pieces of `split_size_or_sections` along `dim` (the last may be smaller), or of the
     sizes in that list.
+
+    >>> torch.split(torch.arange(5), 2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
     return tensor.split(split_size_or_sections, dim)
 
 
 def spmm(input: torch.Tensor, mat2: torch.Tensor) -> torch.Tensor:
-    """The matrix product, under the name that PyTorch gives it for a sparse `input` (n, m)."""
+    """The matrix product, under the name that PyTorch gives it for a sparse `input` (n, m).
+
+    >>> torch.spmm(torch.eye(2).to_sparse(), torch.ones(2, 1))
+    tensor([[1.],
+            [1.]])
+    """
     return torch.mm(input, mat2)
 
 
@@ -327,6 +385,9 @@ def stft(
     """The short-time Fourier transform of signals (T,) or (B, T): (B?, N, frames), complex.
 
     `center` pads both ends by n_fft // 2 in `pad_mode`. `hop_length` defaults to n_fft // 4.
+
+    >>> torch.stft(torch.ones(16), n_fft=8, window=torch.ones(8), return_complex=True).shape
+    torch.Size([5, 9])
     """
     if center:
         if align_to_window is not None:
@@ -427,7 +488,13 @@ def gradient(
 
 
 def istft(*args: Any, **kwargs: Any) -> torch.Tensor:
-    """The inverse of `stft`."""
+    """The inverse of `stft`.
+
+    >>> window = torch.ones(8)
+    >>> spectrum = torch.stft(torch.ones(16), n_fft=8, window=window, return_complex=True)
+    >>> torch.istft(spectrum, n_fft=8, window=window).shape
+    torch.Size([16])
+    """
     return torch._VF.istft(*args, **kwargs)
 
 
@@ -447,7 +514,11 @@ def lu(A: torch.Tensor, pivot: bool = True, get_infos: bool = False, out: Any = 
 
 @overridable
 def tensordot(a: torch.Tensor, b: torch.Tensor, dims: Any = 2, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Contracts the last `dims` dimensions of `a` with the first of `b`, or the two lists of dimensions in `dims`."""
+    """Contracts the last `dims` dimensions of `a` with the first of `b`, or the two lists of dimensions in `dims`.
+
+    >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), dims=1).shape
+    torch.Size([2, 4])
+    """
     if isinstance(dims, torch.Tensor):
         dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
     if isinstance(dims, (tuple, list)):
@@ -490,7 +561,11 @@ def unique(
 def unique_consecutive(
     input: torch.Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The elements (or slices along `dim`) without those equal to the one before them; extras as `unique`'s."""
+    """The elements (or slices along `dim`) without those equal to the one before them; extras as `unique`'s.
+
+    >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]), return_counts=True)
+    (tensor([1, 2, 1]), tensor([2, 1, 1]))
+    """
     results: Any = torch._VF.unique_consecutive(input, return_inverse, return_counts, dim)
     values, inverse, counts = results
     return _results(values, inverse, counts, return_inverse, return_counts)
@@ -501,6 +576,9 @@ def unravel_index(indices: torch.Tensor, shape: int | Sequence[int]) -> tuple[to
     """Coordinates in an array of `shape` of flat `indices`: one tensor for each dimension.
 
     Raises ValueError for a shape with a negative size, TypeError for indices that are no integers.
+
+    >>> torch.unravel_index(torch.tensor([5]), (2, 3))
+    (tensor([1]), tensor([2]))
     """
     if indices.is_floating_point() or indices.is_complex() or indices.dtype == torch.bool:
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")

@@ -108,6 +108,9 @@ def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics
     """Return `mod`, a traced or scripted Module in evaluation mode: its parameters stay what they are.
 
     RuntimeError in training mode, or if `mod` is no Module.
+
+    >>> torch.jit.freeze(torch.jit.script(torch.nn.Linear(2, 3).eval()))(torch.ones(1, 2)).shape
+    torch.Size([1, 3])
     """
     if not _builtin_isinstance(mod, torch.nn.Module):
         raise RuntimeError(
@@ -133,7 +136,11 @@ def script_method(fn: Callable[..., Any]) -> Any:
 
 
 def script_if_tracing(fn: Callable[..., Any]) -> Any:
-    """Return `fn`: it is recorded as it runs."""
+    """Return `fn`: it is recorded as it runs.
+
+    >>> torch.jit.script_if_tracing(torch.exp)(torch.zeros(1))
+    tensor([1.])
+    """
     return fn
 
 

@@ -304,6 +304,12 @@ def load(
     file, and nothing in it is run; anything else raises `pickle.UnpicklingError`. With `weights_only=False` the file
     can run any code: only for files that you trust.
     Raises RuntimeError for damaged files; nothing is returned half-loaded.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> torch.save({"x": torch.ones(2)}, file)
+    >>> torch.load(io.BytesIO(file.getvalue()))
+    {'x': tensor([1., 1.])}
     """
     weights_only = _is_weights_only(weights_only, pickle_module)
     if weights_only and pickle_module is not None:

@@ -21,6 +21,9 @@ def pad(input: torch.Tensor, pad: Sequence[int], mode: str = "constant", value: 
     """Pads the last dimensions by `pad`, pairs of (before, after), last dimension first.
 
     `mode` is "constant" (with `value`, default 0), "reflect", "replicate" or "circular"; negative pads cut.
+
+    >>> torch.nn.functional.pad(torch.tensor([[1.0, 2.0]]), (1, 0), value=9.0)
+    tensor([[9., 1., 2.]])
     """
     return torch._C._nn.pad(input, pad, mode, value)
 
@@ -33,7 +36,11 @@ def unfold(
     padding: int | Sequence[int] = 0,
     stride: int | Sequence[int] = 1,
 ) -> torch.Tensor:
-    """Extracts sliding blocks: `(N, C, H, W)` or `(C, H, W)` to `(N, C * prod(kernel_size), L)`."""
+    """Extracts sliding blocks: `(N, C, H, W)` or `(C, H, W)` to `(N, C * prod(kernel_size), L)`.
+
+    >>> torch.nn.functional.unfold(torch.ones(1, 3, 4, 4), kernel_size=2).shape
+    torch.Size([1, 12, 9])
+    """
     return torch._C._nn.im2col(input, _pair(kernel_size), _pair(dilation), _pair(padding), _pair(stride))
 
 
@@ -46,7 +53,11 @@ def fold(
     padding: int | Sequence[int] = 0,
     stride: int | Sequence[int] = 1,
 ) -> torch.Tensor:
-    """Sums sliding blocks: `(N, C * prod(kernel_size), L)` or unbatched, to `(N, C, *output_size)`."""
+    """Sums sliding blocks: `(N, C * prod(kernel_size), L)` or unbatched, to `(N, C, *output_size)`.
+
+    >>> torch.nn.functional.fold(torch.ones(1, 12, 4), output_size=(4, 4), kernel_size=2, stride=2).shape
+    torch.Size([1, 3, 4, 4])
+    """
     return torch._C._nn.col2im(
         input, _pair(output_size), _pair(kernel_size), _pair(dilation), _pair(padding), _pair(stride)
     )

@@ -24,7 +24,11 @@ def _check_probability(p) -> None:
 
 @overridable
 def dropout(input: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> torch.Tensor:
-    """Zeroes elements with probability `p` and scales the others by `1 / (1 - p)`; any shape."""
+    """Zeroes elements with probability `p` and scales the others by `1 / (1 - p)`; any shape.
+
+    >>> torch.nn.functional.dropout(torch.ones(3), p=0.5, training=False)
+    tensor([1., 1., 1.])
+    """
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     return torch.dropout_(input, p, training) if inplace else torch.dropout(input, p, training)
@@ -32,7 +36,11 @@ def dropout(input: torch.Tensor, p: float = 0.5, training: bool = True, inplace:
 
 @overridable
 def alpha_dropout(input: torch.Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> torch.Tensor:
-    """Dropout that keeps mean and variance of SELU's activations; any shape."""
+    """Dropout that keeps mean and variance of SELU's activations; any shape.
+
+    >>> torch.nn.functional.alpha_dropout(torch.ones(3), training=False)
+    tensor([1., 1., 1.])
+    """
     _check_probability(p)
     return torch.alpha_dropout_(input, p, training) if inplace else torch.alpha_dropout(input, p, training)
 
@@ -41,7 +49,11 @@ def alpha_dropout(input: torch.Tensor, p: float = 0.5, training: bool = False, i
 def feature_alpha_dropout(
     input: torch.Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> torch.Tensor:
-    """`alpha_dropout` of whole channels: `(N, C, *)`."""
+    """`alpha_dropout` of whole channels: `(N, C, *)`.
+
+    >>> torch.nn.functional.feature_alpha_dropout(torch.ones(1, 3), training=False)
+    tensor([[1., 1., 1.]])
+    """
     _check_probability(p)
     if inplace:
         return torch.feature_alpha_dropout_(input, p, training)
@@ -59,7 +71,11 @@ def _feature_dropout(input, p, training, inplace, is_batched) -> torch.Tensor:
 
 @overridable
 def dropout1d(input: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> torch.Tensor:
-    """Zeroes whole channels of `(N, C, L)` or `(C, L)`."""
+    """Zeroes whole channels of `(N, C, L)` or `(C, L)`.
+
+    >>> torch.nn.functional.dropout1d(torch.ones(1, 3), training=False)
+    tensor([[1., 1., 1.]])
+    """
     _check_probability(p)
     inp_dim = input.dim()
     if inp_dim not in (2, 3):
@@ -74,7 +90,11 @@ def dropout1d(input: torch.Tensor, p: float = 0.5, training: bool = True, inplac
 
 @overridable
 def dropout2d(input: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> torch.Tensor:
-    """Zeroes whole channels of `(N, C, H, W)`."""
+    """Zeroes whole channels of `(N, C, H, W)`.
+
+    >>> torch.nn.functional.dropout2d(torch.ones(2, 3, 4, 4)).shape
+    torch.Size([2, 3, 4, 4])
+    """
     _check_probability(p)
     inp_dim = input.dim()
     if inp_dim not in (3, 4):
@@ -101,7 +121,11 @@ def dropout2d(input: torch.Tensor, p: float = 0.5, training: bool = True, inplac
 
 @overridable
 def dropout3d(input: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> torch.Tensor:
-    """Zeroes whole channels of `(N, C, D, H, W)` or `(C, D, H, W)`."""
+    """Zeroes whole channels of `(N, C, D, H, W)` or `(C, D, H, W)`.
+
+    >>> torch.nn.functional.dropout3d(torch.ones(2, 3, 4, 4, 4)).shape
+    torch.Size([2, 3, 4, 4, 4])
+    """
     _check_probability(p)
     inp_dim = input.dim()
     if inp_dim not in (4, 5):

@@ -31,6 +31,10 @@ def embedding(
     """The rows of `weight` `(V, D)` at the integers `input` `(*)`: `(*, D)`.
 
     The row at `padding_idx` gets no gradient. With `max_norm`, rows that are looked up are renormalized in place.
+
+    >>> torch.nn.functional.embedding(torch.tensor([2, 0]), torch.tensor([[1.0], [2.0], [3.0]]))
+    tensor([[3.],
+            [1.]])
     """
     if padding_idx is None:
         padding_idx = -1
@@ -65,6 +69,9 @@ def embedding_bag(
     """Sums, means or maxima of bags of rows of `weight` `(V, D)`: `(bags, D)`.
 
     Bags are the rows of a 2-D `input`, or the stretches of a 1-D one that begin at `offsets`.
+
+    >>> torch.nn.functional.embedding_bag(torch.tensor([[2, 0]]), torch.tensor([[1.0], [2.0], [3.0]]), mode="sum")
+    tensor([[4.]])
     """
     if weight.dtype == torch.long and input.is_floating_point():
         warnings.warn(

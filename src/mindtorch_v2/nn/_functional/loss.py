@@ -78,7 +78,12 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> torch.Tensor:
-    """Connectionist temporal classification loss: log-probabilities `(T, N, C)` or `(T, C)`."""
+    """Connectionist temporal classification loss: log-probabilities `(T, N, C)` or `(T, C)`.
+
+    >>> scores = torch.zeros(5, 1, 3).log_softmax(2)
+    >>> torch.nn.functional.ctc_loss(scores, torch.tensor([[1, 2]]), torch.tensor([5]), torch.tensor([2]))
+    tensor(0.9689)
+    """
     lengths: tuple[Any, Any] = (input_lengths, target_lengths)  # both tensors, or both sequences
     return torch.ctc_loss(
         log_probs,
@@ -104,7 +109,11 @@ def nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> torch.Tensor:
-    """Negative log likelihood: log-probabilities `(N, C, *)` or `(C)`, class indices `(N, *)` or `()`."""
+    """Negative log likelihood: log-probabilities `(N, C, *)` or `(C)`, class indices `(N, *)` or `()`.
+
+    >>> torch.nn.functional.nll_loss(torch.zeros(2, 4).log_softmax(1), torch.tensor([0, 3]))
+    tensor(1.3863)
+    """
     number = _number(reduction, size_average, reduce)
     _no_gradient_by(weight, "weight", _nll_name(input))
     return torch._C._nn.nll_loss_nd(input, target, weight, number, ignore_index)
@@ -121,7 +130,11 @@ def poisson_nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> torch.Tensor:
-    """Negative log likelihood of counts under Poisson distributions with (log) rate `input`; any shape."""
+    """Negative log likelihood of counts under Poisson distributions with (log) rate `input`; any shape.
+
+    >>> torch.nn.functional.poisson_nll_loss(torch.zeros(2), torch.tensor([1.0, 2.0]))
+    tensor(1.)
+    """
     reduction = _name(reduction, size_average, reduce)
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -140,6 +153,9 @@ def gaussian_nll_loss(
     """Negative log likelihood under normal distributions of mean `input` and variance `var`, at least `eps`.
 
     `var` is a number or a tensor of the input's shape, or of it without the last dimension or with that as 1.
+
+    >>> torch.nn.functional.gaussian_nll_loss(torch.zeros(2), torch.ones(2), torch.ones(2))
+    tensor(0.5000)
     """
     if isinstance(var, (int, float)) and not isinstance(var, bool):
         if var < 0:
@@ -179,6 +195,10 @@ def kl_div(
     """Kullback-Leibler divergence, pointwise: log-probabilities and (with `log_target` log-)probabilities `(*)`.
 
     `reduction` "batchmean" divides the sum by the first dimension, as the mathematical definition wants.
+
+    >>> log_p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.9, 0.1])
+    >>> torch.nn.functional.kl_div(log_p, q, reduction="sum")
+    tensor(0.3681)
     """
     if size_average is not None or reduce is not None:
         number = _Reduction.legacy_get_enum(size_average, reduce)
@@ -208,7 +228,11 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> torch.Tensor:
-    """Cross entropy of logits `(N, C, *)` or `(C)` with class indices `(N, *)` or `()`, or probabilities."""
+    """Cross entropy of logits `(N, C, *)` or `(C)` with class indices `(N, *)` or `()`, or probabilities.
+
+    >>> torch.nn.functional.cross_entropy(torch.zeros(2, 4), torch.tensor([0, 3]))
+    tensor(1.3863)
+    """
     number = _number(reduction, size_average, reduce)
     if not target.is_floating_point():
         _no_gradient_by(weight, "weight", _nll_name(input))
@@ -280,7 +304,11 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> torch.Tensor:
-    """Binary cross entropy of probabilities in [0, 1]; input and target of one shape `(*)`."""
+    """Binary cross entropy of probabilities in [0, 1]; input and target of one shape `(*)`.
+
+    >>> torch.nn.functional.binary_cross_entropy(torch.tensor([0.5, 0.5]), torch.tensor([0.0, 1.0]))
+    tensor(0.6931)
+    """
     number = _number(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(
@@ -303,7 +331,11 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Binary cross entropy of `sigmoid(input)`, computed stably; `pos_weight` weighs the positive class; `(*)`."""
+    """Binary cross entropy of `sigmoid(input)`, computed stably; `pos_weight` weighs the positive class; `(*)`.
+
+    >>> torch.nn.functional.binary_cross_entropy_with_logits(torch.zeros(2), torch.tensor([0.0, 1.0]))
+    tensor(0.6931)
+    """
     number = _number(reduction, size_average, reduce)
     if not (target.size() == input.size()):
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
@@ -339,7 +371,11 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> torch.Tensor:
-    """`0.5 * d**2 / beta` where `d = |x - y| < beta`, else `d - 0.5 * beta`; shapes `(*)`."""
+    """`0.5 * d**2 / beta` where `d = |x - y| < beta`, else `d - 0.5 * beta`; shapes `(*)`.
+
+    >>> torch.nn.functional.smooth_l1_loss(torch.tensor([0.0, 3.0]), torch.tensor([0.5, 0.0]))
+    tensor(1.3125)
+    """
     input, target = _same_size(input, target)
     number = _number(reduction, size_average, reduce)
     if beta < 0:
@@ -360,6 +396,9 @@ def huber_loss(
     """`0.5 * d**2` where `d = |x - y| < delta`, else `delta * (d - 0.5 * delta)`, times `weight`; shapes `(*)`.
 
     The weighted mean divides by the number of elements.
+
+    >>> torch.nn.functional.huber_loss(torch.tensor([0.0, 3.0]), torch.tensor([0.5, 0.0]))
+    tensor(1.3125)
     """
     input, target = _same_size(input, target)
     if delta <= 0:
@@ -386,7 +425,11 @@ def l1_loss(
     reduction: str = "mean",
     weight: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """`|x - y|`, times `weight`; shapes `(*)`. The weighted mean divides by the sum of the weights."""
+    """`|x - y|`, times `weight`; shapes `(*)`. The weighted mean divides by the sum of the weights.
+
+    >>> torch.nn.functional.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 4.0]))
+    tensor(1.5000)
+    """
     reduction = _name(reduction, size_average, reduce)
     input, target = _same_size(input, target)
     if weight is None:
@@ -407,7 +450,11 @@ def mse_loss(
     reduction: str = "mean",
     weight: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """`(x - y)**2`, times `weight`; shapes `(*)`. The weighted mean divides by the sum of the weights."""
+    """`(x - y)**2`, times `weight`; shapes `(*)`. The weighted mean divides by the sum of the weights.
+
+    >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 4.0]))
+    tensor(2.5000)
+    """
     reduction = _name(reduction, size_average, reduce)
     input, target = _same_size(input, target)
     if weight is None:
@@ -429,7 +476,11 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> torch.Tensor:
-    """`max(0, -y * (x1 - x2) + margin)` with targets 1 or -1; shapes `(N)` or `()`."""
+    """`max(0, -y * (x1 - x2) + margin)` with targets 1 or -1; shapes `(N)` or `()`.
+
+    >>> torch.nn.functional.margin_ranking_loss(torch.tensor([1.0]), torch.tensor([2.0]), torch.tensor([1.0]), margin=0.5)
+    tensor(1.5000)
+    """
     number = _number(reduction, size_average, reduce)
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
         raise RuntimeError(
@@ -448,7 +499,11 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> torch.Tensor:
-    """`x` where the target is 1, `max(0, margin - x)` where it is -1; shapes `(*)`."""
+    """`x` where the target is 1, `max(0, margin - x)` where it is -1; shapes `(*)`.
+
+    >>> torch.nn.functional.hinge_embedding_loss(torch.tensor([0.5, 0.5]), torch.tensor([1, -1]))
+    tensor(0.5000)
+    """
     return torch.hinge_embedding_loss(input, target, margin, _number(reduction, size_average, reduce))
 
 
@@ -460,7 +515,11 @@ def multilabel_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> torch.Tensor:
-    """Multi-class multi-label hinge loss: `(N, C)` or `(C)`, targets of the same shape ended by -1."""
+    """Multi-class multi-label hinge loss: `(N, C)` or `(C)`, targets of the same shape ended by -1.
+
+    >>> torch.nn.functional.multilabel_margin_loss(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([[3, 0, -1, 1]]))
+    tensor(0.8500)
+    """
     return torch._C._nn.multilabel_margin_loss(input, target, _number(reduction, size_average, reduce))
 
 
@@ -472,7 +531,11 @@ def soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> torch.Tensor:
-    """`log(1 + exp(-y * x))` with targets 1 or -1; shapes `(*)`."""
+    """`log(1 + exp(-y * x))` with targets 1 or -1; shapes `(*)`.
+
+    >>> torch.nn.functional.soft_margin_loss(torch.zeros(2), torch.tensor([1.0, -1.0]))
+    tensor(0.6931)
+    """
     _no_gradient_by(target, "target", "soft_margin_loss")
     return torch._C._nn.soft_margin_loss(input, target, _number(reduction, size_average, reduce))
 
@@ -486,7 +549,11 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> torch.Tensor:
-    """Mean over the last dimension of binary cross entropy with logits: `(N, C)`, targets 0 or 1."""
+    """Mean over the last dimension of binary cross entropy with logits: `(N, C)`, targets 0 or 1.
+
+    >>> torch.nn.functional.multilabel_soft_margin_loss(torch.zeros(1, 2), torch.tensor([[0.0, 1.0]]))
+    tensor(0.6931)
+    """
     reduction = _name(reduction, size_average, reduce)
     logsigmoid = torch._C._nn.log_sigmoid
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
@@ -509,7 +576,12 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> torch.Tensor:
-    """`1 - cos(x1, x2)` where the target is 1, `max(0, cos(x1, x2) - margin)` where it is -1: `(N, D)` or `(D)`."""
+    """`1 - cos(x1, x2)` where the target is 1, `max(0, cos(x1, x2) - margin)` where it is -1: `(N, D)` or `(D)`.
+
+    >>> a, b = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]])
+    >>> torch.nn.functional.cosine_embedding_loss(a, b, torch.tensor([1]))
+    tensor(1.)
+    """
     return torch.cosine_embedding_loss(input1, input2, target, margin, _number(reduction, size_average, reduce))
 
 
@@ -524,7 +596,11 @@ def multi_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> torch.Tensor:
-    """Multi-class hinge loss with exponent `p` 1 or 2: `(N, C)` or `(C)`, class indices `(N)` or `()`."""
+    """Multi-class hinge loss with exponent `p` 1 or 2: `(N, C)` or `(C)`, class indices `(N)` or `()`.
+
+    >>> torch.nn.functional.multi_margin_loss(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
+    tensor(0.3250)
+    """
     number = _number(reduction, size_average, reduce)
     if p != 1 and p != 2:
         raise ValueError("only p == 1 and p == 2 supported")
@@ -547,7 +623,12 @@ def triplet_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> torch.Tensor:
-    """`max(0, d(anchor, positive) - d(anchor, negative) + margin)` with p-norm distances: `(N, D)` or `(D)`."""
+    """`max(0, d(anchor, positive) - d(anchor, negative) + margin)` with p-norm distances: `(N, D)` or `(D)`.
+
+    >>> near, far = torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0, 0.0]])
+    >>> torch.nn.functional.triplet_margin_loss(torch.zeros(1, 2), near, far)
+    tensor(0.)
+    """
     number = _number(reduction, size_average, reduce)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
@@ -565,7 +646,12 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> torch.Tensor:
-    """`triplet_margin_loss` with any distance function, `(N, *)` pairs to `(N)`; the default is the 2-norm."""
+    """`triplet_margin_loss` with any distance function, `(N, *)` pairs to `(N)`; the default is the 2-norm.
+
+    >>> near, far = torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0, 0.0]])
+    >>> torch.nn.functional.triplet_margin_with_distance_loss(torch.zeros(1, 2), near, far)
+    tensor(0.)
+    """
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     if margin <= 0:

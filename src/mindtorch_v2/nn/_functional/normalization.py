@@ -39,7 +39,12 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> torch.Tensor:
-    """Normalizes each channel of `(N, C, *)`: by the batch's statistics if `training`, else by the running ones."""
+    """Normalizes each channel of `(N, C, *)`: by the batch's statistics if `training`, else by the running ones.
+
+    >>> torch.nn.functional.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True)
+    tensor([[-1.0000],
+            [ 1.0000]])
+    """
     if training:
         _verify_batch_size(input.size())
     return torch.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, True)
@@ -56,7 +61,11 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> torch.Tensor:
-    """Normalizes each channel of each sample of `(N, C, *)`."""
+    """Normalizes each channel of each sample of `(N, C, *)`.
+
+    >>> torch.nn.functional.instance_norm(torch.ones(2, 3, 8)).shape
+    torch.Size([2, 3, 8])
+    """
     if use_input_stats:
         _verify_spatial_size(input.size())
     return torch.instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True)
@@ -70,7 +79,11 @@ def group_norm(
     bias: torch.Tensor | None = None,
     eps: float = 1e-5,
 ) -> torch.Tensor:
-    """Normalizes over each of `num_groups` groups of channels of each sample of `(N, C, *)`."""
+    """Normalizes over each of `num_groups` groups of channels of each sample of `(N, C, *)`.
+
+    >>> torch.nn.functional.group_norm(torch.ones(1, 4, 8, 8), 2).shape
+    torch.Size([1, 4, 8, 8])
+    """
     if input.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
     size = input.size()
@@ -82,7 +95,11 @@ def group_norm(
 def local_response_norm(
     input: torch.Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> torch.Tensor:
-    """Divides `(N, C, *)` by `(k + alpha * mean square over size neighbouring channels) ** beta`."""
+    """Divides `(N, C, *)` by `(k + alpha * mean square over size neighbouring channels) ** beta`.
+
+    >>> torch.nn.functional.local_response_norm(torch.ones(1, 3, 4, 4), 2).shape
+    torch.Size([1, 3, 4, 4])
+    """
     dim = input.dim()
     if dim < 3:
         raise ValueError(f"Expected 3D or higher dimensionality                          input (got {dim} dimensions)")
@@ -106,7 +123,11 @@ def local_response_norm(
 def normalize(
     input: torch.Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Divides by the p-norm along `dim`, but by no less than `eps`."""
+    """Divides by the p-norm along `dim`, but by no less than `eps`.
+
+    >>> torch.nn.functional.normalize(torch.tensor([[3.0, 4.0]]))
+    tensor([[0.6000, 0.8000]])
+    """
     denom = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     if out is None:
         return input / denom

@@ -54,7 +54,11 @@ def max_pool1d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The maximum of each window and where it stands: `(N, C, L)` or `(C, L)`."""
+    """The maximum of each window and where it stands: `(N, C, L)` or `(C, L)`.
+
+    >>> torch.nn.functional.max_pool1d_with_indices(torch.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
+    (tensor([[3., 7.]]), tensor([[1, 3]]))
+    """
     return torch.max_pool1d_with_indices(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
 
@@ -72,7 +76,11 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The maximum of each window, with `return_indices` also where it stands: `(N, C, L)` or `(C, L)`."""
+    """The maximum of each window, with `return_indices` also where it stands: `(N, C, L)` or `(C, L)`.
+
+    >>> torch.nn.functional.max_pool1d(torch.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
+    tensor([[3., 7.]])
+    """
     function = max_pool1d_with_indices if return_indices else _max_pool1d
     return function(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
@@ -87,7 +95,12 @@ def max_pool2d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The maximum of each window and where it stands: `(N, C, H, W)` or `(C, H, W)`."""
+    """The maximum of each window and where it stands: `(N, C, H, W)` or `(C, H, W)`.
+
+    >>> values, places = torch.nn.functional.max_pool2d_with_indices(torch.ones(1, 3, 8, 8), 2)
+    >>> values.shape, places.dtype
+    (torch.Size([1, 3, 4, 4]), torch.int64)
+    """
     return torch._C._nn.max_pool2d_with_indices(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
 
@@ -105,7 +118,11 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The maximum of each window, with `return_indices` also where it stands: `(N, C, H, W)` or `(C, H, W)`."""
+    """The maximum of each window, with `return_indices` also where it stands: `(N, C, H, W)` or `(C, H, W)`.
+
+    >>> torch.nn.functional.max_pool2d(torch.ones(1, 3, 8, 8), 3, stride=2, padding=1).shape
+    torch.Size([1, 3, 4, 4])
+    """
     function = max_pool2d_with_indices if return_indices else _max_pool2d
     return function(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
@@ -120,7 +137,12 @@ def max_pool3d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The maximum of each window and where it stands: `(N, C, D, H, W)` or `(C, D, H, W)`."""
+    """The maximum of each window and where it stands: `(N, C, D, H, W)` or `(C, D, H, W)`.
+
+    >>> values, places = torch.nn.functional.max_pool3d_with_indices(torch.ones(1, 3, 8, 8, 8), 2)
+    >>> values.shape, places.dtype
+    (torch.Size([1, 3, 4, 4, 4]), torch.int64)
+    """
     return torch._C._nn.max_pool3d_with_indices(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
 
 
@@ -138,7 +160,11 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The maximum of each window, with `return_indices` also where it stands: `(N, C, D, H, W)`."""
+    """The maximum of each window, with `return_indices` also where it stands: `(N, C, D, H, W)`.
+
+    >>> torch.nn.functional.max_pool3d(torch.ones(1, 3, 8, 8, 8), 2).shape
+    torch.Size([1, 3, 4, 4, 4])
+    """
     function = max_pool3d_with_indices if return_indices else _max_pool3d
     return function(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
@@ -176,7 +202,11 @@ def max_unpool1d(
     padding: int | Sequence[int] = 0,
     output_size: int | Sequence[int] | None = None,
 ) -> torch.Tensor:
-    """Puts values back where `max_pool1d` found them: `(N, C, L)` or `(C, L)`."""
+    """Puts values back where `max_pool1d` found them: `(N, C, L)` or `(C, L)`.
+
+    >>> torch.nn.functional.max_unpool1d(torch.tensor([[3.0, 7.0]]), torch.tensor([[1, 2]]), 2)
+    tensor([[0., 3., 7., 0.]])
+    """
     kernel_size = _single(kernel_size)
     stride = _single(stride) if stride is not None else kernel_size
     padding = _single(padding)
@@ -195,7 +225,12 @@ def max_unpool2d(
     padding: int | Sequence[int] = 0,
     output_size: int | Sequence[int] | None = None,
 ) -> torch.Tensor:
-    """Puts values back where `max_pool2d` found them: `(N, C, H, W)` or `(C, H, W)`."""
+    """Puts values back where `max_pool2d` found them: `(N, C, H, W)` or `(C, H, W)`.
+
+    >>> values, places = torch.nn.functional.max_pool2d_with_indices(torch.ones(1, 3, 8, 8), 2)
+    >>> torch.nn.functional.max_unpool2d(values, places, 2).shape
+    torch.Size([1, 3, 8, 8])
+    """
     kernel_size = _pair(kernel_size)
     stride = _pair(stride) if stride is not None else kernel_size
     padding = _pair(padding)
@@ -212,7 +247,12 @@ def max_unpool3d(
     padding: int | Sequence[int] = 0,
     output_size: int | Sequence[int] | None = None,
 ) -> torch.Tensor:
-    """Puts values back where `max_pool3d` found them: `(N, C, D, H, W)` or `(C, D, H, W)`."""
+    """Puts values back where `max_pool3d` found them: `(N, C, D, H, W)` or `(C, D, H, W)`.
+
+    >>> values, places = torch.nn.functional.max_pool3d_with_indices(torch.ones(1, 3, 8, 8, 8), 2)
+    >>> torch.nn.functional.max_unpool3d(values, places, 2).shape
+    torch.Size([1, 3, 8, 8, 8])
+    """
     kernel_size = _triple(kernel_size)
     stride = _triple(stride) if stride is not None else kernel_size
     padding = _triple(padding)
@@ -234,7 +274,11 @@ def lp_pool1d(
     stride: int | Sequence[int] | None = None,
     ceil_mode: bool = False,
 ) -> torch.Tensor:
-    """The p-norm of each window: `(N, C, L)` or `(C, L)`."""
+    """The p-norm of each window: `(N, C, L)` or `(C, L)`.
+
+    >>> torch.nn.functional.lp_pool1d(torch.tensor([[3.0, 4.0]]), 2.0, 2)
+    tensor([[5.]])
+    """
     window = _single(kernel_size)[0]
     return _lp_pool(torch.avg_pool1d, input, norm_type, kernel_size, window, stride, ceil_mode)
 
@@ -247,7 +291,11 @@ def lp_pool2d(
     stride: int | Sequence[int] | None = None,
     ceil_mode: bool = False,
 ) -> torch.Tensor:
-    """The p-norm of each window: `(N, C, H, W)` or `(C, H, W)`."""
+    """The p-norm of each window: `(N, C, H, W)` or `(C, H, W)`.
+
+    >>> torch.nn.functional.lp_pool2d(torch.ones(1, 3, 8, 8), 2.0, 2).shape
+    torch.Size([1, 3, 4, 4])
+    """
     window = math.prod(_pair(kernel_size))
     return _lp_pool(torch._C._nn.avg_pool2d, input, norm_type, kernel_size, window, stride, ceil_mode)
 
@@ -260,7 +308,11 @@ def lp_pool3d(
     stride: int | Sequence[int] | None = None,
     ceil_mode: bool = False,
 ) -> torch.Tensor:
-    """The p-norm of each window: `(N, C, D, H, W)` or `(C, D, H, W)`."""
+    """The p-norm of each window: `(N, C, D, H, W)` or `(C, D, H, W)`.
+
+    >>> torch.nn.functional.lp_pool3d(torch.ones(1, 3, 8, 8, 8), 2.0, 2).shape
+    torch.Size([1, 3, 4, 4, 4])
+    """
     window = math.prod(_triple(kernel_size))
     return _lp_pool(torch._C._nn.avg_pool3d, input, norm_type, kernel_size, window, stride, ceil_mode)
 
@@ -269,7 +321,11 @@ def lp_pool3d(
 def adaptive_max_pool1d_with_indices(
     input: torch.Tensor, output_size: int | Sequence[int], return_indices: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Max pooling to a given output size, and where the maxima stand: `(N, C, L)` or `(C, L)`."""
+    """Max pooling to a given output size, and where the maxima stand: `(N, C, L)` or `(C, L)`.
+
+    >>> torch.nn.functional.adaptive_max_pool1d_with_indices(torch.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
+    (tensor([[3., 7.]]), tensor([[1, 3]]))
+    """
     return torch.adaptive_max_pool1d(input, output_size)
 
 
@@ -279,7 +335,11 @@ def _adaptive_max_pool1d(input, output_size, return_indices=False):
 
 
 def adaptive_max_pool1d(input: torch.Tensor, output_size: int | Sequence[int], return_indices: bool = False) -> Any:
-    """Max pooling to a given output size: `(N, C, L)` or `(C, L)`."""
+    """Max pooling to a given output size: `(N, C, L)` or `(C, L)`.
+
+    >>> torch.nn.functional.adaptive_max_pool1d(torch.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
+    tensor([[3., 7.]])
+    """
     function = adaptive_max_pool1d_with_indices if return_indices else _adaptive_max_pool1d
     return function(input, output_size, return_indices)
 
@@ -288,7 +348,12 @@ def adaptive_max_pool1d(input: torch.Tensor, output_size: int | Sequence[int], r
 def adaptive_max_pool2d_with_indices(
     input: torch.Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Max pooling to a given output size, and where the maxima stand: `(N, C, H, W)` or `(C, H, W)`."""
+    """Max pooling to a given output size, and where the maxima stand: `(N, C, H, W)` or `(C, H, W)`.
+
+    >>> values, places = torch.nn.functional.adaptive_max_pool2d_with_indices(torch.ones(1, 8, 5, 7), 1)
+    >>> values.shape, places.dtype
+    (torch.Size([1, 8, 1, 1]), torch.int64)
+    """
     return torch._C._nn.adaptive_max_pool2d(input, _list_with_default(output_size, input.size()))
 
 
@@ -300,7 +365,11 @@ def _adaptive_max_pool2d(input, output_size, return_indices=False):
 def adaptive_max_pool2d(
     input: torch.Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
 ) -> Any:
-    """Max pooling to a given output size (None: as the input): `(N, C, H, W)` or `(C, H, W)`."""
+    """Max pooling to a given output size (None: as the input): `(N, C, H, W)` or `(C, H, W)`.
+
+    >>> torch.nn.functional.adaptive_max_pool2d(torch.ones(2, 8, 5, 7), 1).shape
+    torch.Size([2, 8, 1, 1])
+    """
     function = adaptive_max_pool2d_with_indices if return_indices else _adaptive_max_pool2d
     return function(input, output_size, return_indices)
 
@@ -309,7 +378,12 @@ def adaptive_max_pool2d(
 def adaptive_max_pool3d_with_indices(
     input: torch.Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Max pooling to a given output size, and where the maxima stand: `(N, C, D, H, W)` or `(C, D, H, W)`."""
+    """Max pooling to a given output size, and where the maxima stand: `(N, C, D, H, W)` or `(C, D, H, W)`.
+
+    >>> values, places = torch.nn.functional.adaptive_max_pool3d_with_indices(torch.ones(1, 8, 5, 7, 9), 2)
+    >>> values.shape, places.dtype
+    (torch.Size([1, 8, 2, 2, 2]), torch.int64)
+    """
     return torch._C._nn.adaptive_max_pool3d(input, _list_with_default(output_size, input.size()))
 
 
@@ -321,20 +395,32 @@ def _adaptive_max_pool3d(input, output_size, return_indices=False):
 def adaptive_max_pool3d(
     input: torch.Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
 ) -> Any:
-    """Max pooling to a given output size (None: as the input): `(N, C, D, H, W)` or `(C, D, H, W)`."""
+    """Max pooling to a given output size (None: as the input): `(N, C, D, H, W)` or `(C, D, H, W)`.
+
+    >>> torch.nn.functional.adaptive_max_pool3d(torch.ones(2, 8, 5, 7, 9), 2).shape
+    torch.Size([2, 8, 2, 2, 2])
+    """
     function = adaptive_max_pool3d_with_indices if return_indices else _adaptive_max_pool3d
     return function(input, output_size, return_indices)
 
 
 @overridable
 def adaptive_avg_pool2d(input: torch.Tensor, output_size: int | Sequence[int | None] | None) -> torch.Tensor:
-    """Mean pooling to a given output size (None: as the input): `(N, C, H, W)` or `(C, H, W)`."""
+    """Mean pooling to a given output size (None: as the input): `(N, C, H, W)` or `(C, H, W)`.
+
+    >>> torch.nn.functional.adaptive_avg_pool2d(torch.ones(2, 8, 5, 7), 1).shape
+    torch.Size([2, 8, 1, 1])
+    """
     return torch._C._nn.adaptive_avg_pool2d(input, _list_with_default(output_size, input.size()))
 
 
 @overridable
 def adaptive_avg_pool3d(input: torch.Tensor, output_size: int | Sequence[int | None] | None) -> torch.Tensor:
-    """Mean pooling to a given output size (None: as the input): `(N, C, D, H, W)` or `(C, D, H, W)`."""
+    """Mean pooling to a given output size (None: as the input): `(N, C, D, H, W)` or `(C, D, H, W)`.
+
+    >>> torch.nn.functional.adaptive_avg_pool3d(torch.ones(2, 8, 5, 7, 9), 2).shape
+    torch.Size([2, 8, 2, 2, 2])
+    """
     return torch._C._nn.adaptive_avg_pool3d(input, _list_with_default(output_size, input.size()))
 
 
@@ -385,7 +471,11 @@ def fractional_max_pool2d(
     return_indices: bool = False,
     _random_samples: torch.Tensor | None = None,
 ) -> Any:
-    """Max pooling over windows of random places, to a size or a ratio of it: `(N, C, H, W)` or `(C, H, W)`."""
+    """Max pooling over windows of random places, to a size or a ratio of it: `(N, C, H, W)` or `(C, H, W)`.
+
+    >>> torch.nn.functional.fractional_max_pool2d(torch.ones(1, 3, 8, 8), 2, output_size=3).shape
+    torch.Size([1, 3, 3, 3])
+    """
     function = fractional_max_pool2d_with_indices if return_indices else _fractional_max_pool2d
     return function(input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
@@ -422,6 +512,10 @@ def fractional_max_pool3d(
     return_indices: bool = False,
     _random_samples: torch.Tensor | None = None,
 ) -> Any:
-    """Max pooling over windows of random places, to a size or a ratio of it: `(N, C, D, H, W)`."""
+    """Max pooling over windows of random places, to a size or a ratio of it: `(N, C, D, H, W)`.
+
+    >>> torch.nn.functional.fractional_max_pool3d(torch.ones(1, 3, 8, 8, 8), 2, output_size=3).shape
+    torch.Size([1, 3, 3, 3, 3])
+    """
     function = fractional_max_pool3d_with_indices if return_indices else _fractional_max_pool3d
     return function(input, kernel_size, output_size, output_ratio, return_indices, _random_samples)

@@ -107,6 +107,9 @@ def interpolate(
 
     `mode` is "nearest", "nearest-exact", "linear" (3-D input), "bilinear" and "bicubic" (4-D), "trilinear" (5-D)
     or "area". `align_corners` makes the outer pixels' centres fall together instead of their edges.
+
+    >>> torch.nn.functional.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
     """
     align_corners = _check_align_corners(mode, align_corners)
     output_size, scale_factors = _output_size_and_factors(input, size, scale_factor)
@@ -202,6 +205,10 @@ def grid_sample(
     """Samples `(N, C, H, W)` at the points `grid` `(N, H', W', 2)` in [-1, 1], or the 3-D analogue.
 
     `mode` is "bilinear", "nearest" or "bicubic"; `padding_mode` "zeros", "border" or "reflection".
+
+    >>> grid = torch.zeros(1, 1, 1, 2)
+    >>> torch.nn.functional.grid_sample(torch.tensor([[[[1.0, 3.0]]]]), grid, align_corners=True)
+    tensor([[[[2.]]]])
     """
     if mode not in GRID_SAMPLE_INTERPOLATION_MODES:
         raise ValueError(
@@ -230,6 +237,9 @@ def affine_grid(theta: torch.Tensor, size: Sequence[int], align_corners: bool | 
     """The points that affine maps `theta` `(N, 2, 3)` give for an output of `size` `(N, C, H, W)`: `(N, H, W, 2)`.
 
     In three dimensions `(N, 3, 4)` and `(N, C, D, H, W)` give `(N, D, H, W, 3)`.
+
+    >>> torch.nn.functional.affine_grid(torch.eye(2, 3)[None], [1, 1, 2, 2], align_corners=True).shape
+    torch.Size([1, 2, 2, 2])
     """
     if align_corners is None:
         _warn_default_align_corners()

@@ -178,6 +178,9 @@ def spectral_norm(
     """Divides a parameter, as a matrix, by its largest singular value; returns the module (Miyato et al. 2018).
 
     `dim` is the dimension that counts the outputs: by default 0, and 1 for transposed convolutions.
+
+    >>> torch.nn.utils.spectral_norm(torch.nn.Linear(3, 2)).weight.shape
+    torch.Size([2, 3])
     """
     if dim is None:
         transposed = (torch.nn.ConvTranspose1d, torch.nn.ConvTranspose2d, torch.nn.ConvTranspose3d)
@@ -187,7 +190,12 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: torch.nn.Module, name: str = "weight") -> torch.nn.Module:
-    """Removes the spectral normalization of a parameter; returns the module."""
+    """Removes the spectral normalization of a parameter; returns the module.
+
+    >>> layer = torch.nn.utils.remove_spectral_norm(torch.nn.utils.spectral_norm(torch.nn.Linear(3, 2)))
+    >>> list(dict(layer.named_parameters()))
+    ['bias', 'weight']
+    """
     for k, hook in module._forward_pre_hooks.items():
         if isinstance(hook, SpectralNorm) and hook.name == name:
             hook.remove(module)
