@@ -1,0 +1,165 @@
+"""Compiled inference beside the engines that people run models with on a CPU: OpenVINO and ONNX Runtime.
+
+    python benchmarks/engines.py                  every model of cases/inference.py, one thread
+    python benchmarks/engines.py --match BERT --threads 2 --clock wall
+
+Each engine is a process of its own; rounds take turns, and the medians count. The models reach the engines by
+`torch.onnx.export` of this package, so that PyTorch is not needed. Needs transformers, onnxscript, onnxruntime, openvino; an
+engine that is not installed is left out, and said to be.
+"""
+
+import argparse
+import importlib.util
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+ENGINES = {"eager": "mindtorch_v2", "compiled": "mindtorch_v2", "OpenVINO": "openvino", "ONNX Runtime": "onnxruntime"}
+
+
+def main() -> int:
+    """Measure and print one line a model."""
+    sys.path.insert(0, str(HERE))
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("--match", default="", help="only models whose name contains this")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument(
+        "--clock", choices=("cpu", "wall"), default="cpu", help="processor time (default) or the wall's"
+    )
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--serve", nargs=2, metavar=("ENGINE", "MODEL"), help=argparse.SUPPRESS)
+    parser.add_argument("--file", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        return _serve(*options.serve, options)
+    there = [engine for engine, module in ENGINES.items() if importlib.util.find_spec(module)]
+    if missing := [engine for engine in ENGINES if engine not in there]:
+        print(f"not installed: {', '.join(missing)}")
+    import mindtorch_v2
+
+    mindtorch_v2.as_torch()
+    from cases.inference import MODELS
+
+    print(f"| model, ms ({options.threads} thread(s), {options.clock}) | {' | '.join(there)} |")
+    print("|---|" + "--:|" * len(there), flush=True)
+    for model in MODELS:
+        if options.match in model:
+            cells = _measured(model, there, options)
+            print(f"| {model} | {' | '.join(cells)} |", flush=True)
+    return 0
+
+
+def _measured(model: str, engines: list[str], options: argparse.Namespace) -> list[str]:
+    """The medians of the engines, in milliseconds; of one that failed, what it said last."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, __file__, "--threads", str(options.threads), "--clock", options.clock]
+        command += ["--file", str(Path(folder) / "model.onnx")]
+        running = {}
+        for engine in engines:
+            pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+            running[engine] = process = subprocess.Popen([*command, "--serve", engine, model], **pipes)
+            _answer(process)  # ready before the next begins
+        times: dict[str, list[float]] = {engine: [] for engine in engines}
+        for _ in range(options.rounds):
+            for engine, process in running.items():
+                if process.poll() is None and process.stdin is not None:
+                    process.stdin.write("go\n")
+                    process.stdin.flush()
+                    if (taken := _answer(process)) is not None:
+                        times[engine].append(taken)
+        for process in running.values():
+            process.communicate()
+    return [f"{1e3 * statistics.median(found):.1f}" if found else "failed" for found in times.values()]
+
+
+def _answer(process: Any) -> Any:
+    line = process.stdout.readline()
+    return json.loads(line) if line else None
+
+
+def _serve(engine: str, model: str, options: argparse.Namespace) -> int:
+    """One engine with one model: a time for each line that comes."""
+    answers = sys.stdout
+    sys.stdout = sys.stderr
+    call = _engine(engine, model, options)
+    call()
+    clock = time.process_time if options.clock == "cpu" else time.perf_counter
+    print("0", file=answers, flush=True)
+    for _ in sys.stdin:
+        start = clock()
+        call()
+        print(json.dumps(clock() - start), file=answers, flush=True)
+    return 0
+
+
+def _engine(engine: str, model: str, options: argparse.Namespace) -> Callable[[], Any]:
+    if engine in ("eager", "compiled") or not Path(options.file).exists():
+        import mindtorch_v2
+
+        mindtorch_v2.as_torch()
+        import torch
+        from cases.inference import made, runner
+
+        torch.set_num_threads(options.threads)
+        module, inputs = made(torch, model)
+        if engine == "eager":
+            return runner(torch, module, inputs, 1)
+        if engine == "compiled":
+            return runner(torch, torch.compile(module), inputs, 20)
+        _export(torch, module, inputs, options.file)
+    return _session(engine, options)
+
+
+def _export(torch: Any, module: Any, inputs: dict[str, Any], path: str) -> None:
+    """The ONNX file, with the inputs' values beside it."""
+    import numpy
+
+    tensors = {name: value for name, value in inputs.items() if isinstance(value, torch.Tensor)}
+    fixed = {name: value for name, value in inputs.items() if name not in tensors}
+
+    class First(torch.nn.Module):
+        """The model with its tensors by position, and the first of its results."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.module = module
+
+        def forward(self, *values: Any) -> Any:
+            made = self.module(**dict(zip(tensors, values)), **fixed)
+            return made if isinstance(made, torch.Tensor) else made[0]
+
+    with torch.no_grad():
+        torch.onnx.export(First().eval(), tuple(tensors.values()), path, dynamo=True, input_names=list(tensors))
+    numpy.savez(f"{path}.npz", **{name: value.numpy() for name, value in tensors.items()})
+
+
+def _session(engine: str, options: argparse.Namespace) -> Callable[[], Any]:
+    import numpy
+
+    with numpy.load(f"{options.file}.npz") as stored:
+        values = dict(stored)
+    if engine == "OpenVINO":
+        import openvino
+
+        core = openvino.Core()
+        settings = {"INFERENCE_NUM_THREADS": options.threads, "INFERENCE_PRECISION_HINT": "f32"}
+        request = core.compile_model(core.read_model(options.file), "CPU", settings).create_infer_request()
+        given = list(values.values())
+        return lambda: request.infer(given)
+    import onnxruntime
+
+    chosen = onnxruntime.SessionOptions()
+    chosen.intra_op_num_threads = options.threads
+    session = onnxruntime.InferenceSession(options.file, chosen, providers=["CPUExecutionProvider"])
+    return lambda: session.run(None, values)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
