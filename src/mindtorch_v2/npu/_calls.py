@@ -333,6 +333,18 @@ CALLS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
             {"mrope_section": [6, 3, 3]},
         ),
     ],
+    "npu::npu_ps_roi_pooling": [
+        (
+            [
+                _x(1, 8, 6, 6),
+                torch.tensor([[0, 1, 1, 6, 6], [0, 0, 0, 7, 4]], dtype=torch.float32).t()[None],
+                0.5,
+                2,
+                2,
+            ],
+            {},
+        ),
+    ],
     "npu::npu_quant_grouped_matmul_dequant": [
         ([_x(5, 8), _whole(2, 6, 8, high=9, **_INT8), _x(2, 6, seed=1).abs().double(), _GROUPS], {}),
     ],

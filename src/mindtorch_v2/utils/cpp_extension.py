@@ -131,9 +131,9 @@ def library_paths(
 
 
 def _refuse_devices(device_type):
-    if device_type != "cpu":
+    if device_type not in ("cpu", "npu"):  # CANN's own are added by torch_npu.utils.cpp_extension
         raise NotImplementedError(
-            f"mindtorch_v2 builds extensions for the CPU only; it has no headers or libraries for {device_type!r}"
+            f"mindtorch_v2 builds extensions for the CPU and NPUs only; it has no headers or libraries for {device_type!r}"
         )
 
 

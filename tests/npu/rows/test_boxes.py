@@ -187,3 +187,76 @@ def test_quantised_layers() -> None:
     floating.antiquant_offset.data = torch.full((5,), 2.0)
     z = torch.randn(3, 16)
     torch.testing.assert_close(floating(z), z @ ((weight + 2) * scale[:, None]).t())
+
+
+def test_cells_of_regions_from_maps_of_their_own() -> None:
+    # Each cell is the mean of its own map's pixels from floor to ceil, by loops.
+    cells, results, scale = 2, 3, 0.5
+    maps = _RANDOM.normal(size=(2, results * cells * cells, 6, 7))
+    regions = np.array([[[0, 1, 2, 9, 8], [0, 0, 0, 3, 11]], [[1, 4, 4, 4, 4], [1, 6.4, 0, 40, 5]]]).transpose(0, 2, 1)
+    expected = np.zeros((4, results, cells, cells))
+    for n, (image, x1, y1, x2, y2) in enumerate(regions.transpose(0, 2, 1).reshape(4, 5)):
+        top, left = (math.floor(each + 0.5) * scale for each in (y1, x1))
+        height, width = ((math.floor(each + 0.5) + 1) * scale for each in (y2, x2))
+        height, width = max(height - top, 0.1) / cells, max(width - left, 0.1) / cells
+        for c, i, j in np.ndindex(results, cells, cells):
+            rows = slice(math.floor(top + i * height), min(6, math.ceil(top + (i + 1) * height)))
+            columns = slice(math.floor(left + j * width), min(7, math.ceil(left + (j + 1) * width)))
+            part = maps[int(image), (c * cells + i) * cells + j, rows, columns]
+            expected[n, c, i, j] = part.mean() if part.size else 0
+    features = torch.tensor(maps, requires_grad=True)
+    pool = contrib.module.PSROIPool(cells, cells, scale, cells, results)
+    found = pool(features, torch.tensor(regions))
+    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-12, atol=1e-12)
+    assert torch.autograd.gradcheck(lambda x: pool(x, torch.tensor(regions)), (features,))
+    with pytest.raises(RuntimeError, match=r"must have the sizes \(n, output_dim \* group_size\*\*2 = 12"):
+        pool(features[:, :4], torch.tensor(regions))
+    with pytest.raises(ValueError, match="must be equal, but they are 7, 6 and 7"):
+        contrib.module.PSROIPool(7, 6)
+
+
+def test_colours_of_images() -> None:
+    jitter = contrib.module.FusedColorJitter
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "torch_npu.contrib.module.FusedColorJitter", FutureWarning)
+        image = _RANDOM.integers(0, 256, (4, 5, 3)).astype(np.uint8)
+        assert (jitter(0, 0, 0, 0)(image) == image).all()
+        # Exact factors: brightness and contrast by their formulas, no saturation leaves the luma, half a turn its complement.
+        brighter = jitter(brightness=(1.5, 1.5), contrast=(0.5, 0.5))(image)
+        expected = (image * 0.75 + 0.5 * 1.5 * 127.5).clip(0, 255)
+        np.testing.assert_allclose(brighter, expected, atol=0.51)
+        luma = image @ np.array([0.299, 0.587, 0.114])
+        np.testing.assert_allclose(jitter(saturation=(0, 0))(image), np.repeat(luma[:, :, None], 3, 2), atol=0.51)
+        turned = jitter(hue=(0.5, 0.5))(image.astype(np.float32))
+        np.testing.assert_allclose(turned, (2 * luma[:, :, None] - image).clip(0, 255), atol=0.02)
+        assert repr(jitter(0.25, hue=0.1)) == (
+            "FusedColorJitter(brightness=[0.75, 1.25], contrast=None, saturation=None, hue=[-0.1, 0.1])"
+        )
+        for wrong, error, text in [
+            ({"brightness": -1}, ValueError, "must not be negative"),
+            ({"hue": 0.6}, ValueError, "hue must lie within"),
+            ({"contrast": "a"}, TypeError, "contrast must be a number or a pair"),
+        ]:
+            with pytest.raises(error, match=text):
+                jitter(**wrong)
+        with pytest.raises(ValueError, match=r"\(height, width, 1, 3 or 4\) was expected"):
+            jitter(0.1)(np.zeros((3, 4, 2)))
+
+
+def test_product_with_a_transposed_factor_as_a_function() -> None:
+    from mindtorch_v2.npu.torch_npu.contrib.function._matmul_transpose import MatmulApply
+
+    a, b = (torch.randn(2, rows, 3, dtype=torch.float64, requires_grad=True) for rows in (4, 5))
+    torch.testing.assert_close(MatmulApply.apply(a, b), a @ b.mT)
+    assert torch.autograd.gradcheck(MatmulApply.apply, (a, b))
+
+
+def test_counts_of_batches_are_int32() -> None:
+    layers = contrib.module
+    for layer in (layers.FastBatchNorm1d, layers.FastBatchNorm2d, layers.FastBatchNorm3d, layers.FastSyncBatchNorm):
+        made = layer(3)
+        assert made.num_batches_tracked.dtype == torch.int32
+    x = torch.randn(4, 3)
+    fast, plain = layers.FastBatchNorm1d(3), torch.nn.BatchNorm1d(3)
+    torch.testing.assert_close(fast(x), plain(x))
+    assert fast.num_batches_tracked.item() == 1

@@ -289,6 +289,15 @@ def npu_grouped_matmul_add_(
 # ---- quantised ----
 
 
+def _whole_numbers(x: Any) -> Any:
+    """A matrix of 8-bit numbers, or that of the 4-bit ones which lie eight to an int32 in its rows, or in those of its transpose."""
+    if x.dtype != DTYPES["int32"]:
+        return x
+    if x.stride(-2) == 1 and x.stride(-1) == x.shape[-2] and x.shape[-2] > 1:
+        return unpacked_int4(x.transpose(-2, -1)).transpose(-2, -1)
+    return unpacked_int4(x)
+
+
 @composite(
     "npu::npu_quant_matmul(Tensor x1, Tensor x2, Tensor scale, *, Tensor? offset=None, Tensor? pertoken_scale=None, "
     "Tensor? bias=None, int? output_dtype=None, int? x1_dtype=None, int? x2_dtype=None, int? pertoken_scale_dtype=None, "
@@ -309,7 +318,7 @@ def npu_quant_matmul(
     )  # fmt: skip
     for name, x in (("x1", x1), ("x2", x2)):
         require_dtype(operator, name, x, ("int8", "int32"))
-    left, right = (unpacked_int4(x) if x.dtype == DTYPES["int32"] else x for x in (x1, x2))
+    left, right = (_whole_numbers(x) for x in (x1, x2))
     require(
         left.shape[-1] == right.shape[-2],
         operator,

@@ -62,3 +62,45 @@ def npu_roi_align(
         rows = aten.matmul(down[part].unsqueeze(1), read)
         found.append(aten.matmul(rows, across[part].unsqueeze(1).transpose(-2, -1)))
     return aten.cat(found, 0).to(self.dtype)
+
+
+def _cells(low: Any, high: Any, spatial_scale: float, cells: int, size: int) -> Any:
+    """Which rows (columns) of a map each cell of a region is the mean of, as their weights: (regions, cells, size)."""
+    start = aten.floor(low + 0.5) * spatial_scale
+    length = ((aten.floor(high + 0.5) + 1) * spatial_scale - start).clamp_min(0.1) / cells
+    steps = aten.arange(cells, device=low.device)
+    first = aten.floor(start.unsqueeze(1) + length.unsqueeze(1) * steps).clamp(0, size).unsqueeze(2)
+    last = aten.ceil(start.unsqueeze(1) + length.unsqueeze(1) * (steps + 1)).clamp(0, size).unsqueeze(2)
+    places = aten.arange(size, device=low.device)
+    inside = ((places >= first) & (places < last)).to(low.dtype)
+    return inside / (last - first).clamp_min(1)
+
+
+@composite(
+    "npu::npu_ps_roi_pooling(Tensor self, Tensor rois, float spatial_scale, int group_size, int output_dim) -> Tensor",
+    "Means over group_size x group_size cells of regions (n, 5, k), each cell (i, j) of result c from the map "
+    "(c * group_size + i) * group_size + j of the region's image: (n * k, output_dim, group_size, group_size).",
+)
+def npu_ps_roi_pooling(self: Any, rois: Any, spatial_scale: float, group_size: int, output_dim: int) -> Any:
+    operator, g = "npu_ps_roi_pooling", group_size
+    require(
+        self.dim() == 4 and self.shape[1] == output_dim * g * g,
+        operator,
+        f"self must have the sizes (n, output_dim * group_size**2 = {output_dim * g * g}, h, w), but they are {list(self.shape)}",
+    )
+    require(
+        rois.dim() == 3 and rois.shape[1] == 5,
+        operator,
+        f"rois must have the sizes (n, 5, k), but they are {list(rois.shape)}",
+    )
+    image, x1, y1, x2, y2 = (aten.flatten(each) for each in aten.unbind(wide(rois.detach()), 1))
+    maps = wide(self).unflatten(1, (output_dim, g, g))
+    down = _cells(y1, y2, spatial_scale, g, self.shape[2]).to(maps.dtype)
+    across = _cells(x1, x2, spatial_scale, g, self.shape[3]).to(maps.dtype)
+    found = maps.new_zeros((image.shape[0], output_dim, g, g))
+    for index, each in enumerate(aten.unbind(maps)):
+        own = down * (image == index).to(maps.dtype).reshape(-1, 1, 1)
+        columns = [aten.matmul(each[:, :, j], across[:, j].t()) for j in range(g)]  # (output_dim, g, height, regions)
+        means = [(part * own.permute(1, 2, 0)).sum([2]) for part in columns]  # (output_dim, g, regions)
+        found = found + aten.stack(means).permute(3, 1, 2, 0)
+    return found.to(self.dtype)

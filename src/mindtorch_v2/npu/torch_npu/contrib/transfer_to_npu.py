@@ -284,6 +284,7 @@ def _init() -> None:
     _device_wrapper(torch.Tensor, [*with_device, "new_tensor", "to"])
     _device_wrapper(torch.nn.Module, _MODULE)
     _device_wrapper(torch.fft, ["fftfreq", "rfftfreq"])
+    _device_wrapper(torch.utils.cpp_extension, ["include_paths", "library_paths"])
     _device_wrapper(dist.ProcessGroup, ["_get_backend"])
     _device_wrapper(torch.nn.parallel.DistributedDataParallel, ["__init__"])
     _device_wrapper(torch.npu.memory, ["_record_memory_history", "_snapshot"])

@@ -16,6 +16,8 @@ from .common_utils import get_npu_device, set_npu_device
 
 __all__ = ["TestCase", "run_tests"]
 
+_AT_ONCE = 1 << 22  # elements that are compared together
+
 
 def run_tests() -> None:
     """Run the tests of the program that asks."""
@@ -36,6 +38,35 @@ def _array(value) -> tuple:
         return (value.float() if short else value).numpy(), short
     array = np.asarray(value)
     return array, array.dtype == np.float16
+
+
+def _differences(ours: np.ndarray, theirs: np.ndarray, allowed: float) -> tuple[int | None, int]:
+    """How many elements differ by more than is allowed, both absolutely and relatively, and the place of the worst among all.
+
+    None for how many if one has NaN where the other has none. Large arrays are compared part by part.
+    """
+    wide = np.complex128 if np.iscomplexobj(ours) or np.iscomplexobj(theirs) else np.float64
+    a, b = ours.ravel(), theirs.ravel()
+    count, worst, largest = 0, 0, -1.0
+    for first in range(0, a.size, _AT_ONCE):
+        one, other = a[first : first + _AT_ONCE], b[first : first + _AT_ONCE]
+        same = one == other
+        if same.all():
+            continue
+        one, other = one.astype(wide), other.astype(wide)
+        missing = np.isnan(one)
+        if (missing != np.isnan(other)).any():
+            return None, 0
+        with np.errstate(all="ignore"):
+            apart = np.abs(one - other)
+            wrong = ~same & ~missing & ~(np.minimum(apart, apart / np.abs(other)) <= allowed)
+        if wrong.any():
+            count += int(wrong.sum())
+            apart = np.where(wrong, apart, -1.0)
+            apart[np.isnan(apart)] = np.inf  # infinities of both signs
+            if apart.max() > largest:
+                largest, worst = float(apart.max()), first + int(apart.argmax())
+    return count, worst
 
 
 class TestCase(unittest.TestCase):
@@ -120,18 +151,14 @@ class TestCase(unittest.TestCase):
         allowed = prec16 if short or also_short else prec
         if ours.size == 0:
             return
-        a, b = (each.astype(np.complex128 if np.iscomplexobj(each) else np.float64) for each in (ours, theirs))
-        self.assertTrue(bool((np.isnan(a) == np.isnan(b)).all()), message or "one has NaN where the other has none")
-        same = (a == b) | (np.isnan(a) & np.isnan(b))
-        with np.errstate(all="ignore"):
-            apart = np.abs(a - b)
-            wrong = ~same & ~(np.minimum(apart, apart / np.abs(b)) <= allowed)
-        if wrong.mean() > allowed:
-            worst = np.unravel_index(np.nanargmax(np.where(wrong, apart, 0)), wrong.shape) if wrong.ndim else ()
+        count, worst = _differences(ours, theirs, allowed)
+        self.assertIsNotNone(count, message or "one has NaN where the other has none")
+        if count is not None and count / ours.size > allowed:
+            place = np.unravel_index(worst, ours.shape)
             self.fail(
                 message
-                or f"{int(wrong.sum())} of {wrong.size} elements differ by more than {allowed}; the worst, at "
-                f"{tuple(map(int, worst))}, is {ours[worst]} in the first and {theirs[worst]} in the second"
+                or f"{count} of {ours.size} elements differ by more than {allowed}; the worst, at "
+                f"{tuple(map(int, place))}, is {ours[place]} in the first and {theirs[place]} in the second"
             )
 
     def assertEqual(  # type: ignore[override]  # (torch_npu's)

@@ -3,7 +3,7 @@
 from mindtorch_v2._core.unavailable import unavailable_names
 
 from .activations import Mish, SiLU, Swish
-from .batchnorm_with_int32_count import FastBatchNorm1d, FastBatchNorm2d, FastBatchNorm3d
+from .batchnorm_with_int32_count import FastBatchNorm1d, FastBatchNorm2d, FastBatchNorm3d, FastSyncBatchNorm
 from .bidirectional_lstm import BiLSTM
 from .channel_shuffle import ChannelShuffle
 from .crossentropy import LabelSmoothingCrossEntropy
@@ -11,15 +11,15 @@ from .deform_conv import DCNv2, ModulatedDeformConv
 from .drop_path import NpuDropPath
 from .ensemble_dropout import NpuCachedDropout, NpuFairseqDropout
 from .focus import Focus
+from .fusedcolorjitter import FusedColorJitter
 from .linear_quant import LinearA8W8Quant, LinearQuant, LinearWeightQuant
 from .multihead_attention import MultiheadAttention
 from .npu_modules import DropoutWithByteMask
 from .prefetcher import Prefetcher
+from .ps_roi_pooling import PSROIPool
 from .roi_align import ROIAlign
 
-_ABSENT = unavailable_names(
-    "torch_npu.contrib.module", classes="FastSyncBatchNorm FusedColorJitter PSROIPool QuantConv2d"
-)
+_ABSENT = unavailable_names("torch_npu.contrib.module", classes="QuantConv2d")
 globals().update(_ABSENT)
 __all__ = [
     "BiLSTM",
@@ -29,7 +29,9 @@ __all__ = [
     "FastBatchNorm1d",
     "FastBatchNorm2d",
     "FastBatchNorm3d",
+    "FastSyncBatchNorm",
     "Focus",
+    "FusedColorJitter",
     "LabelSmoothingCrossEntropy",
     "LinearA8W8Quant",
     "LinearQuant",
@@ -40,6 +42,7 @@ __all__ = [
     "NpuCachedDropout",
     "NpuDropPath",
     "NpuFairseqDropout",
+    "PSROIPool",
     "Prefetcher",
     "ROIAlign",
     "SiLU",
