@@ -121,6 +121,8 @@ PyObject* generator_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
             return nullptr;
         Device d;
         if (device) d = device_from_python(device);
+        MT_CHECK(d.type != DeviceType::CUDA,
+                 "Cannot get CUDA generator without ATen_cuda library. mindtorch_v2 has none.");
         MT_CHECK(d.is_cpu() || d.type == DeviceType::NPU, "Device type ", device_type_name(d.type),
                  " has no random number generator here");
         if (d.is_cpu())

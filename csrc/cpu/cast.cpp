@@ -188,8 +188,9 @@ TensorRef cpu_cpu(const Tensor& self, std::optional<MemoryFormat> memory_format)
 
 TensorRef contiguous_cpu(const Tensor& self, MemoryFormat format) {
     static OperatorName clone("aten::clone");
-    MT_CHECK(format != MemoryFormat::Preserve, "preserve memory format is unsupported by the contiguous operator");
-    if (laid_out_as(self, format)) return TensorRef::share(&self);
+    bool preserve = format == MemoryFormat::Preserve;
+    if (laid_out_as(self, preserve ? MemoryFormat::Contiguous : format)) return TensorRef::share(&self);
+    MT_CHECK(!preserve, "preserve memory format is unsupported by the contiguous operator");
     return clone({Value::of(const_cast<Tensor*>(&self)), value_of(format)});
 }
 

@@ -31,6 +31,13 @@ def _disabled_torch_dispatch_impl(func: Callable, types: Any, args: tuple = (), 
 class _TensorMeta(type(_C.TensorBase)):
     """Says that a Parameter marked on a tensor subclass is a Parameter (see nn.Parameter)."""
 
+    __module__ = "torch._C"
+
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> None:
+        if "Tensor" in globals() and not any(isinstance(base, _TensorMeta) for base in bases):
+            raise RuntimeError("Cannot subclass _TensorBase directly")
+        super().__init__(name, bases, namespace, **options)
+
 
 class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     """A multi-dimensional array of one dtype on one device.
@@ -446,6 +453,7 @@ def _reduce_class(cls: type) -> Any:
     return (_tensor_class, ()) if cls is Tensor else cls.__qualname__
 
 
+_C._TensorMeta, _C._TensorBase = _TensorMeta, _C.TensorBase
 copyreg.pickle(_TensorMeta, _reduce_class)  # type: ignore[arg-type]  # (metaclasses are reduced too)
 _C._set_tensor_type(Tensor)
 torch_function.serve(Tensor)

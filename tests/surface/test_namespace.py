@@ -1,5 +1,8 @@
 """Functions of the torch namespace that are no operators: what they refuse, and settings that are read back."""
 
+import warnings
+
+import numpy as np
 import pytest
 
 import mindtorch_v2 as torch
@@ -95,3 +98,36 @@ def test_default_types_are_floating(kind):
     with pytest.raises(TypeError, match="only floating-point types are supported as the default type"):
         torch.set_default_tensor_type(kind)
     assert torch.get_default_dtype() is torch.float32
+
+
+def test_arrays_that_are_not_writable_are_named_each_time_on_request():
+    array = np.arange(3)
+    array.flags.writeable = False
+    torch.set_warn_always(True)
+    try:
+        for _ in range(2):
+            with pytest.warns(UserWarning, match="The given NumPy array is not writable"):
+                torch.from_numpy(array)
+    finally:
+        torch.set_warn_always(False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        torch.from_numpy(array)  # it has been said
+
+
+def test_the_class_of_tensors_classes():
+    meta = torch._C._TensorMeta
+    assert type(torch.Tensor) is meta and meta.__module__ == "torch._C"
+    assert type(type("Own", (torch.Tensor,), {})) is meta
+    with pytest.raises(RuntimeError, match="Cannot subclass _TensorBase directly"):
+        meta("Direct", (torch._C._TensorBase,), {})
+
+
+def test_refusals_by_pytorchs_words():
+    assert not hasattr(torch, "unique_dim")
+    with pytest.raises(RuntimeError, match="Cannot get CUDA generator without ATen_cuda library"):
+        torch.Generator(device="cuda")
+    x = torch.ones(2, 3)
+    assert x.contiguous(memory_format=torch.preserve_format) is not None
+    with pytest.raises(RuntimeError, match="preserve memory format is unsupported by the contiguous operator"):
+        x.t().contiguous(memory_format=torch.preserve_format)

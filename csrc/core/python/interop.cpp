@@ -21,6 +21,17 @@ namespace {
 OperatorName op_local_scalar("aten::_local_scalar_dense"), op_detach("aten::detach"), op_to_copy("aten::_to_copy"),
     op_resolve_conj("aten::resolve_conj");
 
+// Whether a warning that comes once in a process is to come now; torch.set_warn_always makes it come each time.
+bool warning_is_due(const char* what) {
+    PyObject* module = PyImport_ImportModule("mindtorch_v2._core.warn_once");
+    PyObject* due = module ? PyObject_CallMethod(module, "is_due", "s", what) : nullptr;
+    Py_XDECREF(module);
+    if (!due) throw PythonError();
+    bool is = due == Py_True;
+    Py_DECREF(due);
+    return is;
+}
+
 // ---- NumPy's types, without importing NumPy: an object cannot be an array before somebody has imported it ----
 
 PyTypeObject *g_ndarray, *g_generic;
@@ -236,8 +247,7 @@ TensorRef tensor_from_numpy(PyObject* array, bool warn_not_writable) {
             strides[d] = bytes < 0 ? size : bytes / size;
         }
         if (b->readonly && warn_not_writable) {
-            static bool warned = false;
-            if (!warned &&
+            if (warning_is_due("from_numpy: not writable") &&
                 PyErr_WarnEx(PyExc_UserWarning,
                              "The given NumPy array is not writable, and PyTorch does not support non-writable "
                              "tensors. This means writing to this tensor "
@@ -246,7 +256,6 @@ TensorRef tensor_from_numpy(PyObject* array, bool warn_not_writable) {
                              "it to a tensor. This type of warning will be suppressed for the rest of this program.",
                              1) < 0)
                 throw PythonError();
-            warned = true;
         }
         if (numel_of(sizes) == 0) own_strides(array, size, strides);
         size_t bytes = numel_of(sizes) ? storage_bytes_needed(sizes, strides, size, 0) : 0;

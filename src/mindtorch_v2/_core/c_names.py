@@ -71,7 +71,6 @@ def _log_api_usage_once(event: str) -> None:
     """Nothing: no use is counted here."""
 
 
-_C._TensorMeta = type(_C.TensorBase)
 PyTorchFileReader = unavailable_class("torch.PyTorchFileReader", "torch.load reads files")
 PyTorchFileWriter = unavailable_class("torch.PyTorchFileWriter", "torch.save writes files")
 

@@ -321,6 +321,7 @@ def current_device() -> int:
 
 def set_device(device: Device) -> None:
     """Make a device (an index, or `torch.device`) this thread's current one."""
+    init()
     _runtime.get().set_device(device_index(device))
 
 

@@ -273,6 +273,13 @@ CALLS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
         )
         for nesterov in (False, True)
     ],
+    "npu::npu_bert_apply_adam.out": [
+        (
+            [0.1, 0.9, 0.99, 1e-6, _x(4, 6), limit, 2.0, 0.01],
+            {"var": _x(4, 6, seed=1), "m": _x(4, 6, seed=2), "v": _x(4, 6, seed=3).abs()},
+        )
+        for limit in (-1.0, 0.5)
+    ],
     "npu::npu_apply_adam_w.out": [
         (
             [0.9, 0.99, 0.1, 0.01, 0.9, 0.99, 1e-6, _x(4, 6), None, False, False],

@@ -412,8 +412,13 @@ def test_streams_of_other_libraries() -> None:
         with torch.npu.stream(stream):
             assert torch.npu.current_stream() == stream
             y = torch.ones(3, device="npu") + 1
-        stream.synchronize()
+            mark = stream.record_event()
+        mark.synchronize()
         assert isinstance(stream, torch.npu.Stream) and y.tolist() == [2, 2, 2]
+        with pytest.raises(RuntimeError, match="NPUStream::synchronize is not supported for an external stream"):
+            stream.synchronize()
+        with pytest.raises(RuntimeError, match="Cannot query an external stream"):
+            stream.query()
         del y
         torch.npu.empty_cache()
     finally:

@@ -39,3 +39,14 @@ def test_moments(name: str, kernels_run: set[str]) -> None:
     assert abs(drawn.mean().item() - mean) < 5 * spread / math.sqrt(DRAWN)
     assert drawn.std().item() == pytest.approx(spread, rel=0.06)
     assert not torch.equal(drawn, draw().cpu().double()) or "generator" in name
+
+
+def test_closeness_of_complex_numbers() -> None:
+    # By PyTorch's definition: equal, or apart by a finite distance of at most atol + rtol * |other|.
+    nan, inf = math.nan, math.inf
+    x = torch.tensor([1 + 1j, 1 + 1j, complex(nan, 0), complex(inf, 1), complex(inf, 1), 0j], device="npu")
+    y = torch.tensor([1 + 1j, 1.05 + 1j, complex(0, nan), complex(inf, 1), complex(inf, 2), 1e-9j], device="npu")
+    for equal_nan in (False, True):
+        found = torch.isclose(x, y, rtol=0.04, atol=1e-8, equal_nan=equal_nan)
+        assert found.tolist() == [True, True, equal_nan, True, False, True]
+    assert not torch.isclose(x[1], y[1], rtol=0.03, atol=1e-8).item()

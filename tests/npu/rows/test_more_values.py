@@ -301,6 +301,21 @@ def test_a_step_of_adam(numbers: np.random.Generator) -> None:
     close(v, 0.001 * g * g)
 
 
+def test_a_step_of_berts_adam(numbers: np.random.Generator) -> None:
+    g, w, m0 = (numbers.normal(size=4) for _ in range(3))
+    v0 = numbers.uniform(size=4)
+    for limit, share in ((-1.0, 1.0), (0.5, 0.25), (3.0, 1.0)):
+        var, m, v = tensor(w), tensor(m0), tensor(v0)
+        found = npu.npu_bert_apply_adam.out(0.1, 0.9, 0.99, 1e-6, tensor(g), limit, 2.0, 0.01, var=var, m=m, v=v)
+        first, second = 0.9 * m0 + 0.1 * g * share, 0.99 * v0 + 0.01 * (g * share) ** 2
+        close(m, first)
+        close(v, second)
+        close(var, w - 0.1 * (first / (np.sqrt(second) + 1e-6) + 0.01 * w))
+        assert found[0] is var
+    with pytest.raises(RuntimeError, match="adam_mode 0 without step_size is known, but they are 1 and None"):
+        npu.npu_bert_apply_adam.out(0.1, 0.9, 0.99, 1e-6, tensor(g), -1, 0, 0, adam_mode=1, var=var, m=m, v=v)
+
+
 @pytest.mark.parametrize("layout", ["BNSD", "TND"])
 def test_attention_in_two_parts_of_its_heads(numbers: np.random.Generator, layout: str) -> None:
     whole = [numbers.normal(size=(6, 2, 6)) for _ in range(2)]

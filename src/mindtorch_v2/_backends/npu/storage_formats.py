@@ -32,6 +32,13 @@ class Format(enum.IntEnum):
     NCDHW = 30
     NDC1HWC0 = 32
     FRACTAL_Z_3D = 33
+    NC = 35
+    NCL = 47
+    FRACTAL_NZ_C0_16 = 50
+    FRACTAL_NZ_C0_32 = 51
+    FRACTAL_NZ_C0_2 = 52
+    FRACTAL_NZ_C0_4 = 53
+    FRACTAL_NZ_C0_8 = 54
 
 
 # Formats whose elements lie in rows: names for what the dimensions mean.

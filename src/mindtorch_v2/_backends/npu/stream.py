@@ -167,6 +167,19 @@ class ExternalStream(Stream):
             raise RuntimeError("torch.npu.ExternalStream: stream_ptr must be the address of a stream, but it is 0")
         super().__init__(device, handle=int(stream_ptr))
 
+    def synchronize(self) -> None:
+        """RuntimeError, as in torch_npu: who made the stream waits for it, or `torch.npu.synchronize()` for the whole device."""
+        raise RuntimeError(
+            "NPUStream::synchronize is not supported for an external stream; wait for it where it was made, or call "
+            "torch.npu.synchronize()"
+        )
+
+    def query(self) -> bool:
+        """RuntimeError, as in torch_npu: ask where the stream was made, or an event that was recorded on it."""
+        raise RuntimeError(
+            "Cannot query an external stream; ask where it was made, or record an event on it and query that"
+        )
+
 
 class Event(_stream.Event):
     """A mark in a stream that the host and other streams can wait for.

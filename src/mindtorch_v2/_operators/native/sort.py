@@ -182,7 +182,7 @@ op(
     "unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False)"
     " -> (Tensor, Tensor, Tensor)",
     "Distinct slices along `dim` in ascending order.",
-    bind="function generated_out",
+    bind="generated_out",
     batching="refused",
     tags="dynamic_output_shape",
     grad={"self": not_derived("unique_dim")},

@@ -47,7 +47,19 @@ def isnan(self: Tensor, out: Tensor) -> None:
         call("aclnnNeTensor", self, self, out)
 
 
-pointwise("isclose", "aclnnIsClose")
+@kernel("isclose", alias=True)
+def isclose(self: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: bool, out: Tensor) -> None:
+    if not self.is_complex():
+        call("aclnnIsClose", self, other, rtol, atol, equal_nan, out)
+        return
+    one, another = aten.view_as_real(self), aten.view_as_real(other)
+    close = (one == another).all(-1)
+    if equal_nan:
+        close |= self.isnan() & other.isnan()
+    apart, size = (aten.sqrt((each * each).sum(-1)) for each in (one - another, another))
+    out.copy_(close | (apart.isfinite() & (apart <= size * rtol + atol)))
+
+
 pointwise("isfinite", "aclnnIsFinite")
 pointwise("isinf", "aclnnIsInf")
 pointwise("logical_and", "aclnnLogicalAnd")

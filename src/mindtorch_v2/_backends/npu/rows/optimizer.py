@@ -46,6 +46,41 @@ def npu_apply_adam_w(
 
 
 @composite(
+    "npu::npu_bert_apply_adam.out(Scalar lr, Scalar beta1, Scalar beta2, Scalar epsilon, Tensor grad, Scalar max_grad_norm, "
+    "Scalar global_grad_norm, Scalar weight_decay, Scalar? step_size=None, int adam_mode=0, *, Tensor(a!) var, "
+    "Tensor(b!) m, Tensor(c!) v) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
+    "One step of BERT's Adam on var and its moments m and v, in place: moments as they are, no correction for the first steps, "
+    "weight_decay * var added to the direction; a positive max_grad_norm limits the gradient of global_grad_norm to it.",
+    explicit=True,
+)
+def npu_bert_apply_adam(
+    lr: float, beta1: float, beta2: float, epsilon: float, grad: Any, max_grad_norm: float, global_grad_norm: float,
+    weight_decay: float, step_size: Any = None, adam_mode: int = 0, *, var: Any, m: Any, v: Any,
+) -> tuple:  # fmt: skip
+    operator = "npu_bert_apply_adam"
+    require(
+        adam_mode == 0 and step_size is None,
+        operator,
+        f"adam_mode 0 without step_size is known, but they are {adam_mode} and {step_size}",
+    )
+    for name, x in (("m", m), ("v", v), ("grad", grad)):
+        require(
+            x.shape == var.shape,
+            operator,
+            f"{name} must have the sizes of var, {list(var.shape)}, but it has {list(x.shape)}",
+        )
+    g = wide(grad)
+    if 0 < max_grad_norm < global_grad_norm:
+        g = g * (max_grad_norm / global_grad_norm)
+    first = wide(m) * beta1 + g * (1 - beta1)
+    second = wide(v) * beta2 + g * g * (1 - beta2)
+    direction = first / (aten.sqrt(second) + epsilon) + wide(var) * weight_decay
+    for target, value in ((m, first), (v, second), (var, wide(var) - direction * lr)):
+        aten.copy_(target, value)
+    return var, m, v
+
+
+@composite(
     "npu::npu_top_k_top_p(Tensor logits, Tensor? p=None, Tensor? k=None) -> Tensor",
     "Scores (B, V) of which those outside the k largest, or outside the likeliest that sum to p, are minus infinity.",
     explicit=True,

@@ -171,6 +171,9 @@ class TestCase(unittest.TestCase):
         if isinstance(prec, str):
             prec, message = None, prec
         message = message or options.get("msg") or None
+        first, second = (
+            each.tolist() if isinstance(each, torch.storage.TypedStorage) else each for each in (first, second)
+        )
         if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor):
             atol, rtol = options.get("atol", prec), options.get("rtol")
             if (atol is None) != (rtol is None):
@@ -181,6 +184,8 @@ class TestCase(unittest.TestCase):
             )  # fmt: skip
         elif isinstance(first, torch.Tensor) != isinstance(second, torch.Tensor) and _is_number(first, second):
             self.assertLessEqual(abs(float(first) - float(second)), prec or self.precision, message)
+        elif all(isinstance(each, numbers.Real) for each in (first, second)) and first != second:
+            self.assertLessEqual(abs(first - second), prec or self.precision, message)
         elif all(isinstance(each, (list, tuple)) for each in (first, second)) or (
             isinstance(first, dict) and isinstance(second, dict)
         ):
