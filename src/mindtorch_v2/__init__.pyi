@@ -2924,8 +2924,6 @@ def unflatten(input: Tensor, dim: _int, sizes: _Sequence[_int]) -> Tensor:
     """One dimension seen as several."""
 def unfold_copy(input: Tensor, dimension: _int, size: _int, step: _int, *, out: Tensor | None = ...) -> Tensor:
     """A copy of what `unfold` gives."""
-def unique_dim(input: Tensor, dim: _int, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ...) -> tuple[Tensor, Tensor, Tensor]:
-    """Distinct slices along `dim` in ascending order."""
 def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = ...) -> tuple[Tensor, ...]:
     """`chunk` whose parts do not count as views."""
 def unsafe_split(input: Tensor, split_size: _int, dim: _int = ...) -> tuple[Tensor, ...]:
