@@ -48,7 +48,7 @@ LEVELS = {
     "_capture": 7, "_deferred": 7,
     "_lowered": 8, "_backends": 8,
     **dict.fromkeys(
-        "_VF __config__ __future__ _custom_op _custom_ops _decomp _prims _prims_common _refs _utils_internal _vendor _lobpcg _logging _lowrank _quantized _tensor_str _utils _vmap_internals _weights_only_unpickler accelerator "
+        "_VF __config__ __future__ _custom_op _custom_ops _decomp _prims _prims_common _refs _utils_internal _vendor _linalg_utils _lobpcg _logging _lowrank _quantized _tensor_str _utils _vmap_internals _weights_only_unpickler accelerator "
         "amp ao autograd backends cpu cuda distributions fft func functional futures gguf hub interop linalg masked mps mtia "
         "multiprocessing nested nn notebook npu ops optim profiler quasirandom random return_types serialization signal sparse special "
         "status storage testing torch_version types utils xpu".split(),

@@ -163,6 +163,7 @@ from ._C import default_generator as default_generator
 from ._C import device as device
 from ._C import dtype as dtype
 from ._namespace import e as e
+from ._linalg_utils import eig as eig
 from .functional import einsum as einsum
 from ._core.autograd.grad_mode import enable_grad as enable_grad
 from ._core.dtype import finfo as finfo
@@ -208,8 +209,10 @@ from ._C import jagged as jagged
 from ._C import layout as layout
 from .serialization import load as load
 from ._lobpcg import lobpcg as lobpcg
+from ._linalg_utils import lstsq as lstsq
 from .functional import lu as lu
 from .random import manual_seed as manual_seed
+from ._linalg_utils import matrix_rank as matrix_rank
 from ._C import memory_format as memory_format
 from .functional import meshgrid as meshgrid
 from ._namespace import nan as nan
@@ -253,6 +256,7 @@ from ._tensor_str import set_printoptions as set_printoptions
 from .random import set_rng_state as set_rng_state
 from ._namespace import set_vital as set_vital
 from ._namespace import set_warn_always as set_warn_always
+from ._linalg_utils import solve as solve
 from ._C import sparse_bsc as sparse_bsc
 from ._C import sparse_bsr as sparse_bsr
 from ._C import sparse_coo as sparse_coo
@@ -270,6 +274,7 @@ from ._namespace import sym_max as sym_max
 from ._namespace import sym_min as sym_min
 from ._namespace import sym_not as sym_not
 from ._namespace import sym_sum as sym_sum
+from ._core.removed import symeig as symeig
 from ._C import tensor as tensor
 from .functional import tensordot as tensordot
 from .interop import to_mindspore as to_mindspore
@@ -379,6 +384,8 @@ def __rshift__(input: Tensor, other: Tensor) -> Tensor:
 @overload
 def __rshift__(input: Tensor, other: _Number) -> Tensor:
     """Python's >>."""
+def _addmm_activation(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., use_gelu: _bool = ..., out: Tensor | None = ...) -> Tensor:
+    """ReLU, or GELU, of `beta * self + alpha * mat1 @ mat2`."""
 def _amp_foreach_non_finite_check_and_unscale_(input: _Sequence[Tensor], found_inf: Tensor, inv_scale: Tensor) -> None:
     """Multiplies tensors by `inv_scale`, in place; `found_inf` becomes 1 where one of them had a number that is not finite."""
 def _amp_update_scale_(input: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: _float, scale_backoff_factor: _float, growth_interval: _int) -> Tensor:
@@ -409,6 +416,8 @@ def _cast_Short(input: Tensor, non_blocking: _bool = ...) -> Tensor:
     """The elements as int16."""
 def _chunk_cat(tensors: _Sequence[Tensor], dim: _int, num_chunks: _int, *, out: Tensor | None = ...) -> Tensor:
     """Each tensor padded with zeros along `dim` to a multiple of `num_chunks`, cut into so many flat chunks, and these joined: row i of the result holds chunk i of every tensor."""
+def _compute_linear_combination(input: Tensor, coefficients: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """Row i is the sum over k of `coefficients[i, k] * input[k]`."""
 def _conj(input: Tensor) -> Tensor:
     """The conjugate: a view of memory on the CPU, else computed at once."""
 def _conj_physical(input: Tensor) -> Tensor:
@@ -946,6 +955,18 @@ def _standard_gamma(input: Tensor, generator: _Generator | None = ...) -> Tensor
     """Numbers of gamma distributions of rate one."""
 def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
     """How a gamma number moves with its shape parameter."""
+@overload
+def _test_autograd_multiple_dispatch(input: Tensor) -> Tensor:
+    """A copy, with a formula of its own."""
+@overload
+def _test_autograd_multiple_dispatch(input: Tensor, b: _bool) -> Tensor:
+    """A copy, which autograd sees through."""
+def _test_autograd_multiple_dispatch_view(input: Tensor) -> Tensor:
+    """The elements in a row, as a view."""
+def _test_autograd_multiple_dispatch_view_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The elements in a row, as a copy."""
+def _test_check_tensor(input: Tensor) -> Tensor:
+    """A copy; RuntimeError unless all elements are true."""
 def _unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ...) -> tuple[Tensor, Tensor]:
     """Distinct elements in ascending order, and where each element went."""
 def _unique2(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ...) -> tuple[Tensor, Tensor, Tensor]:

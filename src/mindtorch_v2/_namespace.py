@@ -89,6 +89,8 @@ LAZY_NAMES: dict[str, str] = {
     **dict.fromkeys("PyTorchFileReader PyTorchFileWriter".split(), "_core.c_names"),
     **dict.fromkeys("svd_lowrank pca_lowrank".split(), "_lowrank"),
     "lobpcg": "_lobpcg",
+    "symeig": "_core.removed",
+    **dict.fromkeys("eig lstsq matrix_rank solve".split(), "_linalg_utils"),
     "compile": "compiler",
     "_disable_dynamo": "_compile",
     "cond": "_higher_order_ops.cond",

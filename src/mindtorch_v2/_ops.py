@@ -192,7 +192,7 @@ class OpOverloadPacket(_C.OperatorCallable):
         self._handles = tuple(sorted(handles, key=lambda handle: handle.sequence))
         self._set_operators(self._handles)
         self.__name__ = name
-        self.__module__ = f"torch.ops.{namespace}"
+        self.__module__ = f"torch._ops.{namespace}"
 
     def __repr__(self) -> str:
         return f"<OpOverloadPacket(op='{self._qualified_op_name.replace('::', '.')}')>"

@@ -7,7 +7,7 @@ import copyreg
 import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 from . import _C
 from ._core import torch_function
@@ -15,6 +15,7 @@ from ._core.above import above
 from ._core.autograd.backward import backward as _backward
 from ._core.hooks import RemovableHandle
 from ._core.overridable import overridable
+from ._core.removed import removed
 
 
 def _disabled_torch_dispatch_impl(func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
@@ -107,6 +108,22 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def reinforce(self, reward: Any) -> None:
         """Raise RuntimeError saying what took the place of this old method."""
         raise RuntimeError("reinforce() was removed. Use torch.distributions instead.")
+
+    def eig(self, eigenvectors: bool = False) -> NoReturn:
+        """Raise RuntimeError: `torch.linalg.eig` took its place."""
+        removed("eig")
+
+    def lstsq(self, other: Tensor) -> NoReturn:
+        """Raise RuntimeError: `torch.linalg.lstsq` took its place."""
+        removed("lstsq")
+
+    def solve(self, other: Tensor) -> NoReturn:
+        """Raise RuntimeError: `torch.linalg.solve` took its place."""
+        removed("solve")
+
+    def symeig(self, eigenvectors: bool = False) -> NoReturn:
+        """Raise RuntimeError: `torch.linalg.eigh` took its place."""
+        removed("symeig")
 
     # ---- copies ----
 

@@ -73,6 +73,9 @@ def matrix_norm(input: Tensor, ord: _Number, dim: _Sequence[_int] = ..., keepdim
 def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = ...) -> Tensor:
     """Integer power of square matrices."""
 @overload
+def matrix_rank(input: Tensor, tol: Tensor, hermitian: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Number of singular values above a tolerance, one for each matrix."""
+@overload
 def matrix_rank(input: Tensor, tol: _float, hermitian: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Number of singular values above a tolerance."""
 @overload
@@ -89,6 +92,9 @@ def norm(input: Tensor, ord: _Number | None = ..., dim: _Sequence[_int] | _int |
 @overload
 def norm(input: Tensor, ord: str, dim: _Sequence[_int] | _int | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Norm of matrices by name."""
+@overload
+def pinv(input: Tensor, rcond: Tensor, hermitian: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Pseudo-inverse with a relative tolerance for each matrix."""
 @overload
 def pinv(input: Tensor, rcond: _float, hermitian: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Pseudo-inverse."""

@@ -11,8 +11,8 @@ __all__ = ["METHODS", "absent_function"]
 _FUNCTIONS = {
     "torch": frozenset(
         (
-            "__and__ __or__ __xor__ _add_batch_dim _add_relu _add_relu_ _addmm_activation _aminmax "
-            "_batch_norm_impl_index _choose_qparams_per_tensor _compute_linear_combination _conj_copy "
+            "__and__ __or__ __xor__ _add_batch_dim _add_relu _add_relu_ _aminmax "
+            "_batch_norm_impl_index _choose_qparams_per_tensor _conj_copy "
             "_convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo _convert_weight_to_int4pack "
             "_convolution_mode _copy_from _copy_from_and_resize _cslt_compress _cslt_sparse_mm "
             "_cslt_sparse_mm_search _cudnn_ctc_loss _cudnn_init_dropout_state _cudnn_rnn "
@@ -43,8 +43,8 @@ _FUNCTIONS = {
             "_sobol_engine_ff_ _sobol_engine_initialize_state_ _sobol_engine_scramble_ _sparse_broadcast_to "
             "_sparse_broadcast_to_copy _sparse_csr_prod _sparse_csr_sum _sparse_semi_structured_addmm "
             "_sparse_semi_structured_apply _sparse_semi_structured_apply_dense _sparse_semi_structured_linear "
-            "_sparse_semi_structured_mm _sparse_semi_structured_tile _stack _test_autograd_multiple_dispatch "
-            "_test_autograd_multiple_dispatch_view _test_autograd_multiple_dispatch_view_copy _test_check_tensor "
+            "_sparse_semi_structured_mm _sparse_semi_structured_tile _stack "
+            ""
             "_test_functorch_fallback _test_parallel_materialize _test_serialization_subcmul _to_cpu "
             "_to_sparse_semi_structured _transform_bias_rescale_qkv _transformer_encoder_layer_fwd _trilinear "
             "_triton_multi_head_attention _triton_scaled_dot_attention _unpack_dual _use_cudnn_ctc_loss "
@@ -59,7 +59,7 @@ _FUNCTIONS = {
     "torch._C._nn": frozenset(
         (
             "_conv_depthwise2d _pad_enum _test_ambiguous_defaults _test_optional_filled_intlist "
-            "_test_optional_floatlist _test_optional_intlist _test_string_default _test_warn_in_autograd "
+            "_test_optional_floatlist _test_optional_intlist _test_string_default "
             "_upsample_lanczos2d_aa conv_depthwise3d flatten_dense_tensors mkldnn_linear "
             "mkldnn_reorder_conv2d_weight mkldnn_reorder_conv3d_weight rrelu_with_noise rrelu_with_noise_ "
             "slow_conv3d slow_conv_dilated2d slow_conv_dilated3d slow_conv_transpose2d slow_conv_transpose3d "
@@ -69,7 +69,7 @@ _FUNCTIONS = {
     "torch._C._linalg": frozenset("_linalg_eigvals linalg__powsum".split()),
 }
 METHODS = (
-    "_addmm_activation _autocast_to_full_precision _autocast_to_reduced_precision _lazy_clone _nested_tensor_size "
+    "_autocast_to_full_precision _autocast_to_reduced_precision _lazy_clone _nested_tensor_size "
     "_nested_tensor_storage_offsets _nested_tensor_strides _philox_normal_ _philox_uniform_ "
     "_sparse_mask_projection _to_sparse_bsc _to_sparse_bsr int_repr is_distributed q_per_channel_axis "
     "q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme resize_as_sparse_ slice_inverse "

@@ -138,5 +138,12 @@ def _autograd() -> dict[str, Any]:
     return suite_names.AUTOGRAD
 
 
+def _profiler() -> dict[str, Any]:
+    from mindtorch_v2._core import tracebacks
+
+    return {each.__name__: each for each in (tracebacks.gather_traceback, tracebacks.symbolize_tracebacks)}
+
+
 _C.__getattr__ = _lazily
+PARTS["torch._C._profiler"] = _profiler
 PARTS["torch._C._autograd"] = _autograd

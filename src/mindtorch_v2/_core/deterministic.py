@@ -22,11 +22,10 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     True
     >>> torch.use_deterministic_algorithms(False)
     """
-    for name, place, value in (("mode", 1, mode), ("warn_only", 2, warn_only)):
+    for name, value in (("mode' (position 1)", mode), ("warn_only'", warn_only)):
         if not isinstance(value, bool):
             raise TypeError(
-                f"_set_deterministic_algorithms(): argument '{name}' (position {place}) must be bool, "
-                f"not {type(value).__name__}"
+                f"_set_deterministic_algorithms(): argument '{name} must be bool, not {type(value).__name__}"
             )
     _state["on"], _state["warn"] = mode, warn_only
     _C._set_deterministic(0 if not mode else 1 if warn_only else 2)

@@ -39,7 +39,7 @@ def apply_(self: Any, callable: Any) -> Any:
 
 
 def _each(self: Any, name: str, callable: Any, *others: Any) -> Any:
-    if self.requires_grad:
+    if self.requires_grad or any(other.requires_grad for other in others):
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
     if self.device.type != "cpu":
         raise TypeError(f"{name} is only implemented on CPU tensors")

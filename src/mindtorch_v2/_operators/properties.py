@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import _C
 from .._core.dtype import DTYPES, Size
+from .._tensor import Tensor
 from .table import aten, class_name, fill
 
 
@@ -50,6 +51,17 @@ def _set_imag(self: Any, value: Any) -> None:
     _fill(aten.imag(self), value)
 
 
+def _check_kind(dtype: Any, data: Any) -> None:
+    """TypeError for a tensor, RuntimeError for a storage, of other elements than those that are made."""
+    if isinstance(data, Tensor) and data.dtype != dtype:
+        raise TypeError(f"expected a tensor of dtype {dtype} (got {data.dtype})")
+    if hasattr(data, "_untyped_storage") and data.dtype != dtype:
+        raise RuntimeError(
+            f"Expected a Storage of type {class_name(dtype)} or an UntypedStorage, but got type "
+            f"{class_name(data.dtype)} for argument 1 'storage'"
+        )
+
+
 def _new(self: Any, *args: Any, size: Any = None, device: Any = None) -> Any:
     """A tensor of this one's dtype, on its device, from sizes or from a sequence, as ``torch.Tensor(...)`` takes them.
 
@@ -63,6 +75,8 @@ def _new(self: Any, *args: Any, size: Any = None, device: Any = None) -> Any:
         raise RuntimeError(
             f"legacy constructor expects device type: {self.device.type} but device type: {place.type} was passed"
         )
+    if len(args) == 1:
+        _check_kind(self.dtype, args[0])
     made = _C._legacy_new(self.dtype, args)
     if place.type == "cpu":
         return made

@@ -33,6 +33,12 @@ class _TensorType(type):
     device: Any
     dtype: Any
 
+    def __new__(cls, name: str, bases: tuple[type, ...], members: dict[str, Any]) -> Any:
+        for base in bases:
+            if isinstance(base, _TensorType):
+                raise TypeError(f"type '{base.__module__}.{base.__name__}' is not an acceptable base type")
+        return super().__new__(cls, name, bases, members)
+
     def __instancecheck__(cls, instance: object) -> bool:
         if not isinstance(instance, Tensor) or instance.layout != _C.strided:
             return False
@@ -66,7 +72,12 @@ def _made(cls, args, device):
         return _C.tensor(data, dtype=dtype, device=home)
     if all(isinstance(size, int) for size in args):
         return aten.empty(args or (0,), dtype=dtype, device=home)
-    raise TypeError(f"{name}(): expected sizes as ints, or one sequence of data")
+    kinds = ", ".join(type(size).__name__ for size in args)
+    raise TypeError(
+        f"new() received an invalid combination of arguments - got ({kinds}), but expected one of:\n"
+        " * (*, torch.device device = None)\n * (torch.Storage storage)\n * (Tensor other)\n"
+        " * (tuple of ints size, *, torch.device device = None)\n * (object data, *, torch.device device = None)\n"
+    )
 
 
 def make_type(name: str, dtype: str, device: str = "cpu", module: str = "torch") -> type:
@@ -79,6 +90,9 @@ def make_type(name: str, dtype: str, device: str = "cpu", module: str = "torch")
             "device": device,
             "dtype": _C._dtypes[dtype],
             "is_cuda": False,
+            "is_sparse": False,
+            "is_xpu": False,
+            "layout": _C.strided,
             "__doc__": f"Tensors of {dtype} on the {device.upper()}.",
         },
     )
@@ -123,6 +137,8 @@ def _type(self, dtype=None, non_blocking=False, **kwargs):
         dtype = names[dtype]
     elif isinstance(dtype, _TensorType):
         dtype = dtype.dtype
+    elif dtype is Tensor:
+        dtype = _C.get_default_dtype()
     if not isinstance(dtype, _C.dtype):
         raise TypeError("dtype must be a type, str, or dtype object")
     return self.to(dtype=dtype, non_blocking=non_blocking)

@@ -114,8 +114,12 @@ class FunctionEvent(_Times):
         flops: int = 0,
         is_user_annotation: bool = False,
         trace_name: str | None = None,
+        is_async: bool = False,
+        is_remote: bool = False,
+        node_id: int = -1,
     ) -> None:
         self.id = id
+        self.is_async, self.is_remote, self.node_id = is_async, is_remote, node_id
         self.name = self.key = name
         self.trace_name = name if trace_name is None else trace_name
         self.thread = thread

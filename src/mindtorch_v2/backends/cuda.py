@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 from collections.abc import Iterator
 
 from mindtorch_v2 import _C
@@ -22,6 +23,9 @@ __all__ = [
     "math_sdp_enabled",
     "matmul",
     "mem_efficient_sdp_enabled",
+    "preferred_blas_library",
+    "preferred_linalg_library",
+    "preferred_rocm_fa_library",
     "sdp_kernel",
 ]
 
@@ -112,3 +116,78 @@ def sdp_kernel(
         enable_math_sdp(before[1])
         enable_mem_efficient_sdp(before[2])
         enable_cudnn_sdp(before[3])
+
+
+class _LinalgBackend(enum.IntEnum):
+    """Libraries of linear algebra on CUDA devices."""
+
+    Default, Cusolver, Magma = range(3)
+
+
+class _BlasBackend(enum.IntEnum):
+    """Libraries of matrix products on CUDA devices."""
+
+    Cublas, Cublaslt, Ck = range(3)
+
+
+class _ROCmFABackend(enum.IntEnum):
+    """Implementations of flash attention on AMD's devices."""
+
+    Default, AOTriton, Ck = range(3)
+
+
+def _preferred(
+    backend: object, choices: dict[str, enum.IntEnum], missing: dict[enum.IntEnum, str], default: enum.IntEnum
+) -> enum.IntEnum:
+    """The choice in force, which is always the default: no other is built in."""
+    if backend is None:
+        return default
+    if isinstance(backend, str):
+        if backend not in choices:
+            raise RuntimeError(f"Unknown input value. Choose from: {', '.join(choices)}.")
+        backend = choices[backend]
+    if not isinstance(backend, type(default)):
+        raise RuntimeError("Unknown input value type.")
+    if backend in missing:
+        name = missing[backend]
+        raise RuntimeError(f"Cannot set preferred backend to {name} if PyTorch has not been compiled with {name}.")
+    return default
+
+
+def preferred_linalg_library(backend: str | _LinalgBackend | None = None) -> _LinalgBackend:
+    """The library that linear algebra on CUDA devices prefers: "default". Asking for one that is not built in raises
+    RuntimeError, and none is.
+
+    >>> int(torch.backends.cuda.preferred_linalg_library())
+    0
+    """
+    kinds = _LinalgBackend
+    choices: dict[str, enum.IntEnum] = {"default": kinds.Default, "cusolver": kinds.Cusolver, "magma": kinds.Magma}
+    _preferred(backend, choices, {kinds.Cusolver: "cuSOLVER", kinds.Magma: "MAGMA"}, kinds.Default)
+    return kinds.Default
+
+
+def preferred_blas_library(backend: str | _BlasBackend | None = None) -> _BlasBackend:
+    """The library that matrix products on CUDA devices prefer: cuBLAS, PyTorch's default. Asking for one that is not
+    built in raises RuntimeError.
+
+    >>> int(torch.backends.cuda.preferred_blas_library())
+    0
+    """
+    kinds = _BlasBackend
+    choices: dict[str, enum.IntEnum] = {"default": kinds.Cublas, "cublas": kinds.Cublas, "hipblas": kinds.Cublas}
+    choices |= {"cublaslt": kinds.Cublaslt, "hipblaslt": kinds.Cublaslt, "ck": kinds.Ck}
+    _preferred(backend, choices, {kinds.Cublaslt: "cuBLASLt", kinds.Ck: "Ck"}, kinds.Cublas)
+    return kinds.Cublas
+
+
+def preferred_rocm_fa_library(backend: str | _ROCmFABackend | None = None) -> _ROCmFABackend:
+    """The flash attention that AMD's devices prefer: "default". Asking for one that is not built in raises RuntimeError.
+
+    >>> int(torch.backends.cuda.preferred_rocm_fa_library())
+    0
+    """
+    kinds = _ROCmFABackend
+    choices: dict[str, enum.IntEnum] = {"default": kinds.Default, "aotriton": kinds.AOTriton, "ck": kinds.Ck}
+    _preferred(backend, choices, {kinds.AOTriton: "AOTriton", kinds.Ck: "Ck"}, kinds.Default)
+    return kinds.Default

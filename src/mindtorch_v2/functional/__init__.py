@@ -223,8 +223,10 @@ def chain_matmul(*matrices: torch.Tensor, out: torch.Tensor | None = None) -> to
     tensor([[12.],
             [12.]])
     """
-    multi_dot: Any = torch.linalg.multi_dot  # the stub does not have `out`
-    return multi_dot(_sequence(matrices), out=out)
+    if not matrices:
+        raise RuntimeError("chain_matmul(): Expected one or more matrices")
+    product: Any = torch._VF.chain_matmul  # the stub does not have `out`
+    return product(_sequence(matrices), out=out)
 
 
 def einsum(*args: Any) -> torch.Tensor:

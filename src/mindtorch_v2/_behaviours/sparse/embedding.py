@@ -12,6 +12,8 @@ def _embedding(grad, indices, num_weights, padding_idx, scale_grad_by_freq):
     if scale_grad_by_freq:
         raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
     grad, rows = bare(grad), indices.reshape(-1).to(INT64)
+    if grad.numel() == 0:  # no rows at all, as PyTorch says it, whatever was looked up
+        return coo(rows.new_empty([1, 0]), grad.new_empty([0, grad.shape[-1]]), (num_weights, grad.shape[-1]))
     values = grad.reshape(-1, grad.shape[-1])
     if padding_idx != -1:
         kept = aten.nonzero(rows != padding_idx).reshape(-1)

@@ -215,6 +215,12 @@ def grad(
     else:
         result = _one_backward(outputs, grads, keep, create_graph, inputs, allow_unused)
     if materialize_grads:
+        for place, (gradient, i) in enumerate(zip(result, inputs, strict=True)):
+            if gradient is None and not isinstance(i, _C.TensorBase):
+                raise RuntimeError(
+                    "materialize_grads cannot be used when the given input is a GradientEdge, as an edge has no sizes "
+                    f"to make zeros of: input {place} was not reached"
+                )
         zeros = _C._find_operator("aten::zeros_like", "")
         # As differentiable as those that are there: a third derivative of a parabola is asked for like the second.
         result = tuple(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any, Self, TypeVar, overload
 
@@ -24,6 +25,14 @@ class _Decorating:
     """A context manager that also decorates functions, generators (each resumption runs inside) and classes."""
 
     def __call__(self, function: _F) -> _F:
+        if isinstance(function, type):
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
+                "functions or methods. To preserve the current behavior of class decoration, you can directly decorate "
+                "the `__init__` method and nothing else.",
+                FutureWarning,
+                stacklevel=2,
+            )
         if _is_generator_function(function):
             return self._decorate_generator(function)
 

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     samples=[S(1)],
 )
 def _assert_async(self) -> None:
-    if self.device.type != "meta" and not self.item():
+    if self.device.type == "meta":
+        return
+    if self.numel() != 1:
+        kind = "more than one value" if self.numel() else "no values"
+        raise RuntimeError(f"Boolean value of Tensor with {kind} is ambiguous")
+    if not self.item():
         raise RuntimeError("Expected Tensor with single nonzero value, but got zero")
 
 

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 def _check(name, self, kernel_size, output_size, random_samples, dims) -> None:
     if len(kernel_size) not in (1, dims):
-        what = "two ints" if dims == 2 else "three ints"
+        what = "Ints" if dims == 2 else "three Ints"
         raise RuntimeError(f"{name}: kernel_size must either be a single Int or tuple of {what}")
     if len(output_size) not in (1, dims):
-        what = "two ints" if dims == 2 else "three ints"
+        what = "Ints" if dims == 2 else "three Ints"
         raise RuntimeError(f"{name}: output_size must either be a single Int or tuple of {what}")
     for place in range(1 if self.dim() == dims + 2 else 0, self.dim()):
         if self.size(place) == 0:
@@ -43,7 +43,8 @@ def _check(name, self, kernel_size, output_size, random_samples, dims) -> None:
         size, kernel, wanted = self.size(i - dims), kernel_size[i % len(kernel_size)], output_size[i % len(output_size)]
         if wanted + kernel - 1 > size:
             word = {"h": "height", "w": "width", "t": "time"}[letter]
-            raise RuntimeError(f"{name}: pool {word} {kernel} too large relative to input {word} {size}")
+            where = name if dims == 2 else f"{name}_out"
+            raise RuntimeError(f"{where}(): pool {word} {kernel} too large relative to input {word} {size}")
 
 
 def _starts(samples, size, out, kernel):

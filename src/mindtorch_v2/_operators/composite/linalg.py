@@ -195,6 +195,10 @@ def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     return aten.linalg_lu_solve(LU_data, LU_pivots, self)
 
 
+def _within(pivots, rows):
+    return bool(((pivots >= 1) & (pivots <= rows)).all())
+
+
 def _lu_unpack_grad(grads, LU_data_sizes):
     to_lower, to_upper = grads[1], grads[2]
     rows, cols = LU_data_sizes[-2:]
@@ -228,6 +232,11 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
         lower = lower + aten.eye(rows, k, dtype=LU_data.dtype, device=LU_data.device)
         upper = factors[..., :k, :].triu()
     if unpack_pivots:
+        if LU_pivots.numel() and LU_pivots.device.type == "cpu" and not _within(LU_pivots, rows):
+            raise RuntimeError(
+                "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive."
+                "Did you properly pass the result of lu_factor?"
+            )
         batch = list(LU_pivots.shape[:-1])
         order = aten.arange(rows, device=LU_pivots.device).expand([*batch, rows]).clone()
         for i in range(LU_pivots.size(-1)):
@@ -272,6 +281,12 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
         raise RuntimeError(
             "linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
             f"{list(pivots.shape)} instead"
+        )
+    if pivots.numel() and pivots.device.type == "cpu" and not _within(pivots, LU.size(-2)):
+        low = bool((pivots < 1).any())
+        raise RuntimeError(
+            f"Pivots given to lu_solve must all be {'greater or equal to 1' if low else 'smaller or equal to LU.size(-2)'}. "
+            "Did you properly pass the result of lu_factor?"
         )
     if not left:
         return _adjoint(aten.linalg_lu_solve(LU, pivots, _adjoint(B), left=True, adjoint=not adjoint))

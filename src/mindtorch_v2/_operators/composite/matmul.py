@@ -14,6 +14,35 @@ if TYPE_CHECKING:
 
 
 @composite(
+    "_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, bool use_gelu=False)"
+    " -> Tensor",
+    "ReLU, or GELU, of `beta * self + alpha * mat1 @ mat2`.",
+    bind="function method out",
+    out_dtype="exact",
+    samples=[S(T(4), T(3, 2), T(2, 4)), S(T(3, 4), T(3, 2), T(2, 4), beta=0.5, alpha=2, use_gelu=True)],
+)
+def _addmm_activation(self, mat1, mat2, *, beta=1, alpha=1, use_gelu=False):
+    product = aten.addmm(self, mat1, mat2, beta=beta, alpha=alpha)
+    return aten.gelu(product) if use_gelu else aten.relu(product)
+
+
+@composite(
+    "_compute_linear_combination(Tensor input, Tensor coefficients) -> Tensor",
+    "Row i is the sum over k of `coefficients[i, k] * input[k]`.",
+    bind="function out",
+    samples=[S(T(2, 3), T(4, 2))],
+)
+def _compute_linear_combination(input, coefficients):
+    if coefficients.dim() != 2 or input.dim() == 0 or coefficients.size(1) != input.size(0):
+        raise RuntimeError(
+            "_compute_linear_combination(): expected coefficients (m, n) and input (n, ...), but got "
+            f"{list(coefficients.shape)} and {list(input.shape)}"
+        )
+    spread = coefficients.reshape([*coefficients.shape, *[1] * (input.dim() - 1)])
+    return (spread * input.unsqueeze(0)).sum(1)
+
+
+@composite(
     "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     "`beta * self + alpha * outer(vec1, vec2)`.",
     bind="function method inplace out",
@@ -24,6 +53,11 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: N
         if vector.dim() != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.dim()}-D")
     product = vec1.unsqueeze(1) * vec2
+    for name, number in (("beta", beta), ("alpha", alpha)):
+        if isinstance(number, bool) and product.dtype != DTYPES["bool"]:
+            raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
+        if isinstance(number, (float, complex)) and not (product.is_floating_point() or product.is_complex()):
+            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
     if product.dtype == self.dtype == DTYPES["bool"]:  # sums are or, products and
         alpha, beta = bool(alpha), bool(beta)
     if alpha != 1:
@@ -68,7 +102,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 @composite(
     "chain_matmul(Tensor[] matrices) -> Tensor",
     "Product of several matrices in the cheapest order.",
-    bind="function",
+    bind="function out",
+    out_dtype="exact",
     samples=[S([T(2, 3), T(3, 4), T(4, 2)])],
 )
 def chain_matmul(matrices: Sequence[Tensor]) -> Tensor:
@@ -202,6 +237,21 @@ def matrix_power(self: Tensor, n: int) -> Tensor:
     return aten.linalg_matrix_power(self, n)
 
 
+_CPP_NAMES = {
+    "float32": "float",
+    "float64": "double",
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}
+
+
+def _cpp_name(dtype):
+    name = str(dtype).removeprefix("torch.")
+    return _CPP_NAMES.get(name, name)
+
+
 @composite(
     "linalg_multi_dot(Tensor[] tensors) -> Tensor",
     "Product of several matrices in the cheapest order; the first and last may be vectors.",
@@ -216,8 +266,17 @@ def linalg_multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     matrices = list(tensors)
     for i, x in enumerate(matrices):
         ends = i in (0, count - 1)
+        if ends and x.dim() not in (1, 2):
+            raise RuntimeError(
+                f"multi_dot(): the {'last' if i else 'first'} tensor must be 1D or 2D but got {x.dim()}D"
+            )
         if x.dim() != 2 and not (ends and x.dim() == 1):
             raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {x.dim()}D")
+        if x.dtype != matrices[0].dtype:
+            raise RuntimeError(
+                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {_cpp_name(matrices[0].dtype)} "
+                f"and tensor {i} {_cpp_name(x.dtype)}"
+            )
     shape = []
     if matrices[0].dim() == 1:
         matrices[0] = matrices[0].unsqueeze(0)

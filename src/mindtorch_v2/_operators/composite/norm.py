@@ -245,13 +245,21 @@ def rms_norm(
 # ---- linalg ----
 
 
+def _wrapped(dim, rank):
+    if not -rank <= dim < rank:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})")
+    return dim % rank
+
+
 def _matrix_norm(self, ord, dim, keepdim, dtype):
+    if isinstance(ord, complex):
+        raise RuntimeError("linalg.matrix_norm: Expected a non-complex scalar as the order of norm.")
     if self.dim() < 2:
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
     if len(dim) != 2:
-        raise RuntimeError("linalg.matrix_norm: dim must be a 2-tuple.")
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {', '.join(str(d) for d in dim) or 0}")
     x = self if dtype is None else self.to(dtype)
-    first, second = (d % x.dim() for d in dim)
+    first, second = (_wrapped(d, x.dim()) for d in dim)
     if first == second:
         raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
     if ord == "fro":
@@ -317,8 +325,8 @@ def _norm(self, ord, dim, keepdim, dtype):
         )
     if ord is not None and ((dim is not None and len(dim) == 2) or (dim is None and self.dim() == 2)):
         return _matrix_norm(self, ord, (0, 1) if dim is None else dim, keepdim, dtype)
-    if isinstance(ord, str):
-        raise RuntimeError(f"linalg.norm: Order {ord} not supported for vectors.")
+    if isinstance(ord, str):  # of matrices only: it is told so
+        return _matrix_norm(self, ord, (0, 1) if dim is None else dim, keepdim, dtype)
     return aten.linalg_vector_norm(self, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
 
 

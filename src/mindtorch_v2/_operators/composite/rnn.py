@@ -378,12 +378,12 @@ def lstm_packed(
     bind="function generated_out",
 )
 def _pack_padded_sequence(input, lengths, batch_first) -> tuple:
+    if input.numel() == 0:
+        raise RuntimeError("Cannot pack empty tensors.")
     if lengths.device.type != "cpu" or lengths.dim() != 1:
         raise RuntimeError(
             f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.dim()}D {lengths.device.type} tensor"
         )
-    if input.numel() == 0:
-        raise RuntimeError("Cannot pack empty tensors.")
     if batch_first:
         input = aten.transpose(input, 0, 1)
     length_list = lengths.tolist()

@@ -196,6 +196,15 @@ def linalg_pinv_tensor(
 
 
 @composite(
+    "linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor",
+    "Pseudo-inverse with a relative tolerance for each matrix.",
+    bind="linalg out",
+)
+def linalg_pinv_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = False) -> Tensor:
+    return aten.linalg_pinv(self, atol=aten.zeros_like(rcond), rtol=rcond, hermitian=hermitian)
+
+
+@composite(
     "pinverse(Tensor self, float rcond=1e-15) -> Tensor", "Pseudo-inverse.", bind="function method", autocast="float32"
 )
 def pinverse(self: Tensor, rcond: float = 1e-15) -> Tensor:
@@ -245,6 +254,24 @@ def linalg_matrix_rank_tensor(
     return _rank(input, atol, rtol, hermitian)
 
 
+@composite(
+    "linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor",
+    "Number of singular values above a tolerance, one for each matrix.",
+    bind="linalg out",
+    autocast="float32",
+)
+def linalg_matrix_rank_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool = False) -> Tensor:
+    return _rank(input, tol, aten.zeros_like(tol), hermitian)
+
+
+def _relative_cutoff(rcond, driver, like):
+    """Which share of the largest singular value counts as zero: LAPACK's gelsd takes what is not between 0 and 1 for its epsilon."""
+    epsilon = 2.220446049250313e-16 if str(like.dtype).endswith("64") else 1.1920928955078125e-07
+    if rcond is not None and (rcond < 0.0 or (driver == "gelsd" and (rcond == 0.0 or rcond >= 1.0))):
+        return epsilon / 2
+    return rcond
+
+
 def _check_lstsq(self, b):
     """Whether `b` holds vectors, not matrices; RuntimeError unless they fit the matrices."""
     if self.dim() < 2:
@@ -281,9 +308,10 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
     vector = _check_lstsq(self, b)
     rows, cols = self.shape[-2:]
     right = b.unsqueeze(-1) if vector else b
+    values = aten.linalg_svdvals(self.detach())
+    rcond = _relative_cutoff(rcond, driver, values)
     solution = aten.matmul(aten.linalg_pinv(self, atol=None, rtol=rcond), right)
     solution = solution.mT.contiguous().mT
-    values = aten.linalg_svdvals(self.detach())
     rank = _rank(self.detach(), None, rcond, False)
     nothing = values.new_empty([0])
     residuals = nothing
@@ -314,6 +342,8 @@ def _condition(self, p):
         return values.amax(-1) / values.amin(-1)
     _check_square(self, "linalg.cond")
     inverse, info = aten.linalg_inv_ex(self)
+    if p == "nuc":  # singular values want numbers: there is no inverse to take them from
+        inverse = inverse.masked_fill((info > 0).unsqueeze(-1).unsqueeze(-1), 0.0)
     found = _matrix_norm(self, p, (-2, -1), False, None) * _matrix_norm(inverse, p, (-2, -1), False, None)
     return found.masked_fill(info > 0, math.inf)
 

@@ -48,6 +48,11 @@ def _source(x, size, padding_mode, align_corners):
 def grid_sampler_3d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
+    if input.dim() and grid.dim() and input.size(0) != grid.size(0):
+        raise RuntimeError(
+            "grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
+            f"{list(input.shape)} and grid with sizes {list(grid.shape)}"
+        )
     if input.dim() != 5 or grid.dim() != 5:
         raise RuntimeError(
             "grid_sampler(): expected 5D input and grid with same number of dimensions, but got input with sizes "
@@ -55,11 +60,6 @@ def grid_sampler_3d(
         )
     if interpolation_mode == 2:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
-    if input.size(0) != grid.size(0):
-        raise RuntimeError(
-            "grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
-            f"{list(input.shape)} and grid with sizes {list(grid.shape)}"
-        )
     if grid.size(-1) != 3:
         raise RuntimeError(
             f"grid_sampler(): expected grid to have size 3 in last dimension, but got grid with sizes {list(grid.shape)}"
