@@ -3,6 +3,7 @@
 import os
 import socket
 import threading
+import time
 
 import pytest
 
@@ -105,3 +106,63 @@ def test_hanging_up_on_a_rank_that_takes_nothing_ends():
     first.close()
     assert "the process group was destroyed" in str(sent.exception(0))
     second.close()
+
+
+def _exchange(first, second, number):
+    """One collective of both ranks, each in a thread of its own; what came."""
+    buffers = [bytearray(4), bytearray(4)]
+
+    def take_part(mesh, buffer, content):
+        other, key = 1 - mesh.rank, (_mesh.COLLECTIVE, number, 0)
+        futures = [mesh.receive(other, key, b"exchange", memoryview(buffer))]
+        futures.append(mesh.send(other, key, b"exchange", memoryview(content), awaited=True))
+        mesh.wait(futures, [other], time.monotonic() + 20)
+
+    thread = threading.Thread(target=take_part, args=(first, buffers[0], b"abcd"))
+    thread.start()
+    take_part(second, buffers[1], b"efgh")
+    thread.join()
+    return [bytes(each) for each in buffers]
+
+
+def test_what_nobody_waits_for_is_taken_after_a_collective_too():
+    """The moving thread leaves connections to the next collective for some milliseconds, not for longer."""
+    first, second = connect()
+    for number in range(3):
+        assert _exchange(first, second, number) == [b"efgh", b"abcd"]
+        first.send(1, (_mesh.DIRECT, number, 0), b"send", memoryview(b"more"))
+        deadline = time.monotonic() + 20
+        while (0, _mesh.DIRECT, number, 0) not in second._kept and time.monotonic() < deadline:
+            time.sleep(0.005)
+        assert (0, _mesh.DIRECT, number, 0) in second._kept
+        answers = first.ask([1], 20, lambda: False)
+        assert answers == {1: "is there"}
+    for mesh in (first, second):
+        mesh.close()
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_messages_that_come_in_one_piece(late):
+    """Small and large ones, whose ends and beginnings are read together."""
+    first, second = connect()
+    contents = [os.urandom(size) for size in (0, 1, 7, 300_000, 5, 9000, 8192, 8173, 0, 3)]
+    buffers = [bytearray(len(content)) for content in contents]
+
+    def receive():
+        return [
+            second.receive(0, (_mesh.DIRECT, number, 0), b"send", memoryview(buffer))
+            for number, buffer in enumerate(buffers)
+        ]
+
+    received = [] if late else receive()
+    sent = [
+        first.send(1, (_mesh.DIRECT, number, 0), b"send", memoryview(content))
+        for number, content in enumerate(contents)
+    ]
+    for future in sent:
+        future.result(20)
+    for future in received or receive():
+        assert future.result(20) == 0
+    assert buffers == contents
+    for mesh in (first, second):
+        mesh.close()

@@ -78,7 +78,8 @@ class Entry:
             "timeout_ms": round(self.group.seconds * 1000),
             "is_p2p": direct,
             "frames": [
-                {"name": code.co_name, "filename": code.co_filename, "line": line} for code, line in self.frames
+                {"name": code.co_name, "filename": code.co_filename, "line": _line(code, place)}
+                for code, place in self.frames
             ],
         }
 
@@ -122,14 +123,19 @@ def _described(tensors: Sequence[Tensor]) -> list[tuple[Any, Any]]:
 
 
 def _callers() -> list[tuple[types.CodeType, int]]:
-    """(code, line) of the functions that led to a collective, the nearest first; those of this package's folder are left out."""
+    """(code, place in it) of the functions that led to a collective, the nearest first; those of this package's folder are left out."""
     found: list[tuple[types.CodeType, int]] = []
     frame: types.FrameType | None = sys._getframe(3)
     while frame is not None and len(found) < _MOST_FRAMES:
         if found or not frame.f_code.co_filename.startswith(_HERE):
-            found.append((frame.f_code, frame.f_lineno))
+            found.append((frame.f_code, frame.f_lasti))
         frame = frame.f_back
     return found
+
+
+def _line(code: types.CodeType, place: int) -> int:
+    """The line of an instruction: looked up when entries are written, as that takes longer than to note the instruction."""
+    return next((line for start, end, line in code.co_lines() if start <= place < end and line), code.co_firstlineno)
 
 
 recorder = Recorder()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future as Outcome
 from typing import Any
 
 import mindtorch_v2 as torch
@@ -18,6 +17,7 @@ from mindtorch_v2.distributed._arguments import check_root, size_text
 from mindtorch_v2.distributed._collectives import Collectives
 from mindtorch_v2.distributed._memory import bytes_of, check_contiguous, combined, contiguous, packed, plain
 from mindtorch_v2.distributed._mesh import COLLECTIVE, DIRECT, Mesh
+from mindtorch_v2.distributed._outcome import Outcome
 from mindtorch_v2.distributed._reduce_op import RedOpType
 from mindtorch_v2.distributed._stores import seconds_of
 from mindtorch_v2.distributed._work import Work, Worker, run_now
@@ -272,7 +272,7 @@ class ProcessGroupGloo(Collectives):
 
     # ---- when something goes wrong ----
 
-    def wait_for(self, outcomes: dict[int, list[Outcome[Any]]], name: str, seconds: float) -> None:
+    def wait_for(self, outcomes: dict[int, list[Outcome]], name: str, seconds: float) -> None:
         """Wait for what ranks send and take: {rank: futures}. RuntimeError that names those that do not.
 
         Before the time is over, the ranks are asked what they do, so that the error can tell a rank that is gone from a late one.
@@ -337,7 +337,7 @@ class _Message(Work):
     """A message under way: whoever waits moves its bytes."""
 
     def __init__(
-        self, group: ProcessGroupGloo, outcome: Outcome[Any], name: str, tensor: torch.Tensor, rank: int | None
+        self, group: ProcessGroupGloo, outcome: Outcome, name: str, tensor: torch.Tensor, rank: int | None
     ) -> None:
         super().__init__(outcome, [tensor], name)
         self._group, self._rank = group, rank

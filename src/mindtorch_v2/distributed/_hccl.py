@@ -10,7 +10,6 @@ import ctypes
 import math
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future as Outcome
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
@@ -18,6 +17,7 @@ from mindtorch_v2._backends.npu import hccl
 from mindtorch_v2._backends.npu.casts import in_rows
 from mindtorch_v2.distributed._arguments import check_gathered, check_one_of_parts, check_root
 from mindtorch_v2.distributed._collectives import Collectives
+from mindtorch_v2.distributed._outcome import Outcome
 from mindtorch_v2.distributed._reduce_op import RedOpType
 from mindtorch_v2.distributed._work import Work
 
@@ -237,7 +237,7 @@ class _Queued(Work):
     """Work on a stream: what is enqueued there later finds it done, so `wait` has to do something for other streams only."""
 
     def __init__(self, result: Sequence[torch.Tensor], device: Device, source: int | None = None) -> None:
-        outcome: Outcome[Any] = Outcome()
+        outcome: Outcome = Outcome()
         outcome.set_result(source)
         super().__init__(outcome, result, source=source)
         self._device, self._event = device, torch.npu.Event()

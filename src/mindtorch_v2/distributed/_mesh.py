@@ -17,17 +17,18 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future
 from typing import Any
 
 from mindtorch_v2.distributed._errors import DistNetworkError
 from mindtorch_v2.distributed._introductions import introduce
+from mindtorch_v2.distributed._outcome import Outcome
 
 # A message begins with: its key (what it belongs to, which of its rounds, a number), bytes of the label, bytes of the contents.
 _HEADER = struct.Struct("<BBQHQ")
 _PIECE = 1 << 18
 _JOINED = 1 << 13  # bytes up to which the contents go out together with their header
 _TURNS = 1  # pieces that one connection moves before the others, and its other direction, have their turn
+_REST = 0.005  # seconds after a collective in which the moving thread leaves its connections to the next one
 _LOOK = 0.05  # seconds after which a thread that moves bytes looks whether another one has ended what it waits for
 
 COLLECTIVE, DIRECT = 0, 1
@@ -48,7 +49,7 @@ class _Message:
 
     def __init__(self, label: bytes, buffer: memoryview) -> None:
         self.label, self.buffer = label, buffer
-        self.future: Future[Any] = Future()
+        self.future: Outcome = Outcome()
         self.taker = None  # for one that came before: the message that gets its contents once they are complete
 
 
@@ -73,6 +74,7 @@ class Mesh:
         self._kept: dict[Any, Any] = {}  # (rank, kind, number, round) -> messages nobody waits for yet
         self._hanging_up: Any = None  # until when what is queued is sent, once `close` was called
         self._driver: int | None = None  # the thread that moves the bytes of the peers that are `driven`
+        self._rest: float | None = None  # until when the moving thread leaves to others what has come
         self._answers: dict[int, str] = {}  # what others said that they do
         connections = introduce(store, rank, size, seconds) if size > 1 else {}
         flags = os.EFD_NONBLOCK | os.EFD_CLOEXEC
@@ -99,7 +101,7 @@ class Mesh:
 
     def send(
         self, rank: int, key: tuple[int, int, int], label: bytes, buffer: memoryview, awaited: bool = False
-    ) -> Future[Any]:
+    ) -> Outcome:
         """Send a buffer's bytes; a future, done when they are on their way. The buffer must stay as it is until then.
 
         Args:
@@ -110,7 +112,7 @@ class Mesh:
             awaited: whether `wait` follows, whose thread moves what does not go at once.
         """
         kind, number, turn = key
-        future: Future[Any] = Future()
+        future: Outcome = Outcome()
         peer = self._peers[rank]
         with self._lock:
             if peer.error:
@@ -125,7 +127,7 @@ class Mesh:
             self._post(peer, awaited)
         return future
 
-    def receive(self, rank: int | None, key: tuple[int, int, int], label: bytes, buffer: memoryview) -> Future[Any]:
+    def receive(self, rank: int | None, key: tuple[int, int, int], label: bytes, buffer: memoryview) -> Outcome:
         """Receive a message into a buffer; a future of the sender's rank.
 
         Args:
@@ -150,12 +152,12 @@ class Mesh:
                 self._waiting.setdefault((rank, *key), deque()).append(message)
         return message.future
 
-    def wait(self, futures: Sequence[Future[Any]], ranks: Iterable[int], deadline: float) -> None:
+    def wait(self, futures: Sequence[Outcome], ranks: Iterable[int], deadline: float) -> None:
         """Wait for what `send` and `receive` gave, moving the bytes to and from `ranks` in this thread meanwhile.
 
         Raises what failed, and TimeoutError at the deadline (of `time.monotonic`).
         """
-        if not all(future.done() for future in futures):
+        if not _all_done(futures):
             with self._lock:
                 drives = self._driver is None
                 driven = [peer for peer in map(self._peers.__getitem__, ranks) if not peer.closed]
@@ -172,11 +174,9 @@ class Mesh:
                         self._driver = None
                         for peer in driven:
                             peer.driven = False
-                            self._watch(peer)
-                            if peer.error:
-                                self._notify()
+                        self._begin_rest(driven)
         for future in futures:
-            future.result(max(0, deadline - time.monotonic()))
+            future.result(0 if future.done() else max(0, deadline - time.monotonic()))
 
     def ask(self, ranks: Iterable[int], seconds: float, until: Callable[[], bool]) -> dict[int, str]:
         """Ask ranks what they do: {rank: words}, of those that answer in time. Ends early when `until()` holds."""
@@ -220,6 +220,37 @@ class Mesh:
             if self._woken >= 0:
                 os.eventfd_write(self._woken, 1)
 
+    def _begin_rest(self, peers) -> None:
+        """Let what comes from peers now wait for the next collective, for a while. With the lock held.
+
+        Where collectives follow each other, the moving thread would be woken by each message that comes before this rank
+        asks for it, and would hold up the thread that is about to.
+        """
+        for peer in peers:
+            if peer.outgoing:
+                self._watch(peer)
+        wakes = self._rest is None or any(peer.error for peer in peers)
+        self._rest = time.monotonic() + _REST
+        if wakes:
+            self._notify()
+
+    def _end_rest(self) -> None:
+        """See again what happens to all peers, if it is time."""
+        with self._lock:
+            if self._rest is not None and self._driver is None and time.monotonic() >= self._rest:
+                self._rest = None
+                for peer in self._peers.values():
+                    self._watch(peer)
+
+    def _patience(self) -> float | None:
+        """Seconds after which the moving thread has to look; None for as long as nothing happens."""
+        now, times = time.monotonic(), []
+        if self._hanging_up is not None:
+            times.append(self._hanging_up - now)
+        if self._rest is not None:
+            times.append(self._rest - now if self._driver is None else _LOOK)
+        return max(0.0, min(times)) if times else None
+
     def _watch(self, peer) -> None:
         """Let the moving thread see what happens to a peer, or not. With the lock held."""
         if peer.closed:
@@ -240,23 +271,26 @@ class Mesh:
 
     def _drive(self, peers, futures, deadline) -> None:
         """Move bytes in this thread until the futures are done or it is time."""
-        poller = select.poll()
-        poller.register(self._poked, select.POLLIN)
-        for peer in peers:
-            poller.register(peer.file, select.POLLIN)
+        poller: Any = None  # made when there is something to wait for
         events = dict.fromkeys((peer.file for peer in peers), 0)
         while True:
             for peer in peers:
-                self._serve(peer, select.EPOLLIN | select.EPOLLOUT)
+                self._serve(peer, select.EPOLLIN | select.EPOLLOUT if peer.outgoing else select.EPOLLIN)
+            left = deadline - time.monotonic()
+            if left <= 0 or _all_done(futures):
+                return
+            if poller is None:
+                poller = select.poll()
+                poller.register(self._poked, select.POLLIN)
+            for peer in peers:
                 wanted = 0 if peer.error else select.POLLIN | (select.POLLOUT if peer.outgoing else 0)
                 if not wanted:
-                    if events.pop(peer.file, None) is not None:
+                    if events.pop(peer.file, None):
                         poller.unregister(peer.file)
                 elif wanted != events.get(peer.file):
                     events[peer.file] = wanted
-                    poller.modify(peer.file, wanted)
-            left = deadline - time.monotonic()
-            if left <= 0 or all(future.done() for future in futures) or not events:
+                    poller.register(peer.file, wanted)
+            if not events:
                 return
             for file, _ in poller.poll(min(left, _LOOK) * 1000):
                 if file == self._poked:
@@ -270,8 +304,8 @@ class Mesh:
                     if peer.error and not peer.closed and not peer.driven:
                         self._epoll.unregister(peer.file)
                         peer.close()
-            patience = None if self._hanging_up is None else max(0, self._hanging_up - time.monotonic())
-            for file, events in self._epoll.poll(patience):
+            self._end_rest()
+            for file, events in self._epoll.poll(self._patience()):
                 if file == self._woken:
                     os.eventfd_read(self._woken)
                     continue
@@ -409,6 +443,7 @@ class _Peer:
         self.closed = False
         self.outgoing: deque[Any] = deque()  # (bytes that are left, the future to complete or None)
         self.incoming = None  # the message of which a part has come
+        self._ahead = memoryview(bytearray(_JOINED))
         self._steps = self._messages()
         self._room = next(self._steps)
 
@@ -450,16 +485,32 @@ class _Peer:
 
     def read(self) -> bool:
         """Take a piece of what has come; whether there was any."""
+        small = len(self._room) < _JOINED  # a header: what follows it may have come as well
         try:
-            count = self.connection.recv_into(self._room[:_PIECE])
+            count = self.connection.recv_into(self._ahead if small else self._room[:_PIECE])
         except BlockingIOError:
             return False
         if not count:
             raise ConnectionError
+        if small:
+            self._hand_out(self._ahead[:count])
+        else:
+            self._fill(count)
+        return True
+
+    def _hand_out(self, data: memoryview) -> None:
+        """Copy what has come to where it belongs: the end of a message, and those that follow."""
+        while len(data) and not self.error:
+            count = min(len(self._room), len(data))
+            self._room[:count] = data[:count]
+            data = data[count:]
+            self._fill(count)
+
+    def _fill(self, count: int) -> None:
+        """Go on behind what was filled."""
         self._room = self._room[count:]
         while not len(self._room):
             self._room = next(self._steps)
-        return True
 
     def _messages(self):
         """Yields the buffers that are to be filled, one after the other, for ever."""
@@ -487,6 +538,13 @@ def _room(size: int) -> memoryview:
         return memoryview(mmap.mmap(-1, size))
     except OSError as error:
         raise MemoryError(f"no memory for {size} bytes: {error}") from None
+
+
+def _all_done(futures):
+    for future in futures:  # a loop, as this is asked for each message
+        if not future.done():
+            return False
+    return True
 
 
 def _take(table, key):

@@ -11,13 +11,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future as Outcome
 from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributed._arguments import check_root
 from mindtorch_v2.distributed._collectives import Collectives
 from mindtorch_v2.distributed._memory import bytes_of, check_contiguous, combine_into, contiguous, packed, plain
+from mindtorch_v2.distributed._outcome import Outcome
 from mindtorch_v2.distributed._reduce_op import RedOpType
 from mindtorch_v2.distributed._work import Work, Worker, run_now
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future as Outcome
 from typing import TYPE_CHECKING, Any
 
+from mindtorch_v2.distributed._outcome import Outcome
 from mindtorch_v2.distributed._stores import seconds_of
 from mindtorch_v2.futures import Future
 
@@ -33,7 +33,7 @@ class Work:
         source: int | None = None,
         on_timeout: Callable[..., Any] | None = None,
     ) -> None:
-        self._outcome = outcome  # a concurrent.futures.Future
+        self._outcome = outcome
         self._result = result
         self._description, self._seconds, self._on_timeout = description, seconds, on_timeout
         self._source = source
@@ -100,12 +100,12 @@ class Worker:
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._thread: Any = None
 
-    def submit(self, function: Callable[..., Any]) -> Outcome[Any]:
-        """A `concurrent.futures.Future` of `function()`."""
+    def submit(self, function: Callable[..., Any]) -> Outcome:
+        """An `Outcome` of `function()`."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="torch.distributed work", daemon=True)
             self._thread.start()
-        outcome: Outcome[Any] = Outcome()
+        outcome: Outcome = Outcome()
         self._queue.put((function, outcome))
         return outcome
 
@@ -120,7 +120,7 @@ class Worker:
             run_now(*item)
 
 
-def run_now(function: Callable[..., Any], outcome: Any) -> Outcome[Any]:
+def run_now(function: Callable[..., Any], outcome: Any) -> Outcome:
     """Complete a future by what a function returns or raises."""
     try:
         outcome.set_result(function())

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DistributedDataParallel"]
 
-_BUCKET_MB = 25
+_BUCKET_BYTES = 1 << 18, 25 << 20  # the least and the most, where the program does not say
+_BUCKETS = 10  # of a model between these: all but about the last is on its way while backward still runs
 
 
 class DistributedDataParallel(Module, Joinable):
@@ -35,7 +36,7 @@ class DistributedDataParallel(Module, Joinable):
         broadcast_buffers: the earlier name of it; False also leaves them as they are at the beginning.
         init_sync: whether parameters and buffers are made the same when it is made.
         process_group: whose ranks take part; None is everybody.
-        bucket_cap_mb: how many megabytes of gradients are averaged at once.
+        bucket_cap_mb: how many megabytes of gradients are averaged at once; by default a tenth of the model, from 0.25 to 25.
         find_unused_parameters: look, before each backward pass, for parameters that the outputs do not depend on. A
             parameter that no rank used keeps its gradient. Without it such a parameter is an error in the next forward pass.
         gradient_as_bucket_view: let gradients be views of the buckets, which saves their memory.
@@ -107,9 +108,8 @@ class DistributedDataParallel(Module, Joinable):
             # In PyTorch broadcast_buffers=False keeps them from being made the same at the beginning too.
             once = self.modules_buffers if forward_sync_buffers is not None or broadcast_buffers is not False else []
             self._copy_from(0, [parameter.detach() for _, parameter in named] + once)
-        megabytes = _BUCKET_MB if bucket_cap_mb is None else bucket_cap_mb
         names = [name for name, parameter in named if parameter.requires_grad]
-        limit = int(megabytes * 1024 * 1024)
+        limit = _bucket_bytes(learned) if bucket_cap_mb is None else int(bucket_cap_mb * 1024 * 1024)
         self.reducer = Reducer(learned, self.process_group, limit, gradient_as_bucket_view, names)
 
     def _the_device(self, device_ids, output_device, devices) -> list | None:
@@ -277,6 +277,12 @@ class DistributedDataParallel(Module, Joinable):
         if self.reducer.hook is not None:
             raise RuntimeError("register_comm_hook or register_builtin_comm_hook can only be called once.")
         self.reducer.hook, self.reducer.hook_state = hook, state
+
+
+def _bucket_bytes(parameters) -> int:
+    """How large buckets are by default. PyTorch's 25 megabytes hold a small model whole: nothing would go beside its backward."""
+    least, most = _BUCKET_BYTES
+    return max(least, min(most, sum(each.numel() * each.element_size() for each in parameters) // _BUCKETS))
 
 
 class _GradientsOfOthers(JoinHook):
