@@ -1,7 +1,8 @@
 """The back end "mpi": collectives on tensors of the CPU, by the MPI that mpi4py was built for or finds.
 
 Every collective is one of MPI's, on the tensor's own memory. It is started without waiting (`Iallreduce` and the like), so that
-it may fail in time and not hang; those that the program does not wait for are carried on by one thread. Whether two runs give
+it may fail in time and not hang; those that the program does not wait for are carried on by one thread. Large ones that MPI has
+better ways for if it waits itself (`Allreduce` and the like) wait in a thread of their own, where MPI allows that. Whether two runs give
 the same bits is up to MPI: it promises so where the order in which it combines does not depend on time, which is usual, and may
 depend on where processes run.
 """
@@ -24,6 +25,7 @@ from mindtorch_v2.distributed._work import Work, Worker, run_now
 __all__ = ["ProcessGroupMPI", "address_of_first", "world"]
 
 _SPINS = 2000  # looks at a request before the thread lets others run between looks
+_LARGE = 1 << 20  # bytes from which MPI waits itself: a thread is woken meanwhile in no time
 _MOST_BYTES = 1 << 30  # of a message: MPI counts in 32 bits
 
 
@@ -136,6 +138,7 @@ class ProcessGroupMPI(Collectives):
         self._comm = everybody.Create_group(everybody.Get_group().Incl(members), tag=sum(members) % 1024)
         self._kinds = _Kinds(mpi)
         self._worker, self._queued = Worker(), 0
+        self._waiting = Worker() if mpi.Query_thread() == mpi.THREAD_MULTIPLE else None  # for what waits in MPI
         self._lock = threading.Lock()
         self._broken: RuntimeError | None = None
 
@@ -146,13 +149,13 @@ class ProcessGroupMPI(Collectives):
             own = plain(flat)
             datatype, operation = self._kinds.of(own, op)
             memory = [bytes_of(own), own.numel(), datatype]
-            self._wait("all_reduce", self._comm.Iallreduce(self._mpi.IN_PLACE, memory, operation))
+            self._carry_out("all_reduce", "Allreduce", memory[0], self._mpi.IN_PLACE, memory, operation)
             self._averaged(own, op)
 
     def _broadcast(self, tensor: torch.Tensor, root: int) -> None:
         with contiguous(tensor, write=self.rank != root) as flat:
             for piece in _pieces(flat):
-                self._wait("broadcast", self._comm.Ibcast([piece, self._mpi.BYTE], root))
+                self._carry_out("broadcast", "Bcast", piece, [piece, self._mpi.BYTE], root)
 
     def _reduce(self, tensor: torch.Tensor, root: int, op: Any) -> None:
         here = self.rank == root
@@ -173,8 +176,9 @@ class ProcessGroupMPI(Collectives):
             output.copy_(row.view(output.shape))
 
     def _gather_into(self, whole: torch.Tensor, sent: torch.Tensor) -> None:
-        memory = [bytes_of(sent), self._mpi.BYTE]
-        self._wait("all_gather", self._comm.Iallgather(memory, [bytes_of(whole), self._mpi.BYTE]))
+        memory = bytes_of(sent)
+        received = [bytes_of(whole), self._mpi.BYTE]
+        self._carry_out("all_gather", "Allgather", memory, [memory, self._mpi.BYTE], received)
 
     def _all_gather_into(self, tensor: torch.Tensor, output: torch.Tensor) -> None:
         with contiguous(output, read=False) as whole:
@@ -199,8 +203,8 @@ class ProcessGroupMPI(Collectives):
         with contiguous(output, read=False) as flat:
             own = plain(flat)
             datatype, operation = self._kinds.of(own, op)
-            request = self._comm.Ireduce_scatter_block([bytes_of(sent), datatype], [bytes_of(own), datatype], operation)
-            self._wait("reduce_scatter", request)
+            memory, received = [bytes_of(sent), datatype], [bytes_of(own), datatype]
+            self._carry_out("reduce_scatter", "Reduce_scatter_block", memory[0], memory, received, operation)
             self._averaged(own, op)
 
     def _all_to_all(self, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]) -> None:
@@ -250,8 +254,11 @@ class ProcessGroupMPI(Collectives):
     def close(self) -> None:
         """Finish what was started, and give the communicator back."""
         self._worker.close()
-        if self._broken is None and not self._mpi.Is_finalized():
-            self._comm.Free()
+        if self._broken is None:
+            if self._waiting is not None:
+                self._waiting.close()
+            if not self._mpi.Is_finalized():
+                self._comm.Free()
 
     # ---- how they run ----
 
@@ -281,6 +288,29 @@ class ProcessGroupMPI(Collectives):
         outcome = self._worker.submit(work) if queued else run_now(work, Outcome())
         return Work(outcome, list(written), name, self.timeout.total_seconds() * 2)
 
+    def _carry_out(self, name: str, method: str, memory: memoryview, *arguments: Any) -> None:
+        """Do a collective of MPI's, `Allreduce` or another one, on so many bytes: their number is the same on all ranks.
+
+        MPI's collectives that wait and those that do not are no partners of each other.
+        """
+        if self._waiting is None or len(memory) < _LARGE:
+            begin = getattr(self._comm, "I" + method[0].lower() + method[1:])
+            self._wait(name, begin(*arguments))
+            return
+        if self._broken is not None:
+            raise self._broken
+        limit = self.timeout.total_seconds()
+        outcome = self._waiting.submit(lambda: getattr(self._comm, method)(*arguments))
+        try:
+            outcome.result(limit)
+        except TimeoutError:
+            raise self._break(name, limit) from None
+
+    def _break(self, name: str, seconds: float) -> RuntimeError:
+        """Let nothing more begin, as a collective is late; the error."""
+        self._broken = RuntimeError(f"Timed out waiting {round(seconds * 1000)}ms for {name} operation to complete")
+        return self._broken
+
     def _wait(self, name: str, request: Any, seconds: float | None = None) -> Any:
         """Carry a request on until it is done; RuntimeError after the time that the group allows."""
         if self._broken is not None:
@@ -293,10 +323,7 @@ class ProcessGroupMPI(Collectives):
             if looks > _SPINS:
                 time.sleep(0 if looks < 2 * _SPINS else 5e-5)
                 if time.monotonic() > deadline:
-                    self._broken = RuntimeError(
-                        f"Timed out waiting {round(limit * 1000)}ms for {name} operation to complete"
-                    )
-                    raise self._broken
+                    raise self._break(name, limit)
         return status
 
     def _averaged(self, tensor: torch.Tensor, op: RedOpType) -> None:

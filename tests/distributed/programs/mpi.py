@@ -1,6 +1,8 @@
 """Collectives of the back end "mpi": mpi.py, started by mpirun. Prints what was looked at, on the first rank."""
 
+import datetime
 import json
+import time
 
 import torch
 import torch.distributed as dist
@@ -67,6 +69,47 @@ def moved(rank, size):
     return found
 
 
+def large(rank, size):
+    """What MPI waits for itself, among what it does not."""
+    count, found = 1 << 19, {}
+    expected = size * (size + 1) / 2
+    works, sums = [], []
+    for each in range(4):
+        sums.append(torch.full((count if each % 2 else 3,), float(rank + 1)))
+        works.append(dist.all_reduce(sums[-1], async_op=True))
+    sums.append(torch.full((count,), float(rank + 1), dtype=torch.bfloat16))
+    dist.all_reduce(sums[-1])
+    found["large and small"] = all(work.wait() for work in works) and all(each.eq(expected).all() for each in sums)
+    whole = torch.empty(size * count)
+    dist.all_gather_into_tensor(whole, torch.full((count,), float(rank)))
+    found["large all_gather"] = [each.unique().tolist() for each in whole.chunk(size)] == [
+        [each] for each in range(size)
+    ]
+    part = torch.empty(count)
+    dist.reduce_scatter_tensor(part, whole + rank)
+    found["large reduce_scatter"] = part.unique().tolist() == [size * rank + sum(range(size))]
+    copied = torch.full((count,), float(rank))
+    dist.broadcast(copied, 1)
+    found["large broadcast"] = copied.unique().tolist() == [1.0]
+    return found
+
+
+def late(rank):
+    """The error of a rank whose partner comes later than the group allows."""
+    pair = dist.new_group([0, 1], timeout=datetime.timedelta(seconds=1))
+    said = ""
+    if rank < 2:
+        time.sleep(4 * rank)
+        try:
+            dist.all_reduce(torch.ones(1 << 19), group=pair)
+            said = "through"
+        except RuntimeError as error:
+            said = str(error)
+    dist.barrier()
+    wanted = ["Timed out waiting 1000ms for all_reduce operation to complete", "through"]
+    return {"late": said == (wanted[rank] if rank < 2 else "")}
+
+
 def trained(rank, size):
     torch.manual_seed(rank)
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
@@ -79,6 +122,7 @@ def main():
     dist.init_process_group("mpi")
     rank, size = dist.get_rank(), dist.get_world_size()
     found = {"name": dist.get_backend() == "mpi", **combined(rank, size), **moved(rank, size), **trained(rank, size)}
+    found |= {**large(rank, size), **late(rank)}
     everybody = [None] * size
     dist.all_gather_object(everybody, [name for name, right in found.items() if not right])
     if rank == 0:
