@@ -82,6 +82,30 @@ def test_unused_parameters_are_found_in_nested_outputs(alone):
     assert model.module.used.bias.grad.tolist() == [2.0, 2.0]
 
 
+def test_gradients_are_the_programs_own(alone):
+    """Those of one pass are not written to by the next one, and those that are there are added to in their place."""
+    linear = torch.nn.Linear(2, 3)
+    model = torch.nn.parallel.DistributedDataParallel(linear)
+    model(torch.ones(1, 2)).sum().backward()
+    kept = linear.weight.grad
+    model.zero_grad()
+    model(torch.full((1, 2), 5.0)).sum().backward()
+    assert kept.eq(1).all() and linear.weight.grad.eq(5).all()
+    own = linear.weight.grad
+    model(torch.ones(1, 2)).sum().backward()
+    assert linear.weight.grad is own and own.eq(6).all() and linear.bias.grad.eq(2).all()
+
+
+@pytest.mark.parametrize(("size", "count"), [(64, 1), (1024, 10)])
+def test_a_model_is_cut_so_that_buckets_go_beside_its_backward(alone, size, count):
+    """PyTorch's 25 megabytes would hold either model whole."""
+    layers = [torch.nn.Linear(size, size // 4, bias=False) for _ in range(20)]
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(*layers))
+    assert len(model.reducer.buckets) == count
+    whole = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(*layers), bucket_cap_mb=100)
+    assert len(whole.reducer.buckets) <= 2
+
+
 def test_what_it_refuses(alone):
     wrap = torch.nn.parallel.DistributedDataParallel
     with pytest.raises(RuntimeError, match="is not needed when a module doesn't have any parameter that requires a"):

@@ -20,11 +20,24 @@ class GradBucket:
     def __init__(self, index: int, parameters: Sequence[torch.nn.Parameter], is_last: bool) -> None:
         self._index, self._parameters, self._is_last = index, parameters, is_last
         first = parameters[0]
-        total = sum(parameter.numel() for parameter in parameters)
-        self._buffer = torch.zeros(total, dtype=first.dtype, device=first.device)
+        self._total = sum(parameter.numel() for parameter in parameters)
+        self._buffer = torch.zeros(self._total, dtype=first.dtype, device=first.device)
+        self._given_away = False
         self.missing = len(parameters)
         self.future: Any = None  # of its averages
         self._cut()
+
+    def expect(self) -> None:
+        """Get ready for a pass."""
+        self.missing = len(self._parameters)
+        if self._given_away:
+            self._given_away = False
+            self.set_buffer(self._buffer.new_empty(self._total))
+
+    def give_away(self) -> None:
+        """Leave the memory to the gradients that lie in it: the next pass gets other one."""
+        self._given_away = True
+        self._buffer, self.views = self._buffer.new_empty(0), []
 
     def _cut(self) -> None:
         parts = self._buffer.split([parameter.numel() for parameter in self._parameters])
@@ -121,7 +134,9 @@ class Reducer:
         self.expecting, self.ready, self.next = True, set(), 0
         self.factor = 1.0 / (divisor or self.size)
         for bucket in self.buckets:
-            bucket.missing, bucket.future = len(bucket.parameters()), None
+            bucket.missing = len(bucket.parameters())
+        # Gradients that this pass makes are nobody else's: they may lie in the buckets, which saves copies.
+        self.new = not self.as_views and all(parameter.grad is None for parameter in self.parameters)
         self.used = None
         if find_unused:
             reached = _reached(outputs)
@@ -172,6 +187,8 @@ class Reducer:
             )
         self.ready.add(id(parameter))
         bucket, number = self.place[id(parameter)]
+        if bucket.missing == len(bucket.parameters()):
+            bucket.expect()
         view = bucket.views[number]
         if parameter.grad is None:
             view.zero_()
@@ -223,15 +240,18 @@ class Reducer:
                 averages = averages[0]
             if averages is not bucket.buffer():
                 bucket.buffer().copy_(averages.view(-1))
+            bucket.future, gives_away = None, self.new and self.hook is None
             for parameter, view in zip(bucket.parameters(), bucket.views, strict=True):
                 if not used[id(parameter)]:
                     continue
-                if self.as_views:
+                if self.as_views or gives_away:
                     parameter.grad = view
                 elif parameter.grad is None:
                     parameter.grad = view.clone()
                 else:
                     parameter.grad.copy_(view)
+            if gives_away:
+                bucket.give_away()
 
 
 def _reached(outputs):
