@@ -1,4 +1,4 @@
-"""What becomes of work: a `concurrent.futures.Future` with what collectives need of it, at a fifth of its cost."""
+"""Outcomes of work: of a `concurrent.futures.Future` what collectives need, at a fraction of its cost."""
 
 from __future__ import annotations
 

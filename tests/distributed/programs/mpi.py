@@ -70,7 +70,7 @@ def moved(rank, size):
 
 
 def large(rank, size):
-    """What MPI waits for itself, among what it does not."""
+    """Collectives in which MPI waits itself, among others."""
     count, found = 1 << 19, {}
     expected = size * (size + 1) / 2
     works, sums = [], []
