@@ -38,7 +38,8 @@ def main() -> int:
     parser.add_argument("--file", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        return _serve(*options.serve, options)
+        engine, model = options.serve
+        return _serve(engine, model, options)
     there = [engine for engine, module in ENGINES.items() if importlib.util.find_spec(module)]
     if missing := [engine for engine in ENGINES if engine not in there]:
         print(f"not installed: {', '.join(missing)}")
