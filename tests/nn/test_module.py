@@ -501,3 +501,15 @@ def test_global_hooks_run_in_their_order():
         for handle in handles:
             handle.remove()
     assert seen == [0, 1, 2, 0, 1, 2]
+
+
+@pytest.mark.parametrize("name", ["AvgPool2d", "AvgPool3d", "MaxPool2d"])
+def test_states_of_older_pooling_layers(name):
+    """Layers that were pickled before an option was there come back with what it then meant."""
+    layer = getattr(nn, name)(2)
+    old = getattr(nn, name).__new__(getattr(nn, name))
+    old.__setstate__({k: v for k, v in vars(layer).items() if k not in ("padding", "ceil_mode", "count_include_pad")})
+    if name == "AvgPool3d":
+        assert (old.padding, old.ceil_mode, old.count_include_pad) == (0, False, True)
+    else:
+        assert not hasattr(old, "padding")

@@ -407,3 +407,18 @@ def test_functions_of_nn_come_from_their_rows() -> None:
     assert functional.layer_norm(torch.tensor([1.0, 3.0]), [2], eps=0.0).tolist() == [-1, 1]
     with pytest.raises(TypeError, match="inplace"):
         functional.layer_norm(x, [2], inplace=True)  # type: ignore[call-arg]
+
+
+def test_functions_that_are_not_where_they_say_are_not_pickled(monkeypatch: pytest.MonkeyPatch) -> None:
+    function = torch._C._nn.log_sigmoid
+    assert pickle.loads(pickle.dumps(function)) is function
+    monkeypatch.delattr(torch._C._nn, "log_sigmoid")
+    with pytest.raises(TypeError, match="cannot pickle .*: it is not found as .*_nn.log_sigmoid"):
+        pickle.dumps(function)
+
+
+def test_elementwise_follows_from_the_tag() -> None:
+    assert facts._resolved("f(Tensor x) -> Tensor", {"tags": "pointwise"}).elementwise
+    assert not facts._resolved("f(Tensor x) -> Tensor", {"tags": "pointwise", "elementwise": False}).elementwise
+    assert facts._resolved("f(Tensor x) -> Tensor", {"elementwise": True}).cheap
+    assert not facts._resolved("f(Tensor x) -> Tensor", {}).elementwise

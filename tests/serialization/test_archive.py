@@ -673,3 +673,11 @@ def test_texts_in_an_archive(monkeypatch):
     assert reader("four", zipfile.ZIP_STORED).read_text("code/it.py") == "four"
     with pytest.raises(RuntimeError, match="5 bytes of text, at most 4 are read"):
         reader("fives", zipfile.ZIP_STORED).read_text("code/it.py")
+
+
+def test_storages_without_a_type_come_back_as_they_were():
+    storage = torch.load(io.BytesIO(saved(torch.UntypedStorage([1, 2, 3]))))
+    assert type(storage) is torch.UntypedStorage
+    assert list(storage) == [1, 2, 3]
+    typed = torch.load(io.BytesIO(saved(torch.ones(2).storage())), weights_only=False)
+    assert type(typed) is torch.storage.TypedStorage

@@ -365,3 +365,12 @@ def test_globals_that_are_allowed_are_not_listed():
         ask(archive_of(b"\x80\x02\xfe."))
     with pytest.raises(EOFError):
         ask(archive_of(b"\x80\x02K\x01"))
+
+
+def test_the_largest_tuple(monkeypatch):
+    """As many parts as the limit says are read, one more is refused."""
+    tuples = reader._Tuples()
+    monkeypatch.setattr(reader._Tuples, "MOST", 4)
+    assert tuples.made((1, 2, 3)) == (1, 2, 3)
+    with pytest.raises(pickle.UnpicklingError, match="a tuple of 5 parts"):
+        tuples.made((1, 2, 3, 4))

@@ -249,6 +249,15 @@ torch.log_softmax(torch.full((70,), -float("inf")), 0)
 torch.ops.aten._log_softmax_backward_data(torch.ones(5), torch.tensor([-100.0, 90.0, float("nan"), -float("inf"), 0.5]), 0, torch.float32)
 (lambda v: (F.cross_entropy(v, torch.tensor([1, 64])).backward(), v.grad)[1])(torch.cat([torch.full((2, 64), -50.0), torch.full((2, 6), 60.0)], 1).requires_grad_())
 torch.logsumexp(torch.cat([torch.full((70,), -float("inf")), torch.tensor([float("nan")])]), 0)
+F.max_unpool2d(torch.zeros(2, 0, 2, 2), torch.zeros(2, 0, 2, 2, dtype=torch.int64), 2)
+F.max_unpool2d(torch.zeros(0, 2, 2, 2), torch.zeros(0, 2, 2, 2, dtype=torch.int64), 2).shape
+F.max_unpool2d(torch.zeros(0, 2, 2), torch.zeros(0, 2, 2, dtype=torch.int64), 2)
+nn.utils.prune.LnStructured(1, 1, 0).compute_mask(torch.arange(6.0).reshape(2, 3), torch.ones(2, 3, dtype=torch.float64)).dtype
+D.constraints.symmetric.check(torch.tensor([[1.0, 0.0], [5e-7, 1.0]]))
+D.constraints.symmetric.check(torch.tensor([[1.0, 0.0], [2e-6, 1.0]]))
+D.constraints.positive_definite.check(torch.tensor([[1.0, 0.0], [5e-7, 1.0]]))
+D.exp_family.ExponentialFamily.entropy(D.Dirichlet(p(3).detach().requires_grad_())).requires_grad
+D.exp_family.ExponentialFamily.entropy(D.Exponential(p(3).detach()))
 """)
 SESSIONS = [
     "F.affine_grid(x(1, 2, 3), (1, 1, 1, 2), align_corners=True)\n"

@@ -139,8 +139,10 @@ PyObject* get_variable(PyObject* o, void*) {
     return n->extra;
 }
 PyObject* node_name(PyObject* o, PyObject*) {
-    std::string name = name_of(as_node(o));
-    return PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size()));
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        std::string name = name_of(as_node(o));
+        return PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size()));
+    });
 }
 PyObject* add_hook(PyObject** slot, PyObject* hook) {
     // An ordered dict, because the handle refers to it weakly and a plain dict cannot be.

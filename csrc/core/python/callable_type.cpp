@@ -1,6 +1,7 @@
 // The base of the Python classes that stand for operators: calling one goes straight to the binder.
 #include <algorithm>
-#include <vector>
+#include <memory>
+#include <new>
 
 #include "bind.h"
 #include "operator_object.h"
@@ -24,13 +25,14 @@ PyObject* call(PyObject* o, PyObject* const* args, size_t nargsf, PyObject* kwna
     if (ask_function_modes(o, args, PyVectorcall_NARGS(nargsf), kwnames, &taken)) return taken;
     Py_ssize_t n = PyTuple_GET_SIZE(handles);
     Operator* one;
-    std::vector<Operator*> several;
+    std::unique_ptr<Operator*[]> several;
     Operator** ops = &one;
     if (n == 1) {
         one = operator_of(PyTuple_GET_ITEM(handles, 0));
     } else {
-        for (Py_ssize_t i = 0; i < n; i++) several.push_back(operator_of(PyTuple_GET_ITEM(handles, i)));
-        ops = several.data();
+        several.reset(ops = new (std::nothrow) Operator*[static_cast<size_t>(n)]);
+        if (!ops) return PyErr_NoMemory();
+        for (Py_ssize_t i = 0; i < n; i++) ops[i] = operator_of(PyTuple_GET_ITEM(handles, i));
     }
     Py_INCREF(handles);  // a kernel may change what the object stands for
     PyObject* r = call_operators(ops, static_cast<size_t>(n), {args, PyVectorcall_NARGS(nargsf), kwnames});

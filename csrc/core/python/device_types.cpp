@@ -175,21 +175,23 @@ PyObject* py_has_shape_rule(PyObject*, PyObject* handle) {
 // _describe(tensor) -> bytes that serve as a key: all that a descriptor of the tensor says, as int64. Device index (-1:
 // on the host), address of the storage, dtype, rank, offset, elements of the storage, sizes, strides.
 PyObject* py_describe(PyObject*, PyObject* o) {
-    if (!tensor_check(o)) {
-        PyErr_Format(PyExc_TypeError, "expected a Tensor, not %s", Py_TYPE(o)->tp_name);
-        return nullptr;
-    }
-    const Tensor& t = *reinterpret_cast<Tensor*>(o);
-    SmallVector<int64_t, 24> g;
-    g.push_back(t.device.is_cpu() || t.device.is_meta() ? -1 : t.device.index);
-    g.push_back(static_cast<int64_t>(reinterpret_cast<intptr_t>(t.storage->data)));
-    g.push_back(static_cast<int64_t>(t.dtype));
-    g.push_back(t.ndim);
-    g.push_back(t.offset);
-    g.push_back(static_cast<int64_t>(t.storage->nbytes) / t.itemsize());
-    for (int64_t s : t.sizes()) g.push_back(s);
-    for (int64_t s : t.strides()) g.push_back(s);
-    return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(&g[0]), static_cast<Py_ssize_t>(g.size() * 8));
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        if (!tensor_check(o)) {
+            PyErr_Format(PyExc_TypeError, "expected a Tensor, not %s", Py_TYPE(o)->tp_name);
+            return nullptr;
+        }
+        const Tensor& t = *reinterpret_cast<Tensor*>(o);
+        SmallVector<int64_t, 24> g;
+        g.push_back(t.device.is_cpu() || t.device.is_meta() ? -1 : t.device.index);
+        g.push_back(static_cast<int64_t>(reinterpret_cast<intptr_t>(t.storage->data)));
+        g.push_back(static_cast<int64_t>(t.dtype));
+        g.push_back(t.ndim);
+        g.push_back(t.offset);
+        g.push_back(static_cast<int64_t>(t.storage->nbytes) / t.itemsize());
+        for (int64_t s : t.sizes()) g.push_back(s);
+        for (int64_t s : t.strides()) g.push_back(s);
+        return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(&g[0]), static_cast<Py_ssize_t>(g.size() * 8));
+    });
 }
 
 PyMethodDef functions[] = {

@@ -1,4 +1,5 @@
 // Functions and methods over sets of overloads, and who may take their calls over: __torch_function__ and modes.
+#include <new>
 #include <vector>
 
 #include "../gil.h"
@@ -169,9 +170,11 @@ PyObject* function_call(PyObject* o, PyObject* const* args, size_t nargsf, PyObj
         PyObject* number = first < n + named ? number_tensor(args[first]) : nullptr;
         if (number) {
             PyErr_Clear();
-            std::vector<PyObject*> all(args, args + n + named);
-            all[static_cast<size_t>(first)] = number;
-            r = call_overloads(f->name_text, f->ops, f->nops, {all.data(), n, kwnames, in.method});
+            r = guarded<PyObject*>(nullptr, [&] {
+                std::vector<PyObject*> all(args, args + n + named);
+                all[static_cast<size_t>(first)] = number;
+                return call_overloads(f->name_text, f->ops, f->nops, {all.data(), n, kwnames, in.method});
+            });
             Py_DECREF(number);
         }
     }
@@ -207,13 +210,20 @@ PyObject* function_new(PyTypeObject* type, PyObject* args, PyObject*) {
         PyErr_SetString(PyExc_TypeError, "expected a sequence of operators");
         return nullptr;
     }
-    FunctionObject* f = reinterpret_cast<FunctionObject*>(type->tp_alloc(type, 0));
+    const auto count = static_cast<size_t>(PySequence_Fast_GET_SIZE(seq));
+    auto** ops = new (std::nothrow) Operator*[count];
+    auto* f = ops ? reinterpret_cast<FunctionObject*>(type->tp_alloc(type, 0)) : nullptr;
+    if (!f) {
+        delete[] ops;
+        Py_DECREF(seq);
+        return PyErr_NoMemory();
+    }
     f->vectorcall = function_call;
     Py_INCREF(name);
     f->name = name;
     f->name_text = PyUnicode_AsUTF8(name);
-    f->nops = static_cast<size_t>(PySequence_Fast_GET_SIZE(seq));
-    f->ops = new Operator*[f->nops];
+    f->nops = count;
+    f->ops = ops;
     for (size_t i = 0; i < f->nops; i++)
         f->ops[i] = operator_of(PySequence_Fast_GET_ITEM(seq, static_cast<Py_ssize_t>(i)));
     Py_DECREF(seq);
@@ -235,11 +245,13 @@ PyObject* function_qualified_name(PyObject* o, void*) {
     return PyUnicode_FromFormat("TensorBase.%U", reinterpret_cast<FunctionObject*>(o)->name);
 }
 PyObject* function_signature(PyObject* o, void*) {
-    FunctionObject* f = reinterpret_cast<FunctionObject*>(o);
-    std::string s;
-    for (size_t i = 0; i < f->nops; i++)
-        s += std::string(i ? "\n" : "") + PyUnicode_AsUTF8(f->name) + python_signature(*f->ops[i]);
-    return PyUnicode_FromString(s.c_str());
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        FunctionObject* f = reinterpret_cast<FunctionObject*>(o);
+        std::string s;
+        for (size_t i = 0; i < f->nops; i++)
+            s += std::string(i ? "\n" : "") + PyUnicode_AsUTF8(f->name) + python_signature(*f->ops[i]);
+        return PyUnicode_FromString(s.c_str());
+    });
 }
 // `what` is "text" or "signature".
 PyObject* function_help(PyObject* o, void* what) {

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -586,14 +587,16 @@ PyObject* looks_new(PyTypeObject* type, PyObject* args, PyObject*) {
         PyTuple_SET_ITEM(items, i, item);
     }
     Py_DECREF(nothing);
-    auto* made = reinterpret_cast<Looks*>(type->tp_alloc(type, 0));
+    auto* state = new (std::nothrow) ThreadState(g_thread);
+    auto* made = state ? reinterpret_cast<Looks*>(type->tp_alloc(type, 0)) : nullptr;
     if (!made) {
+        delete state;
         Py_DECREF(items);
-        return nullptr;
+        return PyErr_NoMemory();
     }
     made->call = looks_call;
     made->items = items;
-    made->state = new ThreadState(g_thread);
+    made->state = state;
     made->default_dtype = default_dtype();
     made->cast_settings = g_cast_settings;
     return reinterpret_cast<PyObject*>(made);

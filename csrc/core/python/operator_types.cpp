@@ -557,11 +557,13 @@ PyObject* py_key_names(PyObject*, PyObject*) {
     return names;
 }
 PyObject* py_find(PyObject*, PyObject* args) {
-    const char *name, *overload;
-    if (!PyArg_ParseTuple(args, "ss:_find_operator", &name, &overload)) return nullptr;
-    Operator* op = Registry::get().find(name, overload);
-    if (!op) Py_RETURN_NONE;
-    return handle_for(op);
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        const char *name, *overload;
+        if (!PyArg_ParseTuple(args, "ss:_find_operator", &name, &overload)) return nullptr;
+        Operator* op = Registry::get().find(name, overload);
+        if (!op) Py_RETURN_NONE;
+        return handle_for(op);
+    });
 }
 PyObject* py_erase(PyObject*, PyObject* o) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {

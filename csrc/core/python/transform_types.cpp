@@ -104,9 +104,11 @@ PyObject* py_without_tangents(PyObject*, PyObject* args) {
     });
 }
 PyObject* enter_level(PyObject*, PyObject*) {
-    static int64_t next = 0;
-    g_forward_levels.push_back(next);
-    return PyLong_FromLongLong(next++);
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        static int64_t next = 0;
+        g_forward_levels.push_back(next);
+        return PyLong_FromLongLong(next++);
+    });
 }
 PyObject* forward_levels(PyObject*, PyObject*) {
     return PyLong_FromSize_t(g_forward_mode ? g_forward_levels.size() : 0);

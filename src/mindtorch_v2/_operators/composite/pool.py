@@ -218,7 +218,7 @@ def _check_unpool(self, indices, output_size, spatial) -> None:
         raise RuntimeError(
             f"There should be exactly {count} elements ({names}) in output_size, but got {len(output_size)} elements."
         )
-    for place in range(1 if self.dim() == spatial + 2 else 0, self.dim()):
+    for place in range(1, self.dim()):
         if self.size(place) == 0:
             raise RuntimeError(
                 f"max_unpooling{spatial}d_forward_out_cpu(): Expected input to have non-zero size for non-batch dimensions, "
