@@ -54,7 +54,7 @@ def test_functorch_is_ours_too():
         from functorch import vmap
         from functorch.compile import aot_function, make_boxed_func, min_cut_rematerialization_partition, nop
         import functorch.compile, torch
-        assert vmap is torch.func.vmap and functorch.compile.nop is nop
+        assert vmap.__wrapped__ is torch.func.vmap and functorch.compile.nop is nop
         x = torch.ones(2, requires_grad=True)
         compiled = aot_function(lambda x: x.sin() * 2, nop, partition_fn=min_cut_rematerialization_partition)
         compiled(x).sum().backward()

@@ -42,6 +42,13 @@ def _as_tuple(value: Any, name: str | None = None, function: str = "") -> tuple[
 
 
 def _inputs(values: Any, function: str, create_graph: bool) -> tuple[bool, tuple]:
+    if _C._change_transforms(0) > 0:
+        raise RuntimeError(
+            "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) "
+            "inside of a function being transformed by a functorch transform. This is unsupported, please attempt to "
+            "use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of "
+            "a function being transformed instead."
+        )
     many, given = _as_tuple(values, "inputs", function)
     if create_graph:
         return many, tuple(x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in given)

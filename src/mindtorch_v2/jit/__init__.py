@@ -10,6 +10,7 @@ from typing import Any
 import mindtorch_v2 as torch
 from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
 from mindtorch_v2.futures import Future
+from mindtorch_v2.jit import _recursive, _state
 from mindtorch_v2.jit._errors import Error
 from mindtorch_v2.jit._load import RecursiveScriptModule, load
 from mindtorch_v2.jit._save import save

@@ -3,15 +3,22 @@
 `functorch.compile` has the pieces of ahead-of-time autograd.
 """
 
-from mindtorch_v2._functorch.make_functional import (
-    FunctionalModule,
-    FunctionalModuleWithBuffers,
+from mindtorch_v2._functorch.deprecated import (
     combine_state_for_ensemble,
+    functionalize,
+    grad,
+    grad_and_value,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
     make_functional,
     make_functional_with_buffers,
+    vjp,
+    vmap,
 )
+from mindtorch_v2._functorch.make_functional import FunctionalModule, FunctionalModuleWithBuffers
 from mindtorch_v2._functorch.names import compile  # PyTorch's name
-from mindtorch_v2.func import functionalize, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap
 from mindtorch_v2.fx.experimental.proxy_tensor import make_fx
 
 __all__ = [

@@ -279,7 +279,10 @@ def _matrix_norm(self, ord, dim, keepdim, dtype):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     summed, kept = (first, second) if abs(ord) == 1 else (second, first)
     sums = aten.linalg_vector_norm(x, 1, [summed], True)
-    result = sums.amax(kept, True) if ord > 0 else sums.amin(kept, True)
+    if ord > 0 and sums.size(kept) == 0:
+        result = sums.sum(kept, True)  # the largest of no sums is 0, as those of no numbers are
+    else:
+        result = sums.amax(kept, True) if ord > 0 else sums.amin(kept, True)
     return result if keepdim else result.squeeze(max(first, second)).squeeze(min(first, second))
 
 

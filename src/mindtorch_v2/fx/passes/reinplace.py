@@ -66,11 +66,11 @@ class _Run(Interpreter):
         if n.op != "call_function":
             return result
         if _get_view_type(n.target) == _ViewType.SingleOutputView:
-            self.view_of[n] = n.args[0]  # type: ignore[assignment]  # (the first argument of a view is a tensor)
+            self.view_of[n] = n.args[0]
         elif n.target is operator.getitem:
             several = n.args[0]
             if isinstance(several, Node) and _get_view_type(several.target) == _ViewType.MultiOutputView:
-                self.view_of[n] = several.args[0]  # type: ignore[assignment]  # (as above)
+                self.view_of[n] = several.args[0]
         return result
 
 
@@ -150,7 +150,7 @@ class _Reinplacer:
     def _try(self, node: Node) -> None:
         if not self._fits(node):
             return
-        first: Node = node.args[0]  # type: ignore[assignment]  # (a node: it fits)
+        first: Node = node.args[0]
         (memory,) = _memory(self.run.results[first])
         if memory in self.given:
             return
@@ -216,7 +216,7 @@ class _Reinplacer:
 
     def _read_first_instead(self, old: Node, after: Node) -> None:
         """Let later readers of a result read what it was written into: its first argument."""
-        new: Node = old.args[0]  # type: ignore[assignment]  # (a node: it fits)
+        new: Node = old.args[0]
         for reader in list(old.users):
             if self._place(reader) <= self._place(after):
                 continue
