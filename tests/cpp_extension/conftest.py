@@ -78,6 +78,12 @@ def training(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 @pytest.fixture(scope="session")
+def data(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> types.SimpleNamespace:
+    """Those of data.cpp."""
+    return build(request.param, "data", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
 def parts(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> types.SimpleNamespace:
     """Those of parts.cpp."""
     return build(request.param, "parts", tmp_path_factory)
@@ -86,15 +92,24 @@ def parts(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 @pytest.fixture(scope="session")
 def abi(request: pytest.FixtureRequest) -> StableABI:
     """The C functions of the stable ABI; with --live also those of the real PyTorch."""
-    if request.config.getoption("--live"):
-        importlib.import_module("torch")  # a real one cannot be loaded after ours are visible
     return StableABI("torch" if request.param == "live" else "mindtorch_v2")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """With --live every check runs on both."""
-    both = ["ours", "live"] if metafunc.config.getoption("--live") else ["ours"]
-    for fixture in {"abi", "behaviours", "built", "iterators", "modules", "parts", "programs", "training"} & set(
-        metafunc.fixturenames
-    ):
+    both = ["ours"]
+    if metafunc.config.getoption("--live"):
+        both.append("live")
+        importlib.import_module("torch")  # a real one cannot be loaded after our libraries of its names are visible
+    for fixture in {
+        "abi",
+        "behaviours",
+        "built",
+        "data",
+        "iterators",
+        "modules",
+        "parts",
+        "programs",
+        "training",
+    } & set(metafunc.fixturenames):
         metafunc.parametrize(fixture, both, indirect=True, scope="session")

@@ -20,6 +20,7 @@
 #include <mindtorch/config.h>
 #include <mindtorch/context.h>
 #include <mindtorch/custom_class.h>
+#include <mindtorch/data/all.h>
 #include <mindtorch/dispatch.h>
 #include <mindtorch/expand.h>
 #include <mindtorch/functional.h>

@@ -49,6 +49,17 @@ _FORWARDS = {
     "mindtorch/optim/lbfgs.h": "torch/optim/lbfgs.h",
     "mindtorch/optim/schedulers.h": "torch/optim/schedulers/lr_scheduler.h torch/optim/schedulers/step_lr.h "
     "torch/optim/schedulers/reduce_on_plateau_scheduler.h",
+    "mindtorch/data/example.h": "torch/data/example.h torch/data/worker_exception.h",
+    "mindtorch/data/datasets.h": "torch/data/datasets/base.h torch/data/datasets/map.h torch/data/datasets/mnist.h "
+    "torch/data/datasets/shared.h torch/data/datasets/stateful.h torch/data/datasets/tensor.h",
+    "mindtorch/data/chunks.h": "torch/data/datasets.h torch/data/datasets/chunk.h",
+    "mindtorch/data/samplers.h": "torch/data/samplers.h torch/data/samplers/base.h torch/data/samplers/custom_batch_request.h "
+    "torch/data/samplers/distributed.h torch/data/samplers/random.h torch/data/samplers/sequential.h "
+    "torch/data/samplers/serialize.h torch/data/samplers/stream.h",
+    "mindtorch/data/transforms.h": "torch/data/transforms.h torch/data/transforms/base.h torch/data/transforms/collate.h "
+    "torch/data/transforms/lambda.h torch/data/transforms/stack.h torch/data/transforms/tensor.h",
+    "mindtorch/data/loader.h": "torch/data/dataloader.h torch/data/dataloader_options.h torch/data/iterator.h "
+    "torch/data/dataloader/base.h torch/data/dataloader/stateful.h torch/data/dataloader/stateless.h",
     "mindtorch/nn/all.h": "torch/nn.h torch/nn/module.h torch/nn/functional.h torch/nn/modules.h torch/nn/init.h torch/nn/options.h "
     "torch/nn/pimpl.h torch/nn/cloneable.h torch/nn/utils.h torch/nn/utils/clip_grad.h torch/nn/utils/rnn.h torch/nn/utils/convert_parameters.h torch/nn/modules/rnn.h torch/nn/modules/container/any.h torch/ordered_dict.h torch/expanding_array.h",
     "mindtorch/python.h": "torch/csrc/python_headers.h torch/csrc/utils/python_compat.h torch/csrc/utils/python_numbers.h torch/extension.h torch/python.h torch/csrc/utils/pybind.h torch/csrc/Exceptions.h "
@@ -147,7 +158,6 @@ _FORWARDS = {
 _FORWARD = "#pragma once\n#pragma GCC system_header\n"
 # PyTorch's headers whose content does not exist here: including one says so in one line.
 _MISSING = {
-    "torch::data in C++": "torch/data/datasets.h torch/data/dataloader.h torch/data/samplers.h torch/data/transforms.h",
     "CUDA": "ATen/cuda/CUDAContext.h ATen/cuda/CUDABlas.h ATen/cuda/Exceptions.h c10/cuda/CUDAGuard.h c10/cuda/CUDAStream.h "
     "c10/cuda/CUDAException.h c10/cuda/CUDAFunctions.h c10/cuda/CUDACachingAllocator.h ATen/cuda/CUDAEvent.h THC/THC.h",
 }

@@ -118,7 +118,7 @@ def _precompiled(flags, sources):
     if "gcc version" not in version or os.environ.get("MINDTORCH_NO_PRECOMPILED_HEADER"):
         return None
     key = hashlib.sha256("\0".join([version, *flags, *system_folders()]).encode())
-    for header in sorted((_cpp_headers.installed_include_path() / "mindtorch").glob("*.h")):
+    for header in sorted((_cpp_headers.installed_include_path() / "mindtorch").rglob("*.h")):
         key.update(header.read_bytes())
     folder = _cpp_headers.cache_path() / f"precompiled-{key.hexdigest()[:16]}"
     made = folder / "torch" / "extension.h.gch"
