@@ -11,6 +11,8 @@ import pytest
 from .processes import PRELOADED
 from .stable_library import StableABI
 
+# The fixtures below: with --live each is there twice.
+SHARED = {"abi", "behaviours", "built", "corners", "data", "iterators", "modules", "parts", "programs", "training"}
 SOURCES = pathlib.Path(__file__).parent
 # Under scripts/sanitize extensions are checked too.
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize=vptr"] * bool(PRELOADED)
@@ -72,6 +74,12 @@ def modules(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 @pytest.fixture(scope="session")
+def corners(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> types.SimpleNamespace:
+    """Those of corners.cpp."""
+    return build(request.param, "corners", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
 def training(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> types.SimpleNamespace:
     """Those of training.cpp."""
     return build(request.param, "training", tmp_path_factory)
@@ -101,15 +109,5 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if metafunc.config.getoption("--live"):
         both.append("live")
         importlib.import_module("torch")  # a real one cannot be loaded after our libraries of its names are visible
-    for fixture in {
-        "abi",
-        "behaviours",
-        "built",
-        "data",
-        "iterators",
-        "modules",
-        "parts",
-        "programs",
-        "training",
-    } & set(metafunc.fixturenames):
+    for fixture in SHARED & set(metafunc.fixturenames):
         metafunc.parametrize(fixture, both, indirect=True, scope="session")

@@ -24,6 +24,7 @@ def test_losses(training, kind):
     assert training.module.train(kind) == pytest.approx(LOSSES[kind], rel=2e-4, abs=1e-8)
 
 
+@pytest.mark.filterwarnings("ignore:LSTM with projections")  # PyTorch's, once a process
 def test_recurrent_layers_are_pythons(training):
     torch, nn = training.torch, training.torch.nn
     torch.manual_seed(2)

@@ -35,6 +35,7 @@
 #include <mindtorch/parallel.h>
 #include <mindtorch/record.h>
 #include <mindtorch/serialize.h>
+#include <mindtorch/stream.h>
 
 #define TORCH_VERSION_MAJOR 2
 #define TORCH_VERSION_MINOR 13
@@ -47,7 +48,9 @@ using namespace at;
 using Dtype = at::ScalarType;
 using c10::AutoGradMode;
 using c10::NoGradGuard;
-namespace utils = at;
+namespace utils {
+using namespace at;
+}
 namespace indexing = at::indexing;
 template <class T, size_t N, template <class> class Traits = at::DefaultPtrTraits, class Index = int64_t>
 using TensorAccessor = at::TensorAccessor<T, N, Traits, Index>;

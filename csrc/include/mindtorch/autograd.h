@@ -3,9 +3,9 @@
 
 #include <mindtorch/functions.h>
 #include <mindtorch/hash_map.h>
+#include <mindtorch/language.h>
 #include <mindtorch/library.h>
 
-#include <cxxabi.h>
 #include <cstdlib>
 
 namespace torch {
@@ -107,13 +107,7 @@ inline void take_outputs(at::Tensor& t, const mt_value* outputs, int32_t n) {
 inline void take_outputs(std::vector<at::Tensor>& all, const mt_value* outputs, int32_t n) {
     for (int32_t i = 0; i < n; i++) all.push_back(tensor_of(outputs[i]));
 }
-inline std::string type_text(const std::type_info& type) {
-    int status = 0;
-    char* text = abi::__cxa_demangle(type.name(), nullptr, nullptr, &status);
-    std::string s = text ? text : type.name();
-    std::free(text);
-    return s;
-}
+inline std::string type_text(const std::type_info& type) { return c10::demangle(type.name()); }
 
 // One call of apply, kept as long as the graph.
 template <class T, class... A>
@@ -170,7 +164,7 @@ struct Recorded {
     }
 };
 
-}  // namespace mindtorch MINDTORCH_HIDDEN
+}  // namespace MINDTORCH_HIDDEN
 
 namespace torch {
 namespace autograd {
@@ -253,6 +247,18 @@ inline void backward(const variable_list& tensors, const variable_list& grad_ten
 }  // namespace autograd
 }  // namespace torch
 
+namespace mindtorch MINDTORCH_HIDDEN {
+// Hooks of this library are told from another's by an address.
+inline unsigned next_hook() {
+    static std::atomic<unsigned> count{0};
+    return count++;
+}
+inline std::string hook_name(unsigned number) {
+    static const char own = 0;
+    return c10::str("hook_", reinterpret_cast<uintptr_t>(&own), "_", number);
+}
+}  // namespace MINDTORCH_HIDDEN
+
 namespace at {
 inline std::shared_ptr<torch::autograd::Node> Tensor::grad_fn() const {
     const mt_value v =
@@ -263,10 +269,8 @@ inline std::shared_ptr<torch::autograd::Node> Tensor::grad_fn() const {
 template <class F>
 unsigned Tensor::register_hook(F&& hook) const {
     // The hook is an operator without a name that anybody knows: that is what Python can call.
-    static std::atomic<unsigned> count{0};
-    const unsigned number = count++;
-    static const char own = 0;
-    const std::string name = c10::str("hook_", reinterpret_cast<uintptr_t>(&own), "_", number);
+    const unsigned number = mindtorch::next_hook();
+    const std::string name = mindtorch::hook_name(number);
     torch::Library library(torch::Library::FRAGMENT, "_mindtorch_hooks", "", "Tensor::register_hook", 0);
     library.def((name + "(Tensor grad) -> Tensor").c_str(),
                 [f = std::forward<F>(hook)](const Tensor& grad) mutable -> Tensor {
@@ -280,5 +284,18 @@ unsigned Tensor::register_hook(F&& hook) const {
                 });
     mindtorch::call_python("mindtorch_v2._library.compiled", "add_hook", {mindtorch::arg(*this), mindtorch::arg(name)});
     return number;
+}
+inline void Tensor::remove_hook(unsigned number) const {
+    mindtorch::call_python("mindtorch_v2._library.compiled", "remove_hook",
+                           {mindtorch::arg(mindtorch::hook_name(number))});
+}
+inline uint32_t Tensor::output_nr() const {
+    return static_cast<uint32_t>(
+        mindtorch::call_python("builtins", "getattr", {mindtorch::arg(*this), mindtorch::arg("output_nr")}).as.integer);
+}
+inline Tensor Tensor::_base() const {
+    const mt_value v = mindtorch::call_python("builtins", "getattr", {mindtorch::arg(*this), mindtorch::arg("_base")});
+    TORCH_CHECK(v.tag == MT_TENSOR, "Can't get base of non-view Tensor");
+    return Tensor::steal(v.as.tensor);
 }
 }  // namespace at

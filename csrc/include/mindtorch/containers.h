@@ -74,6 +74,7 @@ class Type {
     std::string text_, annotation_;
     std::vector<TypePtr> contained_;
 };
+inline std::ostream& operator<<(std::ostream& out, const Type& type) { return out << type.str(); }
 // Those that programs name where they make lists of values.
 #define MINDTORCH_TYPE_NAMED(Name, text)                                                    \
     struct Name {                                                                           \
@@ -122,6 +123,9 @@ class List {
         items_->emplace_back(std::forward<A>(args)...);
     }
     void pop_back() const { items_->pop_back(); }
+    iterator insert(iterator before, T v) const { return items_->insert(before, std::move(v)); }
+    iterator erase(iterator it) const { return items_->erase(it); }
+    iterator erase(iterator first, iterator last) const { return items_->erase(first, last); }
     void append(const List& o) const { items_->insert(items_->end(), o.begin(), o.end()); }
     void resize(size_t n) const { items_->resize(n); }
     iterator begin() const { return items_->begin(); }
@@ -229,7 +233,7 @@ inline mt_value arg(const c10::List<std::optional<at::Tensor>>& list) {
     v.len = static_cast<uint32_t>(handles.size());
     return v;
 }
-}  // namespace mindtorch MINDTORCH_HIDDEN
+}  // namespace MINDTORCH_HIDDEN
 
 namespace torch {
 template <class T>

@@ -498,4 +498,4 @@ struct Convert<c10::intrusive_ptr<T>> {
     }
 };
 
-}  // namespace mindtorch MINDTORCH_HIDDEN
+}  // namespace MINDTORCH_HIDDEN

@@ -301,7 +301,7 @@ struct Unboxed<F, R(c10::DispatchKeySet, A...)> {
     }
 };
 
-}  // namespace mindtorch MINDTORCH_HIDDEN
+}  // namespace MINDTORCH_HIDDEN
 
 namespace c10 {
 
@@ -336,6 +336,13 @@ class OperatorHandle {
     OperatorName operator_name() const {
         const FunctionSchema s = schema();
         return OperatorName(s.name(), s.overload_name());
+    }
+    bool hasKernelForDispatchKey(DispatchKey key) const {
+        const FunctionSchema s = schema();
+        const std::string name = s.overload_name().empty() ? s.name() : s.name() + "." + s.overload_name();
+        return mindtorch::call_python("mindtorch_v2._C", "_dispatch_has_kernel_for_dispatch_key",
+                                      {mindtorch::arg(name), mindtorch::arg(toString(key))})
+                   .as.boolean != 0;
     }
     template <class F>
     TypedOperatorHandle<F> typed() const;

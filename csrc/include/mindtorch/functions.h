@@ -108,7 +108,7 @@ inline std::string toString(const Tensor& t) {
     mindtorch::check(mindtorch::api().value_of(text.get(), &v));
     return std::string(v.as.string, v.len);
 }
-inline std::ostream& operator<<(std::ostream& s, const Tensor& t) { return s << toString(t); }
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
 inline void Tensor::backward(const Tensor& gradient, std::optional<bool> retain_graph, bool create_graph,
                              std::optional<TensorList> inputs) const {
@@ -361,6 +361,7 @@ inline ScalarType promote_types(ScalarType a, ScalarType b) {
     return static_cast<ScalarType>(
         mindtorch::call_python("mindtorch_v2", "promote_types", {mindtorch::arg(a), mindtorch::arg(b)}).as.dtype);
 }
+inline ScalarType promoteTypes(ScalarType a, ScalarType b) { return promote_types(a, b); }
 // The sizes of two tensors that are broadcast together.
 inline std::vector<int64_t> infer_size(IntArrayRef a, IntArrayRef b) {
     std::vector<int64_t> all(std::max(a.size(), b.size()));
@@ -575,4 +576,7 @@ class OptionalDeviceGuard {
 namespace c10 {
 using at::DeviceGuard;
 using at::OptionalDeviceGuard;
+using at::promoteTypes;
 }  // namespace c10
+
+#include <mindtorch/print.h>

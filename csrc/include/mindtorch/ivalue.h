@@ -126,7 +126,7 @@ struct Convert<c10::IValue> {
     static std::string schema() { return "Any"; }
 };
 
-}  // namespace mindtorch MINDTORCH_HIDDEN
+}  // namespace MINDTORCH_HIDDEN
 
 namespace c10 {
 template <class T, class>
@@ -162,6 +162,18 @@ inline c10::IValue pop(Stack& s) {
     return v;
 }
 inline c10::IValue pop(Stack* s) { return pop(*s); }
+inline std::vector<c10::IValue> pop(Stack& s, size_t n) {
+    std::vector<c10::IValue> values(std::make_move_iterator(s.end() - static_cast<std::ptrdiff_t>(n)),
+                                    std::make_move_iterator(s.end()));
+    drop(s, n);
+    return values;
+}
+template <class... T>
+void pop(Stack& s, T&... values) {
+    size_t i = 0;
+    ((values = std::move(s[s.size() - sizeof...(T) + i++]).template to<T>()), ...);
+    drop(s, sizeof...(T));
+}
 template <class... T>
 void push(Stack& s, T&&... v) {
     (s.emplace_back(std::forward<T>(v)), ...);
@@ -174,5 +186,10 @@ inline c10::ArrayRef<c10::IValue> last(const Stack& s, size_t n) {
     return c10::ArrayRef<c10::IValue>(s.data() + s.size() - n, n);
 }
 inline c10::IValue& peek(Stack& s, size_t i, size_t n) { return s[s.size() - n + i]; }
+inline c10::IValue& peek(Stack* s, size_t i, size_t n) { return peek(*s, i, n); }
+inline const c10::IValue& peek(const Stack& s, size_t i, size_t n) { return s[s.size() - n + i]; }
+inline c10::ArrayRef<c10::IValue> peekSlice(const Stack& s, size_t i, size_t length, size_t n) {
+    return c10::ArrayRef<c10::IValue>(s.data() + s.size() - n + i, length);
+}
 }  // namespace jit
 }  // namespace torch

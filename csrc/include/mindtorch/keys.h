@@ -65,6 +65,19 @@ class DispatchKeySet {
     DispatchKeySet operator-(DispatchKeySet o) const { return DispatchKeySet(bits_ & ~o.bits_); }
     bool operator==(DispatchKeySet o) const { return bits_ == o.bits_; }
     bool operator!=(DispatchKeySet o) const { return bits_ != o.bits_; }
+    // The key whose kernel is called.
+    DispatchKey highestPriorityTypeId() const {
+        DispatchKey highest = DispatchKey::Undefined;
+        uint64_t place = 0;
+#define MINDTORCH_KEY(name)                                                                              \
+    if (const uint64_t b = bits_of(DispatchKey::name); (b & (b - 1)) == 0 && b > place && (bits_ & b)) { \
+        highest = DispatchKey::name;                                                                     \
+        place = b;                                                                                       \
+    }
+        MINDTORCH_FORALL_KEYS(MINDTORCH_KEY)
+#undef MINDTORCH_KEY
+        return highest;
+    }
 
   private:
     static uint64_t bits_of(DispatchKey k) {
@@ -153,6 +166,7 @@ class InferenceMode {
 }  // namespace c10
 
 namespace at {
+inline c10::DispatchKeySet TensorBase::key_set() const { return c10::DispatchKeySet(mindtorch::api().keys(need())); }
 using AutoGradMode = c10::AutoGradMode;
 struct AutoDispatchBelowAutograd {
     AutoDispatchBelowAutograd() : guard_(c10::DispatchKeySet(c10::DispatchKey::Autograd)) {}

@@ -3,13 +3,32 @@
 
 #include <mindtorch/types.h>
 
+#include <cxxabi.h>
+
 #include <complex>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <string>
 #include <tuple>
+#include <typeinfo>
 #include <utility>
 
 namespace c10 {
+
+// The name of a type, as programs write it.
+inline std::string demangle(const char* name) {
+    int status = 0;
+    char* text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
+    std::string found = text ? text : name;
+    std::free(text);
+    return found;
+}
+template <class T>
+const char* demangle_type() {
+    static const std::string name = demangle(typeid(T).name());
+    return name.c_str();
+}
 
 template <class To, class From>
 To bit_cast(const From& from) noexcept {

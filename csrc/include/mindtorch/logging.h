@@ -6,6 +6,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <map>
+#include <set>
+#include <vector>
 
 namespace c10 {
 enum class LogLevel : int { INFO, WARNING, ERROR, FATAL };
@@ -48,7 +51,40 @@ struct LogEnd {
     void operator&(std::ostream&) {}
 };
 
-}  // namespace mindtorch MINDTORCH_HIDDEN
+}  // namespace MINDTORCH_HIDDEN
+
+namespace mindtorch MINDTORCH_HIDDEN {
+// At most a hundred, as a log wants them.
+template <class List>
+std::ostream& print_all(std::ostream& out, const List& list) {
+    int count = 0;
+    for (const auto& one : list) {
+        if (count == 100) return out << " ...";
+        out << (count++ ? " " : "") << one;
+    }
+    return out;
+}
+}  // namespace MINDTORCH_HIDDEN
+
+// The standard library's lists, as a program that logs prints them.
+namespace std {
+template <class A, class B>
+std::ostream& operator<<(std::ostream& out, const pair<A, B>& both) {
+    return out << '(' << both.first << ", " << both.second << ')';
+}
+template <class... T>
+std::ostream& operator<<(std::ostream& out, const vector<T...>& list) {
+    return mindtorch::print_all(out, list);
+}
+template <class... T>
+std::ostream& operator<<(std::ostream& out, const set<T...>& list) {
+    return mindtorch::print_all(out, list);
+}
+template <class... T>
+std::ostream& operator<<(std::ostream& out, const map<T...>& list) {
+    return mindtorch::print_all(out, list);
+}
+}  // namespace std
 
 namespace c10 {
 inline void ShowLogInfoToStderr() { mindtorch::log_threshold() = LogLevel::INFO; }

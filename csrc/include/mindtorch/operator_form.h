@@ -21,4 +21,4 @@ struct OperatorForm<Self, R(A...)> {
     }
 };
 
-}  // namespace mindtorch MINDTORCH_HIDDEN
+}  // namespace MINDTORCH_HIDDEN

@@ -7,6 +7,7 @@
 #include <mutex>
 
 namespace c10 {
+class DispatchKeySet;
 template <class T>
 class List;
 class IValue;
@@ -297,7 +298,7 @@ class TensorBase {
     bool is_leaf() const { return flag(MT_FLAG_LEAF); }
     bool is_view() const { return flag(MT_FLAG_VIEW); }
     int64_t _version() const { return mindtorch::api().version_of(need()); }
-    uint64_t key_set() const { return mindtorch::api().keys(need()); }
+    c10::DispatchKeySet key_set() const;
     const TensorBase& set_requires_grad(bool on) const {
         mindtorch::check(mindtorch::api().set_requires_grad(need(), on));
         return *this;
@@ -392,6 +393,10 @@ class Tensor : public TensorBase {
     // A function of the gradient, called when it is known; what it returns, if anything, takes its place.
     template <class F>
     unsigned register_hook(F&& hook) const;
+    void remove_hook(unsigned number) const;
+    void print() const;
+    uint32_t output_nr() const;
+    Tensor _base() const;
     void retain_grad() const;
     bool retains_grad() const;
     bool is_pinned() const { return false; }
@@ -448,6 +453,11 @@ inline const Generator& getDefaultCPUGenerator() {
 // One of its own, with its seed.
 Generator createCPUGenerator(uint64_t seed = 67280421310721);
 }  // namespace detail
+template <class T, class... Seed>
+Generator make_generator(Seed&&... seed) {
+    static_assert(std::is_same_v<T, CPUGeneratorImpl>, "there are generators of the CPU only");
+    return detail::createCPUGenerator(std::forward<Seed>(seed)...);
+}
 template <class T>
 T* check_generator(const std::optional<Generator>& g) {
     TORCH_CHECK(g.has_value(), "Expected Generator but received nullopt");
@@ -688,4 +698,4 @@ inline at::Tensor with_options(at::Tensor t, const at::TensorOptions& o) {
     return t;
 }
 
-}  // namespace mindtorch MINDTORCH_HIDDEN
+}  // namespace MINDTORCH_HIDDEN

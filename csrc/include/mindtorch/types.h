@@ -540,10 +540,13 @@ class SmallVector : public std::vector<T> {
   public:
     using std::vector<T>::vector;
     SmallVector(ArrayRef<T> list) : std::vector<T>(list.begin(), list.end()) {}
-    template <class It>
+    template <class It, class = typename std::iterator_traits<It>::iterator_category>
     void append(It begin, It end) {
         this->insert(this->end(), begin, end);
     }
+    void append(size_t count, const T& value) { this->insert(this->end(), count, value); }
+    void append(std::initializer_list<T> list) { append(list.begin(), list.end()); }
+    void append(const SmallVector& other) { append(other.begin(), other.end()); }
 };
 using DimVector = SmallVector<int64_t, 5>;
 
@@ -645,6 +648,8 @@ class intrusive_ptr {
         return p;
     }
     static intrusive_ptr reclaim_copy(T* shared) { return intrusive_ptr(shared); }
+    static intrusive_ptr unsafe_steal_from_new(T* made) { return intrusive_ptr(made); }
+    static intrusive_ptr unsafe_reclaim_from_nonowning(T* shared) { return intrusive_ptr(shared); }
     T* get() const noexcept { return p_; }
     T* release() noexcept { return std::exchange(p_, nullptr); }
     void reset() { *this = intrusive_ptr(); }

@@ -30,6 +30,7 @@ __all__ = [
     "library",
     "load_failed",
     "node_name",
+    "remove_hook",
     "retain_grad",
 ]
 
@@ -101,10 +102,18 @@ def apply_function(name: str, run: Any, tensors: Any) -> Any:
 # ---- tensors' hooks and nodes ----
 
 
+_hooks: dict[str, Any] = {}
+
+
 def add_hook(tensor: Any, name: str) -> None:
     """Call the operator `_mindtorch_hooks::name` with the tensor's gradient."""
     handle = handle_named(f"_mindtorch_hooks::{name}")
-    tensor.register_hook(lambda grad: handle(grad))
+    _hooks[name] = tensor.register_hook(lambda grad: handle(grad))
+
+
+def remove_hook(name: str) -> None:
+    """Undo `add_hook`."""
+    _hooks.pop(name).remove()
 
 
 def retain_grad(tensor: Any) -> None:

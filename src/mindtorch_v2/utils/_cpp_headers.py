@@ -39,7 +39,7 @@ _PACKAGE = Path(mindtorch_v2.__file__).parent
 # PyTorch's header -> ours that has what it declares.
 _FORWARDS = {
     "mindtorch/all.h": "torch/all.h torch/torch.h torch/types.h torch/autograd.h torch/cuda.h torch/utils.h torch/version.h "
-    "torch/script.h torch/data.h torch/csrc/api/include/torch/types.h torch/csrc/api/include/torch/all.h torch/arg.h torch/enum.h "
+    "torch/print.h torch/sparse.h torch/nested.h torch/script.h torch/data.h torch/csrc/api/include/torch/types.h torch/csrc/api/include/torch/all.h torch/arg.h torch/enum.h "
     "torch/csrc/jit/api/module.h torch/csrc/jit/runtime/custom_operator.h torch/csrc/jit/runtime/operator.h torch/csrc/autograd/functions/basic_ops.h",
     "mindtorch/record.h": "ATen/record_function.h torch/csrc/autograd/profiler.h",
     "mindtorch/serialize.h": "torch/serialize.h torch/serialize/tensor.h torch/csrc/jit/serialization/pickle.h",
@@ -91,7 +91,7 @@ _FORWARDS = {
     "ATen/TypeDefault.h ATen/TensorSubclassLikeUtils.h ATen/native/TypeProperties.h c10/core/DeviceGuard.h "
     "torch/csrc/utils/tensor_flatten.h c10/core/Storage.h c10/core/TensorImpl.h ATen/core/DeprecatedTypeProperties.h",
     "mindtorch/accessor.h": "ATen/core/TensorAccessor.h ATen/TensorAccessor.h",
-    "mindtorch/allocator.h": "c10/core/Allocator.h c10/core/CPUAllocator.h c10/core/alignment.h c10/core/impl/alloc_cpu.h",
+    "mindtorch/allocator.h": "c10/core/Allocator.h c10/core/CPUAllocator.h c10/util/UniqueVoidPtr.h c10/core/alignment.h c10/core/impl/alloc_cpu.h",
     "mindtorch/distributions.h": "ATen/core/DistributionsHelper.h ATen/core/TransformationHelper.h",
     "mindtorch/expand.h": "ATen/ExpandUtils.h c10/util/MaybeOwned.h",
     "mindtorch/functional.h": "ATen/FunctionalTensorWrapper.h ATen/EmptyTensor.h ATen/MemoryOverlap.h",
@@ -104,11 +104,18 @@ _FORWARDS = {
     "ATen/AccumulateType.h ATen/core/ScalarType.h ATen/ArrayRef.h ATen/Device.h c10/util/DimVector.h",
     "mindtorch/numbers.h": "c10/util/Half.h c10/util/BFloat16.h c10/util/complex.h c10/util/Float8_e4m3fn.h "
     "c10/util/Float8_e5m2.h ATen/NumericUtils.h",
-    "mindtorch/language.h": "c10/util/C++17.h c10/util/Metaprogramming.h c10/util/TypeList.h c10/util/TypeTraits.h c10/util/hash.h "
+    "mindtorch/language.h": "c10/util/C++17.h c10/util/Metaprogramming.h c10/util/Type.h c10/util/TypeList.h c10/util/TypeTraits.h c10/util/hash.h "
     "c10/util/FunctionRef.h c10/util/ScopeExit.h c10/util/bit_cast.h c10/util/overloaded.h c10/util/ssize.h ATen/core/functional.h",
     "mindtorch/math.h": "ATen/ceil_div.h ATen/div_rtn.h ATen/core/Reduction.h c10/util/MathConstants.h c10/util/TypeSafeSignMath.h "
     "c10/util/copysign.h c10/util/generic_math.h c10/util/safe_numerics.h c10/util/strides.h",
     "mindtorch/dispatch_stub.h": "ATen/native/DispatchStub.h",
+    "mindtorch/stream.h": "c10/core/Stream.h c10/core/StreamGuard.h",
+    "mindtorch/dlpack.h": "ATen/dlpack.h ATen/DLConvertor.h",
+    "mindtorch/engines.h": "ATen/core/MT19937RNGEngine.h ATen/core/PhiloxRNGEngine.h",
+    "mindtorch/registry.h": "c10/util/Registry.h",
+    "mindtorch/synchronized.h": "c10/util/Synchronized.h c10/util/CallOnce.h",
+    "mindtorch/thread_state.h": "ATen/ThreadLocalState.h",
+    "mindtorch/python_objects.h": "torch/csrc/utils/object_ptr.h torch/csrc/utils/tensor_numpy.h torch/csrc/utils/numpy_stub.h",
     "mindtorch/bits.h": "c10/util/llvmMathExtras.h",
     "mindtorch/unroll.h": "c10/util/Unroll.h",
     "mindtorch/context.h": "ATen/Context.h",
