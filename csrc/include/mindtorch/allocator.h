@@ -17,9 +17,7 @@ constexpr size_t gAlignment = 64;
 class DataPtr {
   public:
     DataPtr() : DataPtr(nullptr, Device(DeviceType::CPU)) {}
-    DataPtr(void* data, Device device)
-        : DataPtr(
-              data, nullptr, [](void*) {}, device) {}
+    DataPtr(void* data, Device device) : DataPtr(data, nullptr, [](void*) {}, device) {}
     DataPtr(void* data, void* context, DeleterFnPtr deleter, Device device)
         : data_(data), context_(context, deleter), device_(device) {}
     void* get() const { return data_; }

@@ -44,7 +44,7 @@ class Object {
     mt_object h_ = nullptr;
 };
 
-}  // namespace MINDTORCH_HIDDEN
+}  // namespace mindtorch MINDTORCH_HIDDEN
 
 namespace c10 {
 
@@ -192,7 +192,7 @@ void registering(F&& body) noexcept {
     }
 }
 
-}  // namespace MINDTORCH_HIDDEN
+}  // namespace mindtorch MINDTORCH_HIDDEN
 
 namespace c10 {
 
@@ -254,7 +254,7 @@ void warn(const char* category, const char* file, int line, const A&... parts) {
     check(api().warn(c10::str(parts...).c_str(), category, file, line));
 }
 
-}  // namespace MINDTORCH_HIDDEN
+}  // namespace mindtorch MINDTORCH_HIDDEN
 
 #define C10_LIKELY(x) MINDTORCH_LIKELY(x)
 #define C10_UNLIKELY(x) MINDTORCH_UNLIKELY(x)

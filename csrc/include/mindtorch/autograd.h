@@ -164,7 +164,7 @@ struct Recorded {
     }
 };
 
-}  // namespace MINDTORCH_HIDDEN
+}  // namespace mindtorch MINDTORCH_HIDDEN
 
 namespace torch {
 namespace autograd {
@@ -257,7 +257,7 @@ inline std::string hook_name(unsigned number) {
     static const char own = 0;
     return c10::str("hook_", reinterpret_cast<uintptr_t>(&own), "_", number);
 }
-}  // namespace MINDTORCH_HIDDEN
+}  // namespace mindtorch MINDTORCH_HIDDEN
 
 namespace at {
 inline std::shared_ptr<torch::autograd::Node> Tensor::grad_fn() const {

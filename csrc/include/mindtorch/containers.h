@@ -233,7 +233,7 @@ inline mt_value arg(const c10::List<std::optional<at::Tensor>>& list) {
     v.len = static_cast<uint32_t>(handles.size());
     return v;
 }
-}  // namespace MINDTORCH_HIDDEN
+}  // namespace mindtorch MINDTORCH_HIDDEN
 
 namespace torch {
 template <class T>

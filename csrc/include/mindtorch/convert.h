@@ -498,4 +498,4 @@ struct Convert<c10::intrusive_ptr<T>> {
     }
 };
 
-}  // namespace MINDTORCH_HIDDEN
+}  // namespace mindtorch MINDTORCH_HIDDEN

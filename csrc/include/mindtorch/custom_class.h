@@ -87,16 +87,13 @@ class class_ {
         return setter(name, set);
     }
     template <class V>
-    class_& def_readwrite(const std::string& name, V T::*field) {
-        add(
-            name, 'g', [field](const Self& self) -> V { return (*self).*field; }, "", {}, 1);
-        return add(
-            name, 'w', [field](const Self& self, V v) { (*self).*field = std::move(v); }, "", {}, 1);
+    class_& def_readwrite(const std::string& name, V T::* field) {
+        add(name, 'g', [field](const Self& self) -> V { return (*self).*field; }, "", {}, 1);
+        return add(name, 'w', [field](const Self& self, V v) { (*self).*field = std::move(v); }, "", {}, 1);
     }
     template <class V>
-    class_& def_readonly(const std::string& name, V T::*field) {
-        return add(
-            name, 'g', [field](const Self& self) -> V { return (*self).*field; }, "", {}, 1);
+    class_& def_readonly(const std::string& name, V T::* field) {
+        return add(name, 'g', [field](const Self& self) -> V { return (*self).*field; }, "", {}, 1);
     }
     template <class Get, class Set>
     class_& def_pickle(Get get, Set set) {
@@ -107,13 +104,11 @@ class class_ {
   private:
     template <class R>
     class_& property(const std::string& name, R (T::*f)() const, const std::string& doc) {
-        return add(
-            name, 'g', [f](const Self& self) -> R { return ((*self).*f)(); }, doc, {}, 1);
+        return add(name, 'g', [f](const Self& self) -> R { return ((*self).*f)(); }, doc, {}, 1);
     }
     template <class R>
     class_& property(const std::string& name, R (T::*f)(), const std::string& doc) {
-        return add(
-            name, 'g', [f](const Self& self) -> R { return ((*self).*f)(); }, doc, {}, 1);
+        return add(name, 'g', [f](const Self& self) -> R { return ((*self).*f)(); }, doc, {}, 1);
     }
     template <class F>
     class_& property(const std::string& name, F f, const std::string& doc) {
@@ -121,8 +116,7 @@ class class_ {
     }
     template <class A>
     class_& setter(const std::string& name, void (T::*f)(A)) {
-        return add(
-            name, 'w', [f](const Self& self, A v) { ((*self).*f)(std::forward<A>(v)); }, "", {}, 1);
+        return add(name, 'w', [f](const Self& self, A v) { ((*self).*f)(std::forward<A>(v)); }, "", {}, 1);
     }
     template <class F>
     class_& setter(const std::string& name, F f) {

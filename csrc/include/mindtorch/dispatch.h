@@ -18,7 +18,7 @@ namespace mindtorch MINDTORCH_HIDDEN {
 [[noreturn, gnu::cold]] inline void no_case(const char* name, at::ScalarType t) {
     throw c10::NotImplementedError(c10::str('"', name, "\" not implemented for '", c10::toString(t), "'"));
 }
-}  // namespace MINDTORCH_HIDDEN
+}  // namespace mindtorch MINDTORCH_HIDDEN
 
 #define AT_PRIVATE_CASE_TYPE_USING_HINT(enum_type, hint, ...)                       \
     case enum_type: {                                                               \

@@ -301,7 +301,7 @@ struct Unboxed<F, R(c10::DispatchKeySet, A...)> {
     }
 };
 
-}  // namespace MINDTORCH_HIDDEN
+}  // namespace mindtorch MINDTORCH_HIDDEN
 
 namespace c10 {
 

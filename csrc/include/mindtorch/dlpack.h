@@ -118,7 +118,7 @@ struct GivenAway {
 template <class Managed>
 at::Tensor taken(Managed* managed, std::function<void(void*)> give_back);
 
-}  // namespace MINDTORCH_HIDDEN
+}  // namespace mindtorch MINDTORCH_HIDDEN
 
 namespace at {
 
@@ -207,4 +207,4 @@ at::Tensor taken(Managed* managed, std::function<void(void*)> give_back) {
                          options);
 }
 
-}  // namespace MINDTORCH_HIDDEN
+}  // namespace mindtorch MINDTORCH_HIDDEN

@@ -126,7 +126,7 @@ struct Convert<c10::IValue> {
     static std::string schema() { return "Any"; }
 };
 
-}  // namespace MINDTORCH_HIDDEN
+}  // namespace mindtorch MINDTORCH_HIDDEN
 
 namespace c10 {
 template <class T, class>

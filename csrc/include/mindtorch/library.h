@@ -17,7 +17,7 @@ struct CompileTimeFunction {
 namespace mindtorch MINDTORCH_HIDDEN {
 template <class F, F* f>
 struct Signature<torch::CompileTimeFunction<F, f>> : Signature<F> {};
-}  // namespace MINDTORCH_HIDDEN
+}  // namespace mindtorch MINDTORCH_HIDDEN
 namespace torch {
 
 // What a call of a CppFunction gives: a value, or none.

@@ -51,7 +51,7 @@ struct LogEnd {
     void operator&(std::ostream&) {}
 };
 
-}  // namespace MINDTORCH_HIDDEN
+}  // namespace mindtorch MINDTORCH_HIDDEN
 
 namespace mindtorch MINDTORCH_HIDDEN {
 // At most a hundred, as a log wants them.
@@ -64,7 +64,7 @@ std::ostream& print_all(std::ostream& out, const List& list) {
     }
     return out;
 }
-}  // namespace MINDTORCH_HIDDEN
+}  // namespace mindtorch MINDTORCH_HIDDEN
 
 // The standard library's lists, as a program that logs prints them.
 namespace std {

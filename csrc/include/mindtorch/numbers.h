@@ -76,7 +76,7 @@ float float8_to_float(uint8_t h) {
     return h & 0x80 ? -v : v;
 }
 
-}  // namespace MINDTORCH_HIDDEN
+}  // namespace mindtorch MINDTORCH_HIDDEN
 
 namespace c10 {
 namespace detail {
@@ -106,8 +106,8 @@ namespace c10 {
     MINDTORCH_FLOAT_OPERATOR(Name, /)
 #define MINDTORCH_FLOAT_OPERATOR(Name, op)                                                                             \
     inline Name operator op(const Name& a, const Name& b) { return static_cast<float>(a) op static_cast<float>(b); }   \
-    inline Name& operator op##=(Name& a, const Name& b) { return a = a op b; }                                         \
-    inline float& operator op##=(float& a, const Name& b) { return a op## = static_cast<float>(b); }                   \
+    inline Name& operator op##=(Name & a, const Name & b) { return a = a op b; }                                       \
+    inline float& operator op##=(float& a, const Name & b) { return a op## = static_cast<float>(b); }                  \
     inline float operator op(const Name& a, float b) { return static_cast<float>(a) op b; }                            \
     inline float operator op(float a, const Name& b) { return a op static_cast<float>(b); }                            \
     inline double operator op(const Name& a, double b) { return static_cast<float>(a) op b; }                          \

@@ -21,4 +21,4 @@ struct OperatorForm<Self, R(A...)> {
     }
 };
 
-}  // namespace MINDTORCH_HIDDEN
+}  // namespace mindtorch MINDTORCH_HIDDEN

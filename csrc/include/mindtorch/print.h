@@ -131,7 +131,7 @@ inline std::ostream& print_tensor(std::ostream& out, const at::Tensor& tensor, i
     return out << "} ]";
 }
 
-}  // namespace MINDTORCH_HIDDEN
+}  // namespace mindtorch MINDTORCH_HIDDEN
 
 namespace at {
 inline std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {

@@ -111,7 +111,7 @@ py::handle cast_value(const T& value) {
     return py::handle(reinterpret_cast<PyObject*>(o));
 }
 
-}  // namespace MINDTORCH_HIDDEN
+}  // namespace mindtorch MINDTORCH_HIDDEN
 
 namespace pybind11 {
 namespace detail {

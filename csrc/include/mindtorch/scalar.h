@@ -185,7 +185,7 @@ class TensorOptions {
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
     template <class T>
-    TensorOptions with(std::optional<T> TensorOptions::*field, std::optional<T> value) const {
+    TensorOptions with(std::optional<T> TensorOptions::* field, std::optional<T> value) const {
         TensorOptions r = *this;
         r.*field = value;
         return r;

@@ -698,4 +698,4 @@ inline at::Tensor with_options(at::Tensor t, const at::TensorOptions& o) {
     return t;
 }
 
-}  // namespace MINDTORCH_HIDDEN
+}  // namespace mindtorch MINDTORCH_HIDDEN
