@@ -1,5 +1,6 @@
 """`torch.distributed.run` and `torch.multiprocessing.spawn`, as commands."""
 
+import json
 import pathlib
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import pytest
 
 from mindtorch_v2.distributed import run
 from mindtorch_v2.distributed.elastic.multiprocessing.errors import ProcessFailure
+from mindtorch_v2.distributed.launcher.api import LaunchConfig, elastic_launch
 
 PROGRAM = str(pathlib.Path(__file__).parent / "programs" / "launched.py")
 OURS = [sys.executable, "-m", "mindtorch_v2.distributed.run"]
@@ -43,6 +45,22 @@ def test_spawned_functions_find_each_other():
     done = _launch(PROGRAM.replace("launched", "spawned"), command=[sys.executable])
     assert done.returncode == 0, done.stderr[-3000:]
     assert sorted(done.stdout.splitlines()) == ["0 3.0", "1 3.0", "ValueError: after the work"]
+
+
+def test_functions_are_launched_and_give_their_results():
+    done = _launch(PROGRAM.replace("launched", "function_launched"), command=[sys.executable])
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    totals = {str(rank): {"total": [21.0, 21.0], "local": str(rank), "restarts": "0"} for rank in range(2)}
+    assert found["spawn"] == found["fork"] == totals
+    assert found["restarted"] == {"0": "0", "1": "1"}
+    assert found["failed"] == [1, True]
+    assert found["command"] == {"0": None, "1": None}
+
+
+def test_a_rendezvous_that_is_not_there():
+    with pytest.raises(NotImplementedError, match='rdzv_backend="etcd" is not implemented'):
+        elastic_launch(LaunchConfig(1, 1, 2), print)()
 
 
 @pytest.mark.parametrize(

@@ -105,8 +105,18 @@ def _command(args) -> list:
     return [sys.executable, "-u", "-m", "mindtorch_v2", *module, args.training_script, *args.training_script_args]
 
 
-def run(args: Any) -> None:
-    """Start the processes that `parse_args` describes and wait for them. ChildFailedError if one fails."""
+def start_command(command: list[str], environment: dict[str, str], out: Any, err: Any) -> Any:
+    """Start a process, whose output goes to files or, for None, to this one's."""
+    return subprocess.Popen(command, env=environment, stdout=out, stderr=err)
+
+
+def run(args: Any, start: Callable[..., Any] = start_command) -> None:
+    """Start the processes that `parse_args` describes and wait for them. ChildFailedError if one fails.
+
+    Args:
+        args: the options.
+        start: makes a process of (command, environment, stdout, stderr): a `subprocess.Popen`, or something like one.
+    """
     (least, nodes), local = _machines(args.nnodes), _processes(str(args.nproc_per_node))
     address, port = args.master_addr, int(args.master_port)  # launchers of others set it to a text
     if args.rdzv_endpoint:
@@ -118,7 +128,7 @@ def run(args: Any) -> None:
         raise ValueError("several machines need --master_port (or --rdzv_endpoint)")
     if nodes > 1 and args.node_rank is None and (args.rdzv_backend != "static" or least != nodes):
         settings = Settings((address, port), least, nodes, args.rdzv_conf, args.max_restarts)
-        _run_elastic(args, settings, local)
+        _run_elastic(args, settings, local, start)
         return
     if least != nodes:
         raise ValueError(f"--nnodes={args.nnodes}: where the number of machines changes, --node_rank cannot be given")
@@ -133,7 +143,7 @@ def run(args: Any) -> None:
         store = TCPStore(address, port, is_master=True, wait_for_workers=False) if node == 0 else None
         environment = _environment(args, local, (node, nodes), (address, store.port if store else port), attempt)
         try:
-            _run_once(args, environment, local, first=node * local)
+            _run_once(args, environment, local, first=node * local, start=start)
             return
         except ChildFailedError:
             if attempt == args.max_restarts:
@@ -143,7 +153,7 @@ def run(args: Any) -> None:
                 store.close()
 
 
-def _run_elastic(args, settings, local) -> None:
+def _run_elastic(args, settings, local, start_process) -> None:
     """Machines that number themselves, and may come and go."""
     job = ElasticJob(settings, args.rdzv_id, args.local_addr)
 
@@ -152,7 +162,7 @@ def _run_elastic(args, settings, local) -> None:
         try:
             place = current.address, job.share_port(current, store.port if store else None)
             environment = _environment(args, local, (current.node, current.nodes), place, current.number)
-            _run_once(args, environment, local, first=current.node * local, over=over)
+            _run_once(args, environment, local, current.node * local, start_process, over)
         finally:
             if store is not None:
                 store.close()
@@ -188,9 +198,9 @@ def _environment(args, local, machine, place, attempt) -> dict[str, str]:
     return environment
 
 
-def _run_once(args, environment, local, first, over=None):
+def _run_once(args, environment, local, first, start, over=None):
     with tempfile.TemporaryDirectory(prefix="torch_run_") as place, contextlib.ExitStack() as ends:
-        processes: list[subprocess.Popen[bytes]] = []
+        processes: list[Any] = []
         ends.callback(_end, processes)
         before = signal.signal(signal.SIGTERM, _terminated)
         ends.callback(signal.signal, signal.SIGTERM, before)
@@ -202,7 +212,7 @@ def _run_once(args, environment, local, first, over=None):
                 "TORCHELASTIC_ERROR_FILE": f"{place}/{number}.json",
             }
             out, err = _files(args, ends, number)
-            processes.append(subprocess.Popen(_command(args), env={**environment, **own}, stdout=out, stderr=err))
+            processes.append(start(_command(args), {**environment, **own}, out, err))
         _watch(args.training_script, processes, first, place, over, args.monitor_interval)
 
 
@@ -211,7 +221,7 @@ def _watch(name, processes, first, place, over, interval):
 
     Interrupted when `over()`, which is asked every `interval` seconds.
     """
-    running: dict[int, subprocess.Popen[bytes]] = {os.pidfd_open(process.pid): process for process in processes}
+    running: dict[int, Any] = {os.pidfd_open(process.pid): process for process in processes}
     try:
         while running:
             ended: Any  # one of the file descriptors
