@@ -234,6 +234,8 @@ def _watch(name, processes, first, place, over, interval):
                 if process.poll()
             }
             if failures:
+                # The others may hold what all share, such as the lock of a queue: they are not ended in the same instant.
+                time.sleep(interval)
                 raise ChildFailedError(name, failures)
             if over is not None and over():
                 raise Interrupted

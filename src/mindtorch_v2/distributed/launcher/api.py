@@ -117,7 +117,7 @@ class elastic_launch:
             def start(command: list[str], environment: dict[str, str], out: Any, err: Any) -> Any:
                 path = os.path.join(place, environment["RANK"])
                 return _FunctionProcess(
-                    context.Process(target=_call, args=(entrypoint, args, environment, path))  # type: ignore[attr-defined]
+                    context.Process(target=_call, args=(entrypoint, args, environment, path))  # type: ignore[attr-defined]  # (every context has it)
                 )
 
             run.run(run.parse_args([*options, name]), start)

@@ -22,6 +22,7 @@ class GradBucket:
         first = parameters[0]
         self._total = sum(parameter.numel() for parameter in parameters)
         self._buffer = torch.zeros(self._total, dtype=first.dtype, device=first.device)
+        self.views: list[torch.Tensor] = []
         self._given_away = False
         self.missing = len(parameters)
         self.future: Any = None  # of its averages
