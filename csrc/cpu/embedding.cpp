@@ -144,7 +144,7 @@ struct Bags {
 };
 
 Bags make_bags(const Tensor& indices, const Tensor& offsets, bool include_last_offset) {
-    MT_CHECK(indices.dim() == 1, "input has to be a 1D Tensor, but got Tensor of dimension ", indices.dim());
+    MT_CHECK(indices.dim() == 1, "input has to be a 1D or 2D Tensor, but got Tensor of dimension ", indices.dim());
     MT_CHECK(offsets.dim() == 1, "offsets has to be a 1D Tensor, but got Tensor of dimension ", offsets.dim());
     Bags bags;
     bags.indices = dense64(indices);
@@ -186,6 +186,11 @@ std::tuple<TensorRef, TensorRef, TensorRef, TensorRef> embedding_bag_cpu(const T
     MT_CHECK(!scale || mode == kSum,
              "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'");
     Bags bags = make_bags(indices, offsets, include_last_offset);
+    MT_CHECK(!scale || scale->dtype == weight.dtype,
+             "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
+             "'per_sample_weights'; but type torch.",
+             dtype_class_name(weight.dtype), "Tensor does not equal torch.",
+             scale ? dtype_class_name(scale->dtype) : "", "Tensor (while checking arguments for embedding_bag)");
     MT_CHECK(!scale || scale->numel() == bags.indices->numel(), "embedding_bag: expected per_sample_weights of ",
              bags.indices->numel(), " elements, as many as there are indices, but got ", scale->numel());
     TensorRef table = contiguous(weight), scales = scale ? contiguous(*scale, weight.dtype) : TensorRef();

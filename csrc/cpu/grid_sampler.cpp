@@ -190,11 +190,11 @@ void backward(const Sizes& z, const Settings& s, const T* grad, const T* image, 
 }
 
 void check(const Tensor& image, const Tensor& grid) {
+    MT_CHECK(image.ndim == 0 || grid.ndim == 0 || image.size(0) == grid.size(0),
+             "grid_sampler(): expected grid and input to have same batch size, but got input with sizes ",
+             image.sizes(), " and grid with sizes ", grid.sizes());
     MT_CHECK(image.ndim == 4 && grid.ndim == 4,
              "grid_sampler(): expected 4D input and grid with same number of dimensions, but got input with sizes ",
-             image.sizes(), " and grid with sizes ", grid.sizes());
-    MT_CHECK(image.size(0) == grid.size(0),
-             "grid_sampler(): expected grid and input to have same batch size, but got input with sizes ",
              image.sizes(), " and grid with sizes ", grid.sizes());
     MT_CHECK(grid.size(3) == 2,
              "grid_sampler(): expected grid to have size 2 in last dimension, but got grid with sizes ", grid.sizes());

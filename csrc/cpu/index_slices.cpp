@@ -137,6 +137,19 @@ void check_slice_source(const char* op, const Tensor& self, int64_t dim, const T
              self.sizes(), " source.shape = ", source.sizes());
 }
 
+// index_add: of a vector PyTorch looks an index up, of more it takes a slice there, with that text.
+TensorRef checked_slices_to_add(const Tensor& index, const Tensor& self, int64_t dim) {
+    TensorRef dense = contiguous(*index64(index));
+    const int64_t* p = dense->data<int64_t>();
+    const int64_t size = size_or_1(self, dim);
+    for (int64_t i = 0; i < dense->numel(); i++) {
+        if (p[i] >= 0 && p[i] < size) continue;
+        MT_CHECK_INDEX(self.dim() > 1, "index out of range in self");
+        MT_THROW(Runtime, "index ", p[i], " is out of bounds for dimension ", dim, " with size ", size);
+    }
+    return dense;
+}
+
 TensorRef checked_slices(const Tensor& index, const Tensor& self, int64_t dim, bool negative, const char* text) {
     TensorRef dense = contiguous(*index64(index));
     const int64_t* p = dense->data<int64_t>();
@@ -173,7 +186,7 @@ void index_add_cpu(Out out, const Tensor& self, int64_t given_dim, const Tensor&
     check_slice_source("index_add", self, dim, given_index, source);
     // Nothing is added where there is nothing to write to, whatever the index says.
     if (self.numel() == 0) return;
-    TensorRef index = checked_slices(given_index, self, dim, false, "index out of range in self");
+    TensorRef index = checked_slices_to_add(given_index, self, dim);
     if (out->raw() != self.raw()) copy_into(out, self);
     if (out->dtype == DType::Complex32) {  // has no arithmetic of its own
         TensorRef sum = contiguous(*out, DType::Complex64), wide = contiguous(source, DType::Complex64);
@@ -186,7 +199,7 @@ void index_add_cpu(Out out, const Tensor& self, int64_t given_dim, const Tensor&
 void index_copy_cpu(Out out, const Tensor& self, int64_t given_dim, const Tensor& given_index, const Tensor& source) {
     int64_t dim = wrap_dim(given_dim, self.dim());
     check_slice_source("index_copy", self, dim, given_index, source);
-    TensorRef index = checked_slices(given_index, self, dim, true, "index out of range in self");
+    TensorRef index = checked_slices(given_index, self, dim, false, "index out of range in self");
     if (out->raw() != self.raw()) copy_into(out, self);
     combine_slices(assigner(out->itemsize()), out, dim, *index, source);
 }

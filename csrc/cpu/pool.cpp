@@ -272,6 +272,13 @@ void max_into(Out result, const Tensor& self, const Windows& w, const char* name
     out.finish();
 }
 
+// One item (C, D, H, W) whose batch of one would have the channels last: PyTorch's max_pool3d keeps that order.
+bool is_item_in_channels_last_3d(const Tensor& x) {
+    if (x.ndim != 4 || x.is_contiguous()) return false;
+    const int64_t channels = x.size(0);
+    return is_contiguous_as(x, Dims{1, x.size(2) * x.size(3) * channels, x.size(3) * channels, channels});
+}
+
 template <int D>
 constexpr const char* max_name() {
     return D == 2 ? "max_pool2d" : "max_pool3d";
@@ -284,6 +291,12 @@ void max_shape(ShapeCall& c, const Tensor& x, IntSpan kernel_size, IntSpan strid
                            padding, dilation, ceil_mode);
     check_input(x, D);
     Dims sizes = result_sizes(w, x);
+    if (D == 3 && is_item_in_channels_last_3d(x)) {
+        const Dims strides{1, sizes[2] * sizes[3] * sizes[0], sizes[3] * sizes[0], sizes[0]};
+        c.output_strided(0, sizes, strides, x.dtype);
+        c.output_strided(1, sizes, strides, DType::Int64);
+        return;
+    }
     set_result(c, 0, x, sizes, x.dtype, D);
     set_result(c, 1, x, sizes, DType::Int64, D);
 }
@@ -347,6 +360,17 @@ void adaptive_max_backward_cpu(Out out, const Tensor& grad_output, const Tensor&
 
 void like_input_shape(ShapeCall& c, const Tensor& grad_output, const Tensor& x) {
     output_in_format_of(c, 0, x, x.sizes(), grad_output.dtype);
+}
+
+template <int D>
+void adaptive_max_backward_shape(ShapeCall& c, const Tensor& grad, const Tensor& x) {
+    for (int64_t i = std::max<int64_t>(0, grad.ndim - D); i < grad.ndim; i++)
+        MT_CHECK(
+            grad.size(i) > 0, "adaptive_max_pool", D,
+            "d_backward(): Expected grad_output to have non-zero size for non-batch dimensions, but grad_output has "
+            "sizes ",
+            grad.sizes(), " with dimension ", i, " being empty");
+    like_input_shape(c, grad, x);
 }
 
 // ---- average ----
@@ -597,6 +621,8 @@ KERNELS
     shape<adaptive_avg_shape<3>>("adaptive_avg_pool3d");
     shape<adaptive_max_shape<2>>("adaptive_max_pool2d");
     shape<adaptive_max_shape<3>>("adaptive_max_pool3d");
+    shape<adaptive_max_backward_shape<2>>("adaptive_max_pool2d_backward");
+    shape<adaptive_max_backward_shape<3>>("adaptive_max_pool3d_backward");
     shape<like_input_shape>("pool_backward");
     shape<adaptive_avg_backward_shape<2>>("adaptive_avg_pool2d_backward");
     shape<adaptive_avg_backward_shape<3>>("adaptive_avg_pool3d_backward");

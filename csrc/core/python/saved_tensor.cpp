@@ -56,15 +56,23 @@ void dealloc(PyObject* o) {
     Py_DECREF(type);
 }
 
+PyObject* refuse_new(PyTypeObject*, PyObject*, PyObject*) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "Trying to create a SavedTensor object from Python is forbidden: a node makes it when it saves");
+    return nullptr;
+}
+
 PyMethodDef methods[] = {{"register_hooks", register_hooks, METH_VARARGS, "register_hooks(pack, unpack)"},
                          {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef getset[] = {{"data", get_data, nullptr, "The tensor.", nullptr},
                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
 #define SLOT(id, fn) {id, reinterpret_cast<void*>(fn)}
-PyType_Slot slots[] = {
-    SLOT(Py_tp_dealloc, dealloc), SLOT(Py_tp_methods, methods), SLOT(Py_tp_getset, getset), {0, nullptr}};
-PyType_Spec spec = {"mindtorch_v2._C.SavedTensor", sizeof(SavedTensorObject), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+PyType_Slot slots[] = {SLOT(Py_tp_dealloc, dealloc),
+                       SLOT(Py_tp_new, refuse_new),
+                       SLOT(Py_tp_methods, methods),
+                       SLOT(Py_tp_getset, getset),
+                       {0, nullptr}};
+PyType_Spec spec = {"mindtorch_v2._C.SavedTensor", sizeof(SavedTensorObject), 0, Py_TPFLAGS_DEFAULT, slots};
 
 }  // namespace
 

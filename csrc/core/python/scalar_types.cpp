@@ -53,6 +53,11 @@ PyObject* dtype_to_real(PyObject* o, PyObject*) {
     return r;
 }
 PyObject* dtype_to_complex(PyObject* o, PyObject*) {
+    const DType from = of_dtype(o);
+    if (!is_complex(from) && (!is_floating(from) || itemsize(from) == 1)) {
+        PyErr_Format(PyExc_RuntimeError, "Unknown Complex ScalarType for %s", dtype_class_name(from));
+        return nullptr;
+    }
     PyObject* r = dtype_object(to_complex(of_dtype(o)));
     Py_INCREF(r);
     return r;

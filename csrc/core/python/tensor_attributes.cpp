@@ -167,8 +167,8 @@ PyObject* get_data(PyObject* o, void*) {
 }
 int set_data(PyObject* o, PyObject* v, void*) {
     return guarded<int>(-1, [&] {
-        MT_CHECK_TYPE(v && tensor_check(v), "Variable data has to be a tensor, but got ",
-                      v ? Py_TYPE(v)->tp_name : "nothing");
+        MT_CHECK(v, "Deleting tensor.data is not allowed. Delete tensor instead!");
+        MT_CHECK_TYPE(tensor_check(v), "Variable data has to be a tensor, but got ", Py_TYPE(v)->tp_name);
         Tensor &t = as_tensor(o), &s = as_tensor(v);
         if (&t == &s) return 0;
         MT_CHECK(!requires_grad(t) || is_differentiable(s.dtype),

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def _check(name, self, kernel_size, output_size, random_samples, dims) -> None:
-    if len(kernel_size) not in (1, dims):
+    if len(kernel_size) != dims:
         what = "Ints" if dims == 2 else "three Ints"
         raise RuntimeError(f"{name}: kernel_size must either be a single Int or tuple of {what}")
-    if len(output_size) not in (1, dims):
+    if len(output_size) != dims:
         what = "Ints" if dims == 2 else "three Ints"
         raise RuntimeError(f"{name}: output_size must either be a single Int or tuple of {what}")
     for place in range(1 if self.dim() == dims + 2 else 0, self.dim()):

@@ -127,7 +127,7 @@ for _d, _shape, _out in ((2, (2, 3, 6, 7), (2, 3)), (3, (2, 2, 4, 5, 6), (2, 3, 
         f"adaptive_max_pool{_d}d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor",
         "Gradient of adaptive maximum pooling.",
         batching="planes",
-        meta=rule("pool_backward"),
+        meta=rule(f"adaptive_max_pool{_d}d_backward"),
         grad={"grad_output": _max_backward_grad(_d), "self": _zeros_of_self},
     )
     op(
