@@ -5,13 +5,18 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import time
+import stat
+import struct
 import tomllib
-import zipfile
+import zlib
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+from deflate import deflate_compress
 from pyproject_metadata import StandardMetadata
+
+# Of the zip format: how a file is packed, whose modes it has, and 1 January 1980, the first day it knows.
+_STORED, _DEFLATED, _MADE_BY_UNIX, _NAME_IS_UTF8, _FIRST_DAY = 0, 8, 3 << 8 | 20, 1 << 11, 1 << 5 | 1
 
 
 def metadata(root: Path, vendored: tuple[str, ...]) -> tuple[StandardMetadata, str]:
@@ -59,13 +64,36 @@ def write(
     order = sorted(content, key=lambda name: (name.startswith(f"{info}/"), name))
     content[f"{info}/RECORD"] = ("\n".join([*record, f"{info}/RECORD,,"]) + "\n").encode()
     temporary = path.with_suffix(".part")
-    with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for name in [*order, f"{info}/RECORD"]:
-            entry = zipfile.ZipInfo(name, _moment()[:6])
-            entry.external_attr = (0o100755 if name in executable else 0o100644) << 16
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, content[name], compresslevel=9)
+    with temporary.open("wb") as archive:
+        write_archive(archive, {name: (content[name], name in executable) for name in [*order, f"{info}/RECORD"]})
     temporary.rename(path)
+
+
+def write_archive(archive: BinaryIO, files: dict[str, tuple[bytes, bool]]) -> None:
+    """Write a zip archive: bytes by name, and whether the file may be executed. Everything has the same date.
+
+    Python's own zipfile compresses by zlib only; libdeflate finds 3 % more, which for a wheel of 20 MB is more than
+    half a megabyte.
+    """
+    directory = []
+    for name, (data, executable) in files.items():
+        packed, method = deflate_compress(data, 12), _DEFLATED
+        if len(packed) >= len(data):
+            packed, method = data, _STORED
+        raw = name.encode()
+        flags = 0 if name.isascii() else _NAME_IS_UTF8
+        facts = struct.pack(
+            "<5H3L2H", 20, flags, method, 0, _FIRST_DAY, zlib.crc32(data), len(packed), len(data), len(raw), 0
+        )
+        place = archive.tell()
+        archive.write(b"PK\3\4" + facts + raw + packed)
+        mode = (stat.S_IFREG | (0o755 if executable else 0o644)) << 16
+        directory.append(
+            b"PK\1\2" + struct.pack("<H", _MADE_BY_UNIX) + facts + struct.pack("<3H2L", 0, 0, 0, mode, place) + raw
+        )
+    place = archive.tell()
+    table = b"".join(directory)
+    archive.write(table + b"PK\5\6" + struct.pack("<4H2LH", 0, 0, len(files), len(files), len(table), place, 0))
 
 
 def sha256(path: Path) -> str:
@@ -75,10 +103,3 @@ def sha256(path: Path) -> str:
 
 def _digest(data: bytes) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
-
-
-_EPOCH = 315532800  # 1 January 1980: archives know no earlier time
-
-
-def _moment() -> time.struct_time:
-    return time.gmtime(_EPOCH)

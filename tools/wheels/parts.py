@@ -1,7 +1,8 @@
-"""Parts that wheels need beside the sources, from Debian's archive: headers of each CPython, and an OpenMP library for old systems.
+"""Parts that wheels need beside the sources, from Debian's and Ubuntu's archives: headers of each CPython, and an OpenMP
+library for old systems.
 
 Packages are downloaded and unpacked into a folder of ours; nothing is installed. Debian has one CPython a release, and
-3.12 in none; the CI file (tools/wheels/ci/github.yml) makes that wheel with the interpreters of the manylinux images.
+3.12 in none: that one is Ubuntu 24.04's.
 """
 
 from __future__ import annotations
@@ -10,12 +11,16 @@ import shutil
 import subprocess
 from pathlib import Path
 
-SUITES = {"3.11": "bookworm", "3.13": "trixie", "3.14": "sid"}
-"""The release of Debian that has each CPython."""
+SUITES = {"3.11": "bookworm", "3.12": "noble", "3.13": "trixie", "3.14": "sid"}
+"""The release of Debian, or of Ubuntu, that has each CPython."""
 
 _DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}
 _OPENMP_SUITE = "bullseye"  # its libgomp asks for glibc 2.17, and has every function that GCC 12 and oneDNN call
-_SOURCE = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg arch=amd64,arm64] http://deb.debian.org/debian"
+_DEBIAN_SOURCE = (
+    "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg arch=amd64,arm64] http://deb.debian.org/debian"
+)
+_UBUNTU_SOURCE = "deb [signed-by={keyring} arch=amd64] http://archive.ubuntu.com/ubuntu"
+_UBUNTU = {"noble"}
 
 
 def python_headers(python: str, machine: str, folder: Path) -> list[Path]:
@@ -23,7 +28,16 @@ def python_headers(python: str, machine: str, folder: Path) -> list[Path]:
     if python not in SUITES:
         raise ValueError(f"no release of Debian has CPython {python}; there are {', '.join(SUITES)}")
     place = folder / f"python{python}-{machine}"
-    unpack(f"libpython{python}-dev", SUITES[python], machine, place)
+    if SUITES[python] in _UBUNTU and machine != "x86_64":
+        # Ubuntu keeps other processors' packages elsewhere. Of the headers only pyconfig.h differs, on systems of 64 bits
+        # by which assembler Python itself was built with, which no header asks.
+        unpack(f"libpython{python}-dev", SUITES[python], "x86_64", place)
+        there = place / "usr" / "include" / f"x86_64-linux-gnu/python{python}" / "pyconfig.h"
+        here = place / "usr" / "include" / f"{machine}-linux-gnu/python{python}" / "pyconfig.h"
+        here.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(there, here)
+    else:
+        unpack(f"libpython{python}-dev", SUITES[python], machine, place)
     return [place / "usr" / "include" / f"python{python}", place / "usr" / "include"]
 
 
@@ -35,18 +49,18 @@ def openmp_library(machine: str, folder: Path) -> Path:
 
 
 def unpack(package: str, suite: str, machine: str, place: Path) -> None:
-    """Unpack a package of that release of Debian, for that processor, into `place`; once."""
+    """Unpack a package of that release of Debian or Ubuntu, for that processor, into `place`; once."""
     done = place / f".{package}"
     if done.exists():
         return
     if shutil.which("apt-get") is None:
-        raise FileNotFoundError(f"apt-get is not there: unpack Debian's {package} ({suite}) into {place}")
+        raise FileNotFoundError(f"apt-get is not there: unpack {package} of {suite} into {place}")
     lists = place.parent / f"apt-{suite}"
     options = []
     if not (lists / "sources.list").exists():
         for part in ("lists/partial", "cache/archives/partial", "downloads"):
             (lists / part).mkdir(parents=True, exist_ok=True)
-        (lists / "sources.list").write_text(f"{_SOURCE} {suite} main\n")
+        (lists / "sources.list").write_text(f"{_source(suite, place.parent)} {suite} main\n")
     for key, value in (
         ("Dir::State::lists", lists / "lists"),
         ("Dir::State::status", "/dev/null"),  # what is installed here is not of that release
@@ -62,7 +76,16 @@ def unpack(package: str, suite: str, machine: str, place: Path) -> None:
         subprocess.run(["apt-get", *options, "update", "-qq"], check=True)
     architecture = _DEBIAN[machine]
     subprocess.run(["apt-get", *options, "download", "-q", f"{package}:{architecture}"], cwd=downloads, check=True)
-    (file,) = downloads.glob(f"{package}_*_{architecture}.deb")
+    (file,) = (each for end in (architecture, "all") for each in downloads.glob(f"{package}_*_{end}.deb"))
     place.mkdir(parents=True, exist_ok=True)
     subprocess.run(["dpkg-deb", "-x", str(file), str(place)], check=True)
     done.touch()
+
+
+def _source(suite: str, folder: Path) -> str:
+    """The archive of that release, as a line of apt's; Ubuntu's key is in a package of Debian's."""
+    if suite not in _UBUNTU:
+        return _DEBIAN_SOURCE
+    place = folder / "ubuntu-keyring"
+    unpack("ubuntu-keyring", "trixie", "x86_64", place)
+    return _UBUNTU_SOURCE.format(keyring=(place / "usr/share/keyrings/ubuntu-archive-keyring.gpg").resolve())

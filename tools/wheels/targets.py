@@ -87,7 +87,7 @@ def glibc_stubs(machine: str, folder: Path) -> Path:
 
 def cmake_arguments(target: Target, stubs: Path, headers: list[Path], source: Path) -> list[str]:
     """Arguments of CMake for this target; `headers` are the folders of that Python's headers."""
-    link = f"-L{stubs} -static-libstdc++ -Wl,--exclude-libs,ALL -Wl,--build-id=none -Wl,--gc-sections"
+    link = f"-L{stubs} -Wl,--exclude-libs,ALL -Wl,--build-id=none -Wl,--gc-sections"
     compile_flags = f"-ffile-prefix-map={source}=. -ffunction-sections -fdata-sections"
     arguments = [
         f"-DCMAKE_CXX_COMPILER={target.compiler}",
@@ -98,6 +98,7 @@ def cmake_arguments(target: Target, stubs: Path, headers: list[Path], source: Pa
         f"-DMT_PYTHON_INCLUDE={';'.join(map(str, headers))}",
         f"-DMT_PYTHON_SOABI={target.soabi}",
         "-DMT_OLD_GLIBC=ON",
+        "-DASCEND_EMULATOR_OPTIMIZATION=-Os",
     ]
     if os.uname().machine != target.machine:
         arguments += ["-DCMAKE_SYSTEM_NAME=Linux", f"-DCMAKE_SYSTEM_PROCESSOR={target.machine}"]
