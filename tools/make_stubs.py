@@ -13,6 +13,8 @@ Writes, below `src/mindtorch_v2`:
 would be written.
 """
 
+import __future__
+
 import ast
 import importlib
 import inspect
@@ -129,6 +131,10 @@ def _package() -> str:
     for name in sorted({*dir(torch), *_namespace.LAZY_NAMES, *_namespace.LAZY_MODULES}):
         value = getattr(torch, name)
         if name.startswith("__") or name.startswith("_ops") or isinstance(value, _C.Function):
+            continue
+        if value is Any or isinstance(
+            value, __future__._Feature
+        ):  # Python's own, which PyTorch's namespace has as well
             continue
         if isinstance(value, ModuleType) and name not in _namespace.LAZY_NAMES:
             if name in _namespace.LAZY_MODULES and name != "return_types":
@@ -427,7 +433,18 @@ def _annotation(annotation: Any) -> str:
     if annotation is inspect.Parameter.empty:
         return "Any"
     spelled = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
-    return _BUILTINS.sub(r"_\1", spelled)
+    return _BUILTINS.sub(r"_\1", _BARE.sub(lambda match: match[0] + _PARAMETERS[match[1]], spelled))
+
+
+# Generic classes that an annotation names alone, and their parameters then: strict checkers ask for them.
+_PARAMETERS = {
+    "Callable": "[..., Any]",
+    "OrderedDict": "[str, Any]",
+    "dict": "[Any, Any]",
+    "list": "[Any]",
+    "tuple": "[Any, ...]",
+}
+_BARE = re.compile(rf"\b({'|'.join(_PARAMETERS)})\b(?![\[.])")
 
 
 def _source(name: str, value: Any) -> str | None:

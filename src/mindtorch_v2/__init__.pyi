@@ -71,7 +71,6 @@ from . import types as types
 from . import utils as utils
 from . import version as version
 from . import xpu as xpu
-from ._as_torch import Any as Any
 from ._operators.tensor_types import BFloat16Tensor as BFloat16Tensor
 from ._operators.tensor_types import BoolTensor as BoolTensor
 from ._operators.tensor_types import ByteTensor as ByteTensor
@@ -133,7 +132,6 @@ from .storage import _storage_classes as _storage_classes
 from ._behaviours.functional._functions import _sync as _sync
 from ._operators.tensor_types import _tensor_classes as _tensor_classes
 from ._behaviours.functional._functions import _to_functional_tensor as _to_functional_tensor
-from ._as_torch import annotations as annotations
 from ._namespace import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from ._C import as_tensor as as_tensor
 from ._as_torch import as_torch as as_torch

@@ -13,6 +13,8 @@ DISTRIBUTED = "torch-stubs"
 """Name of the folder in an environment; in a project's own folder of stubs it is `torch`."""
 _PACKAGE = Path(__file__).parent.parent
 _OURS = ("_as_torch", "_backends", "_behaviours", "_capture", "_deferred", "_dispatch", "_lowered", "_sizes", "interop")
+# Modules that are attributes of their packages before anybody imports them, and that their packages do not list.
+_LOADED = {"utils": "checkpoint cpp_extension deterministic dlpack flop_counter hooks weak"}
 
 
 def stub_files(folder: str = DISTRIBUTED) -> Iterator[tuple[str, str]]:
@@ -23,7 +25,12 @@ def stub_files(folder: str = DISTRIBUTED) -> Iterator[tuple[str, str]]:
         if parts[0] in _OURS or parts[-1] == "__main__":
             continue
         dotted = ".".join(part for part in ("mindtorch_v2", *parts) if part != "__init__")
-        yield f"{folder}/{'/'.join(parts)}.pyi", f"from {dotted} import *\n"
+        text = f"from {dotted} import *\n"
+        if parts[-1] == "__init__":
+            text += "".join(
+                f"from . import {name} as {name}\n" for name in _LOADED.get("/".join(parts[:-1]), "").split()
+            )
+        yield f"{folder}/{'/'.join(parts)}.pyi", text
 
 
 def write(place: Path) -> Path:

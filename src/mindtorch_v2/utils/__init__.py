@@ -11,6 +11,7 @@ from mindtorch_v2 import _C
 
 if TYPE_CHECKING:
     from mindtorch_v2._tensor import Tensor
+    from mindtorch_v2.utils import deterministic as deterministic, hooks as hooks
 
 
 __all__ = ["set_module", "swap_tensors"]
