@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 from mindtorch_v2 import _C
 from mindtorch_v2._dispatch.keys import excluded
@@ -233,9 +233,31 @@ class CustomOpHandle(CustomOpDef):
         self._kernels.clear()
 
 
+@overload
 def custom_op(
     name: str,
-    fn: Callable | None = None,
+    fn: None = None,
+    /,
+    *,
+    mutates_args: Any,
+    device_types: Any = None,
+    schema: str | None = None,
+    tags: Any = None,
+) -> Callable[[Callable[..., Any]], CustomOpDef]: ...
+@overload
+def custom_op(
+    name: str,
+    fn: Callable[..., Any],
+    /,
+    *,
+    mutates_args: Any,
+    device_types: Any = None,
+    schema: str | None = None,
+    tags: Any = None,
+) -> CustomOpDef: ...
+def custom_op(
+    name: str,
+    fn: Callable[..., Any] | None = None,
     /,
     *,
     mutates_args: Any,
