@@ -224,6 +224,21 @@ def test_startup_line_acts_on_the_variable(value, expected):
     assert output(code=STARTUP.format(source=source), MINDTORCH_AS_TORCH=value) == expected
 
 
+def test_torch_npu_is_one_module_though_it_is_asked_for_first():
+    import mindtorch_v2
+
+    source = str(pathlib.Path(mindtorch_v2.__file__).parents[1])
+    code = f"""
+        import sys
+        sys.path.insert(0, {source!r})
+        import _mindtorch_v2_startup
+        from torch_npu.npu import streams
+        import torch, torch_npu
+        print(torch_npu is sys.modules["mindtorch_v2.npu.torch_npu"], streams is torch.npu.streams)
+    """
+    assert output(code=code, MINDTORCH_AS_TORCH="1", MINDTORCH_AS_TORCH_NPU="1") == "True True"
+
+
 def test_installed_metadata_satisfies_requirements(tmp_path):
     """The distribution that `--install-metadata` writes is one: it has a version, files, and can be removed."""
     code = f"""

@@ -31,6 +31,9 @@ _OWN = {"torch": _PACKAGE, "functorch": f"{_PACKAGE}._functorch.names"}
 # Names beside torch that Ascend's programs import, and what stands for them where nothing of the name is installed. Libraries
 # take the presence of torch_npu for that of its fused kernels, so that it has a switch of its own, MINDTORCH_AS_TORCH_NPU=1.
 _COMPANIONS = {"torchair": "mindtorch_v2.torchair", "torch_npu": "mindtorch_v2.npu.torch_npu"}
+_sought: list[
+    str
+] = []  # names whose modules are looked for at this moment, for which this package may have to be imported
 # Modules of torch_npu that stand elsewhere here.
 _ELSEWHERE = {"torch_npu.npu": "mindtorch_v2.npu", "torch_npu.dynamo.torchair": "mindtorch_v2.torchair"}
 NPU_VARIABLE = "MINDTORCH_AS_TORCH_NPU"
@@ -90,6 +93,8 @@ def autoloads() -> bool:
 
 def load_companion() -> None:
     """Import our torch_npu at the end of `import torch`, where programs are to find it and `torch` means this package."""
+    if "torch_npu" in _sought:  # it asked for this package itself: a second import of it within would make two of it
+        return
     if is_torch() and autoloads() and _stands_in("torch_npu", _COMPANIONS["torch_npu"]):
         importlib.import_module("torch_npu")
 
@@ -169,7 +174,11 @@ class TorchFinder:
                 )
             return None
         own_name = _own_name(fullname, root, own_root)
-        spec: Any = _own_spec(own_name)
+        _sought.append(fullname)
+        try:
+            spec: Any = _own_spec(own_name)
+        finally:
+            _sought.remove(fullname)
         if spec is None:  # the import system then says that it is missing, by the name that was asked for
             return None
         loader: Any = AliasLoader(own_name, spec.loader)
