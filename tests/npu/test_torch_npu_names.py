@@ -46,6 +46,9 @@ def test_switches_are_kept_and_refused() -> None:
     npu.set_mm_bmm_format_nd(False)
     assert not npu.get_mm_bmm_format_nd()
     npu.set_mm_bmm_format_nd(True)
+    assert npu.preferred_linalg_library() is torch._C._LinalgBackend.Default
+    with pytest.warns(UserWarning, match="Cusolver has no effect"):
+        assert npu.preferred_linalg_library("Cusolver") is torch._C._LinalgBackend.Default
     with pytest.raises(TypeError, match="must be a bool, not int"):
         npu.set_mm_bmm_format_nd(1)  # type: ignore[arg-type]
     npu.set_deterministic_level(1)

@@ -131,3 +131,15 @@ def test_refusals_by_pytorchs_words():
     assert x.contiguous(memory_format=torch.preserve_format) is not None
     with pytest.raises(RuntimeError, match="preserve memory format is unsupported by the contiguous operator"):
         x.t().contiguous(memory_format=torch.preserve_format)
+
+
+def test_composed_attention_may_add_up_in_half_precision_or_not():
+    setter, getter = (getattr(torch._C, f"_{verb}_math_sdp_allow_fp16_bf16_reduction") for verb in ("set", "get"))
+    assert getter() is False
+    torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)
+    assert getter() is True and torch.backends.cuda.fp16_bf16_reduction_math_sdp_allowed()
+    for wrong in (1, None):
+        with pytest.raises(RuntimeError, match="expects a bool, but got"):
+            setter(wrong)
+    setter(False)
+    assert not torch.backends.cuda.fp16_bf16_reduction_math_sdp_allowed()

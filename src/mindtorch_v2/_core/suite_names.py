@@ -96,6 +96,30 @@ def _saved_tensors_hooks_is_enabled() -> bool:
     return refusal is None
 
 
+class _LinalgBackend(enum.Enum):
+    """The libraries of CUDA that linear algebra could prefer; the one in use here is Default."""
+
+    Default = 0
+    Cusolver = 1
+    Magma = 2
+
+
+_math_reduction = False  # torch.backends.cuda has the public names of this
+
+
+def _get_math_sdp_allow_fp16_bf16_reduction() -> bool:
+    """Whether composed attention may add up in half precision."""
+    return _math_reduction
+
+
+def _set_math_sdp_allow_fp16_bf16_reduction(enabled: bool) -> None:
+    """Let composed attention add up in half precision, or not. RuntimeError for what is no bool."""
+    global _math_reduction
+    if not isinstance(enabled, bool):
+        raise RuntimeError(f"set_math_sdp_allow_fp16_bf16_reduction expects a bool, but got {type(enabled).__name__}")
+    _math_reduction = enabled
+
+
 class _Executor:
     """A setting of parts that are not here, TorchScript's executor first: it remembers what it was set to, and changes nothing."""
 
@@ -127,10 +151,13 @@ _SETTINGS = (
 NAMES: dict[str, Any] = {
     each.__name__: each
     for each in (
+        _LinalgBackend,
         _TorchFunctionState,
         _WeakTensorRef,
         _data_address,
         _get_function_stack_at,
+        _get_math_sdp_allow_fp16_bf16_reduction,
+        _set_math_sdp_allow_fp16_bf16_reduction,
         _get_torch_function_state,
         _is_alias_of,
         _is_cow_tensor,

@@ -36,7 +36,7 @@ matmul = Settings(
     allow_fp16_accumulation=False,
     fp32_precision="none",
 )
-_attention = Settings(mem_efficient=True, cudnn=True, fp16_bf16_reduction_math=False)
+_attention = Settings(mem_efficient=True, cudnn=True)
 
 
 def is_built() -> bool:
@@ -91,12 +91,12 @@ def enable_cudnn_sdp(enabled: bool) -> None:
 
 def fp16_bf16_reduction_math_sdp_allowed() -> bool:
     """Whether composed attention may add up in half precision."""
-    return _attention.fp16_bf16_reduction_math
+    return _C._get_math_sdp_allow_fp16_bf16_reduction()
 
 
 def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
     """Let composed attention add up in half precision, or not."""
-    _attention.fp16_bf16_reduction_math = bool(enabled)
+    _C._set_math_sdp_allow_fp16_bf16_reduction(enabled)
 
 
 @contextlib.contextmanager

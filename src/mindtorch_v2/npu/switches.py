@@ -37,6 +37,7 @@ __all__ = [
     "host_empty_cache",
     "is_autocast_enabled",
     "native_device",
+    "preferred_linalg_library",
     "reset_accumulated_memory_stats",
     "sdp_kernel",
     "set_autocast_dtype",
@@ -244,6 +245,16 @@ def super_kernel_scope_begin(scope_name: str | None = None) -> None:
 def super_kernel_scope_end(scope_name: str | None = None) -> None:
     """The end of `super_kernel_scope_begin`."""
     _super_kernel(scope_name)
+
+
+def preferred_linalg_library(backend: Any = None) -> Any:
+    """`torch._C._LinalgBackend.Default`, whatever is asked for, as torch_npu returns: NPUs have no such libraries to choose from."""
+    if backend is not None:
+        warnings.warn(
+            f"torch.npu.preferred_linalg_library: NPUs have no libraries to choose from; {backend} has no effect",
+            stacklevel=2,
+        )
+    return torch._C._LinalgBackend.Default
 
 
 def flash_sdp_enabled() -> bool:
