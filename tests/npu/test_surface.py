@@ -78,6 +78,16 @@ scaler.scale((w * x).sum()).backward()
 scaler.step(optimizer)
 scaler.update()
 assert scaler.get_scale() == 4.0 and w.tolist() == [0.0, -1.0]
+parameters = [torch.nn.Parameter(torch.ones(2, device="npu")) for _ in range(3)]
+optimizers = [torch.optim.SGD([each], lr=1.0) for each in parameters]
+scaler = torch.npu.amp.GradScaler(init_scale=4.0)
+scaler.scale(sum(each.sum() for each in parameters)).backward()
+parameters[1].grad.fill_(float("inf"))
+for each in optimizers:
+    scaler.step(each)
+scaler.update()
+# As torch_npu: who steps after an overflow of this iteration does not, either.
+assert [each.tolist() for each in parameters] == [[0.0, 0.0], [1.0, 1.0], [1.0, 1.0]] and scaler.get_scale() == 2.0
 assert torch.npu.utils.get_soc_version() >= 220 and torch.npu.utils.is_support_inf_nan()
 assert torch.npu.utils.npu_check_overflow(torch.tensor([1.0, float("inf")], device="npu"))
 assert not torch.npu.utils.npu_check_overflow(x)

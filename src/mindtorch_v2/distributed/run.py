@@ -39,7 +39,7 @@ _GRACE = 10  # seconds between asking the others to end and making them
 
 def get_args_parser() -> argparse.ArgumentParser:
     """The options, as an `argparse.ArgumentParser`. Those of PyTorch's that change nothing here are accepted."""
-    parser = argparse.ArgumentParser(prog="torch.distributed.run", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 
     def option(name: str, *others: str, **kinds: Any) -> None:
         dashes = name.replace("_", "-")

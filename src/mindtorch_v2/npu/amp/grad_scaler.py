@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import mindtorch_v2 as torch
 
 __all__ = ["GradScaler"]
 
 
 class GradScaler(torch.amp.GradScaler):
-    """`torch.amp.GradScaler("npu", ...)`.
+    """`torch.amp.GradScaler("npu", ...)`, with torch_npu's rule for several optimizers: an iteration overflows as a whole.
 
-    `dynamic=False` keeps the scale as it is.
+    An optimizer whose turn comes after gradients that are not finite, its own or another's, takes no step until the next `update`.
+    `dynamic=False` keeps the scale as it is, and optimizers step whatever their gradients are.
     """
 
     def __init__(
@@ -24,6 +27,12 @@ class GradScaler(torch.amp.GradScaler):
     ) -> None:
         super().__init__("npu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
         self._dynamic = dynamic
+
+    def _maybe_opt_step(self, optimizer: Any, optimizer_state: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        states = self._per_optimizer_states.values()
+        if self._dynamic and any(found.item() for state in states for found in state["found_inf_per_device"].values()):
+            return None
+        return optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: float | torch.Tensor | None = None) -> None:
         """Set the scale for the next iteration: to `new_scale`, or by what the steps of this one found."""

@@ -172,7 +172,8 @@ class TestCase(unittest.TestCase):
             prec, message = None, prec
         message = message or options.get("msg") or None
         first, second = (
-            each.tolist() if isinstance(each, torch.storage.TypedStorage) else each for each in (first, second)
+            list(each) if isinstance(each, (torch.storage.TypedStorage, torch.UntypedStorage)) else each
+            for each in (first, second)
         )
         if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor):
             atol, rtol = options.get("atol", prec), options.get("rtol")
