@@ -7,7 +7,7 @@ import copyreg
 import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 from . import _C
 from ._core import torch_function
@@ -109,19 +109,19 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         """Raise RuntimeError saying what took the place of this old method."""
         raise RuntimeError("reinforce() was removed. Use torch.distributions instead.")
 
-    def eig(self, eigenvectors: bool = False) -> NoReturn:
+    def eig(self, eigenvectors: bool = False) -> None:
         """Raise RuntimeError: `torch.linalg.eig` took its place."""
         removed("eig")
 
-    def lstsq(self, other: Tensor) -> NoReturn:
+    def lstsq(self, other: Tensor) -> None:
         """Raise RuntimeError: `torch.linalg.lstsq` took its place."""
         removed("lstsq")
 
-    def solve(self, other: Tensor) -> NoReturn:
+    def solve(self, other: Tensor) -> None:
         """Raise RuntimeError: `torch.linalg.solve` took its place."""
         removed("solve")
 
-    def symeig(self, eigenvectors: bool = False) -> NoReturn:
+    def symeig(self, eigenvectors: bool = False) -> None:
         """Raise RuntimeError: `torch.linalg.eigh` took its place."""
         removed("symeig")
 
