@@ -52,17 +52,18 @@ inline PrintForm print_form(std::ostream& out, const std::vector<double>& number
 }
 inline void print_scale(std::ostream& out, double scale) {
     const auto flags = out.flags();
+    const auto precision = out.precision(15);
     out << std::defaultfloat << scale << " *\n";
     out.flags(flags);
+    out.precision(precision);
 }
 
 // Rows and columns, as many columns at a time as fit into a line.
 inline void print_matrix(std::ostream& out, const double* numbers, int64_t rows, int64_t columns, int64_t line,
                          int indent) {
     const auto form = print_form(out, std::vector<double>(numbers, numbers + rows * columns));
-    const std::string margin(static_cast<size_t>(indent), ' ');
+    const std::string margin(static_cast<size_t>(indent), ' '), before_row = margin + (form.scale != 1 ? " " : "");
     const int64_t each = std::max<int64_t>(1, (line - indent) / (form.width + 1));
-    out << margin;
     for (int64_t first = 0; first < columns; first += each) {
         const int64_t end = std::min(columns, first + each);
         if (each < columns) out << (first ? "\n" : "") << "Columns " << first + 1 << " to " << end << margin;
@@ -74,7 +75,7 @@ inline void print_matrix(std::ostream& out, const double* numbers, int64_t rows,
             for (int64_t column = first; column < end; column++)
                 out << std::setw(form.width) << numbers[row * columns + column] / form.scale
                     << (column + 1 < end ? " " : "\n");
-            if (row + 1 < rows) out << (form.scale != 1 ? margin : "") << margin;
+            if (row + 1 < rows) out << before_row;  // the first has what stands before all of them
         }
     }
 }

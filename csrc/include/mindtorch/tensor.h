@@ -303,7 +303,9 @@ class TensorBase {
         mindtorch::check(mindtorch::api().set_requires_grad(need(), on));
         return *this;
     }
-    std::string toString() const { return DeprecatedTypeProperties(scalar_type(), device()).toString(); }
+    std::string toString() const {
+        return (is_sparse() ? "Sparse" : "") + DeprecatedTypeProperties(scalar_type(), device()).toString();
+    }
 
   protected:
     mt_tensor need() const {
