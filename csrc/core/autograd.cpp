@@ -421,7 +421,7 @@ void run_adinplaceorview(Call& c) {
             // Strides over the base's elements cannot express this view: keep how it was made.
             PyObject* m = PyImport_ImportModule("mindtorch_v2._core.autograd.view_replay");
             if (!m) throw PythonError();
-            PyObject* args = PyTuple_New(c.nargs - 1);
+            PyObject* args = made(PyTuple_New(c.nargs - 1));
             for (int i = 1; i < c.nargs; i++) PyTuple_SET_ITEM(args, i - 1, box_argument(c, i));
             PyObject* before = is_view(base) && base.autograd->view->replay ? base.autograd->view->replay : Py_None;
             bool strided_base = is_view(base) && !base.autograd->view->replay;

@@ -205,7 +205,7 @@ class MetaCheck {
         if (!g_check_meta || !c.op->user || !c.op->handle || !c.op->active.has(Key::Meta)) return;
         if (!g_expect) load_honesty();
         Looking looking;
-        PyObject* args = PyTuple_New(c.nargs);
+        PyObject* args = made(PyTuple_New(c.nargs));
         for (int i = 0; i < c.nargs; i++) PyTuple_SET_ITEM(args, i, box_argument(c, i));
         expected_ = call_python(g_expect, c.op->handle, args);
         Py_DECREF(args);
@@ -215,7 +215,7 @@ class MetaCheck {
     void compare() const {
         if (!expected_ || expected_ == Py_None) return;
         Looking looking;
-        PyObject* results = PyTuple_New(call_.nrets);
+        PyObject* results = made(PyTuple_New(call_.nrets));
         for (int i = 0; i < call_.nrets; i++) PyTuple_SET_ITEM(results, i, box(call_.rets[i]));
         PyObject* r = call_python(g_compare, call_.op->handle, expected_, results);
         Py_DECREF(results);

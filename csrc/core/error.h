@@ -33,6 +33,13 @@ class Error : public std::exception {
 // A Python exception is already set; unwind to the boundary.
 class PythonError : public std::exception {};
 
+// What a function of Python's C API made; where it is null, the exception that says why is set already.
+template <class T>
+T* made(T* object) {
+    if (!object) throw PythonError();
+    return object;
+}
+
 // A part of a message: a value and how it is printed. It only refers to the value, which outlives the statement.
 class Part {
   public:

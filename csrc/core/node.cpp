@@ -240,7 +240,7 @@ void check_not_released(const Node* n) {
 }
 
 PyObject* tuple_of(const Gradients& grads) {
-    PyObject* t = PyTuple_New(static_cast<Py_ssize_t>(grads.size()));
+    PyObject* t = made(PyTuple_New(static_cast<Py_ssize_t>(grads.size())));
     for (size_t i = 0; i < grads.size(); i++)
         PyTuple_SET_ITEM(t, static_cast<Py_ssize_t>(i), Py_NewRef(grads[i] ? grads[i]->py() : Py_None));
     return t;

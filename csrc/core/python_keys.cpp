@@ -33,7 +33,7 @@ void box_call(const Call& c, PyObject** args, PyObject** kwargs) {
         positional--;
     }
     const bool rest = has_rest(*c.op);
-    *args = PyTuple_New(positional);
+    *args = made(PyTuple_New(positional));
     for (int i = 0; i < positional; i++) PyTuple_SET_ITEM(*args, i, as_written(c, i));
     if (rest) {
         PyObject* more = rest_of(c);
@@ -41,7 +41,7 @@ void box_call(const Call& c, PyObject** args, PyObject** kwargs) {
         Py_DECREF(more);
         if (!*args) throw PythonError();
     }
-    *kwargs = PyDict_New();
+    *kwargs = made(PyDict_New());
     for (int i = s.positional; i < c.nargs - rest; i++) {
         const Argument& a = s.args[static_cast<size_t>(i)];
         if (left_out(c, i)) continue;
@@ -127,7 +127,7 @@ void call_forward_handler(Call& c) {
     MT_CHECK_AS(NotImplemented, handler && c.op->handle, c.op->full_name, ": forward mode is not set up");
     PyObject *args, *kwargs;
     box_call(c, &args, &kwargs);
-    PyObject* results = PyTuple_New(c.nrets);
+    PyObject* results = made(PyTuple_New(c.nrets));
     for (int i = 0; i < c.nrets; i++) PyTuple_SET_ITEM(results, i, box(c.rets[i]));
     PyObject* r = call_python(handler, c.op->handle, args, kwargs, results);
     Py_DECREF(args);

@@ -102,7 +102,7 @@ namespace {
 PyObject* get_next(PyObject* o, void*) {
     Node* n = as_node(o);
     PyObject* t = PyTuple_New(n->nedges);
-    for (int i = 0; i < n->nedges; i++) {
+    for (int i = 0; t && i < n->nedges; i++) {
         PyObject* next = n->edges[i].node ? reinterpret_cast<PyObject*>(n->edges[i].node) : Py_None;
         PyTuple_SET_ITEM(t, i, Py_BuildValue("(OI)", next, n->edges[i].nr));
     }
@@ -197,7 +197,7 @@ PyObject* saved_tensors_of(Node* n) {
 // Whether each input wants a gradient.
 PyObject* needs_input_grad_of(Node* n) {
     PyObject* t = PyTuple_New(n->nedges);
-    for (int i = 0; i < n->nedges; i++) PyTuple_SET_ITEM(t, i, PyBool_FromLong(n->edges[i].node != nullptr));
+    for (int i = 0; t && i < n->nedges; i++) PyTuple_SET_ITEM(t, i, PyBool_FromLong(n->edges[i].node != nullptr));
     return t;
 }
 

@@ -433,9 +433,8 @@ namespace {
 
 template <class F>
 PyObject* tuple_of(const Value& v, F&& item) {
-    PyObject* t = PyTuple_New(v.len);
-    if (!t) throw PythonError();
-    for (uint32_t i = 0; i < v.len; i++) PyTuple_SET_ITEM(t, i, item(i));
+    PyObject* t = made(PyTuple_New(v.len));
+    for (uint32_t i = 0; i < v.len; i++) PyTuple_SET_ITEM(t, i, made(item(i)));
     return t;
 }
 
@@ -451,11 +450,11 @@ PyObject* box(const Value& v) {
         case Tag::Bool:
             return PyBool_FromLong(v.b);
         case Tag::Int:
-            return PyLong_FromLongLong(v.i);
+            return made(PyLong_FromLongLong(v.i));
         case Tag::Double:
-            return PyFloat_FromDouble(v.d);
+            return made(PyFloat_FromDouble(v.d));
         case Tag::Complex:
-            return PyComplex_FromDoubles(v.z[0], v.z[1]);
+            return made(PyComplex_FromDoubles(v.z[0], v.z[1]));
         case Tag::IntList:
             return tuple_of(v, [&](uint32_t i) { return PyLong_FromLongLong(v.ints[i]); });
         case Tag::DoubleList:
@@ -463,7 +462,7 @@ PyObject* box(const Value& v) {
         case Tag::BoolList:
             return tuple_of(v, [&](uint32_t i) { return PyBool_FromLong(v.bools[i]); });
         case Tag::TensorList: {
-            PyObject* t = PyList_New(v.len);
+            PyObject* t = made(PyList_New(v.len));
             for (uint32_t i = 0; i < v.len; i++) {
                 PyObject* o = v.tensors[i] ? v.tensors[i]->py() : Py_None;
                 Py_INCREF(o);
@@ -474,7 +473,7 @@ PyObject* box(const Value& v) {
         case Tag::ScalarList:
             return tuple_of(v, [&](uint32_t i) { return box(v.values[i]); });
         case Tag::Str:
-            return PyUnicode_FromStringAndSize(v.str, v.len);
+            return made(PyUnicode_FromStringAndSize(v.str, v.len));
         case Tag::DType: {
             PyObject* o = dtype_object(v.dtype);
             Py_INCREF(o);
@@ -564,7 +563,7 @@ PyObject* box_results(Call& c) {
         return box(v);
     }
     if (c.nrets == 0) Py_RETURN_NONE;
-    PyObject* t = PyTuple_New(c.nrets);
+    PyObject* t = made(PyTuple_New(c.nrets));
     for (int i = 0; i < c.nrets; i++) {
         Value v = c.rets[i];
         PyTuple_SET_ITEM(t, i, v.tag == Tag::Tensor ? v.t->py() : v.tag == Tag::Object ? v.obj : box(v));

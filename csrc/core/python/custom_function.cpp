@@ -378,7 +378,7 @@ PyObject* get_saved(PyObject* o, void*) {
         FunctionNode* n = as_function(o);
         if (n->in_jvp) return Py_NewRef(n->saved_for_forward ? n->saved_for_forward : Py_None);
         if (n->nsaved) check_not_released(n);
-        Ref t(PyTuple_New(n->nsaved));
+        Ref t(made(PyTuple_New(n->nsaved)));
         for (int i = 0; i < n->nsaved; i++) PyTuple_SET_ITEM(t.get(), i, unpack(n->saved[i], n));
         if (n->nsaved) {
             Ref cls(PyObject_GetAttr(o, g_names.forward_cls));
@@ -396,7 +396,7 @@ PyObject* get_saved(PyObject* o, void*) {
 PyObject* get_raw_saved(PyObject* o, void*) {
     return guarded<PyObject*>(nullptr, [&] {
         FunctionNode* n = as_function(o);
-        Ref t(PyTuple_New(n->nsaved));
+        Ref t(made(PyTuple_New(n->nsaved)));
         for (int i = 0; i < n->nsaved; i++) PyTuple_SET_ITEM(t.get(), i, saved_tensor_object(n, i));
         return t.release();
     });

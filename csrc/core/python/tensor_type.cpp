@@ -129,8 +129,8 @@ PyObject* m_stride(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* k
             if (d == -1 && PyErr_Occurred()) throw PythonError();
             return PyLong_FromLongLong(t.stride(wrap_dim(d, t.ndim, false)));
         }
-        PyObject* r = PyTuple_New(t.ndim);
-        for (int64_t i = 0; i < t.ndim; i++) PyTuple_SET_ITEM(r, i, PyLong_FromLongLong(t.stride(i)));
+        PyObject* r = made(PyTuple_New(t.ndim));
+        for (int64_t i = 0; i < t.ndim; i++) PyTuple_SET_ITEM(r, i, made(PyLong_FromLongLong(t.stride(i))));
         return r;
     });
 }
