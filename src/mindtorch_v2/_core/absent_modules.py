@@ -156,7 +156,7 @@ def _value(module: str, name: str) -> Any:
     if isinstance(kind, list):
         return kind[0]
     if isinstance(kind, dict):
-        members = enum.Enum(name, kind, module=_own_name(module))
+        members = enum.Enum(name, kind, module=_own_name(module))  # type: ignore[misc]  # (names by data)
         members.__doc__ = f"`{where}`: PyTorch's names and numbers ({', '.join(kind)}), which nothing here takes."
         return members
     if kind is None and "*" in absent_names(where):

@@ -58,7 +58,7 @@ class ActivationWrapper(Module):
             return getattr(self._modules[_CHECKPOINT_WRAPPED_MODULE], name)
 
     def __getitem__(self, key: int) -> Any:
-        return self._modules[_CHECKPOINT_WRAPPED_MODULE][key]  # type: ignore[index]  # (of lists)
+        return self._modules[_CHECKPOINT_WRAPPED_MODULE][key]
 
     def named_parameters(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, torch.nn.Parameter]]:
         """The parameters by the names that they have without wrappers."""
@@ -85,7 +85,7 @@ class OffloadWrapper(ActivationWrapper):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """The module's."""
         with save_on_cpu(pin_memory=True):
-            return self._modules[_CHECKPOINT_WRAPPED_MODULE](*args, **kwargs)  # type: ignore[misc]  # (it is there)
+            return self._modules[_CHECKPOINT_WRAPPED_MODULE](*args, **kwargs)
 
 
 class CheckpointWrapper(ActivationWrapper):
