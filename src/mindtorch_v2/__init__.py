@@ -119,7 +119,9 @@ def __dir__() -> list:
 
 
 __all__ = sorted(
-    n for n in {*globals(), *_namespace.LAZY_NAMES} if not n.startswith("_") and n not in _builtins.__dict__
+    n
+    for n in {*globals(), *_namespace.LAZY_NAMES} - {"Any", "annotations"}
+    if not n.startswith("_") and n not in _builtins.__dict__
 )
 
 _complete(_importlib.import_module(__package__))

@@ -157,15 +157,18 @@ def test_modules_as_functions_of_their_parameters():
     from mindtorch_v2._functorch.names import combine_state_for_ensemble, make_functional, make_functional_with_buffers
 
     models = [torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2)).eval() for _ in range(2)]
-    function, params, buffers = combine_state_for_ensemble(models)
+    with pytest.warns(FutureWarning, match="torch.func.stack_module_state"):
+        function, params, buffers = combine_state_for_ensemble(models)
     x = torch.ones(4, 3)
     together = torch.func.vmap(function, (0, 0, None))(params, buffers, x)
     for model, out in zip(models, together, strict=True):
         torch.testing.assert_close(model(x), out)
-    function, params, buffers = make_functional_with_buffers(models[0])
+    with pytest.warns(FutureWarning, match="functional_call"):
+        function, params, buffers = make_functional_with_buffers(models[0])
     torch.testing.assert_close(function(params, buffers, x), models[0](x))
-    with pytest.raises(RuntimeError, match="has buffers"):
+    with pytest.warns(FutureWarning), pytest.raises(RuntimeError, match="has buffers"):
         make_functional(models[0])
-    function, params = make_functional(models[0][0], disable_autograd_tracking=True)
+    with pytest.warns(FutureWarning):
+        function, params = make_functional(models[0][0], disable_autograd_tracking=True)
     assert not any(each.requires_grad for each in params)
     torch.testing.assert_close(function(params, x), models[0][0](x))

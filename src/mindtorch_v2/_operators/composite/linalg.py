@@ -195,8 +195,17 @@ def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     return aten.linalg_lu_solve(LU_data, LU_pivots, self)
 
 
-def _within(pivots, rows):
-    return bool(((pivots >= 1) & (pivots <= rows)).all())
+def _exchanged(order, other):
+    """What stands at the places `other`, which were given: where their values are not known they are not looked at."""
+    try:
+        return order.gather(-1, other)
+    except (RuntimeError, IndexError) as error:
+        if "out of bounds" not in str(error):
+            raise
+        raise RuntimeError(
+            "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive."
+            "Did you properly pass the result of lu_factor?"
+        ) from None
 
 
 def _lu_unpack_grad(grads, LU_data_sizes):
@@ -232,16 +241,11 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
         lower = lower + aten.eye(rows, k, dtype=LU_data.dtype, device=LU_data.device)
         upper = factors[..., :k, :].triu()
     if unpack_pivots:
-        if LU_pivots.numel() and LU_pivots.device.type == "cpu" and not _within(LU_pivots, rows):
-            raise RuntimeError(
-                "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive."
-                "Did you properly pass the result of lu_factor?"
-            )
         batch = list(LU_pivots.shape[:-1])
         order = aten.arange(rows, device=LU_pivots.device).expand([*batch, rows]).clone()
         for i in range(LU_pivots.size(-1)):
             other = LU_pivots[..., i : i + 1].long() - 1
-            here, there = order[..., i : i + 1].clone(), order.gather(-1, other)
+            here, there = order[..., i : i + 1].clone(), _exchanged(order, other)
             order[..., i : i + 1] = there
             order.scatter_(-1, other, here)
         columns = aten.zeros([*batch, rows, rows], dtype=LU_data.dtype, device=LU_data.device)
@@ -281,12 +285,6 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
         raise RuntimeError(
             "linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
             f"{list(pivots.shape)} instead"
-        )
-    if pivots.numel() and pivots.device.type == "cpu" and not _within(pivots, LU.size(-2)):
-        low = bool((pivots < 1).any())
-        raise RuntimeError(
-            f"Pivots given to lu_solve must all be {'greater or equal to 1' if low else 'smaller or equal to LU.size(-2)'}. "
-            "Did you properly pass the result of lu_factor?"
         )
     if not left:
         return _adjoint(aten.linalg_lu_solve(LU, pivots, _adjoint(B), left=True, adjoint=not adjoint))
