@@ -21,7 +21,11 @@ pytestmark = pytest.mark.no_torch
 
 MOST = 12  # calls of an operator; no two of the same sizes and other arguments
 # Give no tensor, or memory that nobody wrote, or write to an argument.
-ELSEWHERE = ("_fused_sdp_choice", "_linalg_check_errors", "_native_batch_norm_legit", "new_empty_strided")
+ELSEWHERE = (
+    "_fused_sdp_choice", "_linalg_check_errors", "_native_batch_norm_legit", "new_empty_strided",
+    # What they are for is a number, a slope that is none, and a warning.
+    "_debug_has_internal_overlap", "_test_autograd_multiple_dispatch.fullcoverage", "_test_warn_in_autograd",
+)  # fmt: skip
 # They have no gradient, or their gradients have none of their own: refused by this name.
 ONCE = {
     "_ldl_solve": "linalg_ldl_solve",

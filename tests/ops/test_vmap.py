@@ -16,6 +16,7 @@ REFUSED = {
     "_unique": "dynamic shape",
     "_unique2": "dynamic shape",
     "allclose": "vmap over torch.allclose isn't supported",
+    "_test_check_tensor": "data-dependent control flow",
     "argwhere": "dynamic shape",
     "equal": "data-dependent control flow",
     "is_nonzero": "data-dependent control flow",

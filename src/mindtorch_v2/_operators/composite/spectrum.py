@@ -199,6 +199,7 @@ def linalg_pinv_tensor(
     "linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor",
     "Pseudo-inverse with a relative tolerance for each matrix.",
     bind="linalg out",
+    out_overload="out_rcond_tensor",
 )
 def linalg_pinv_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = False) -> Tensor:
     return aten.linalg_pinv(self, atol=aten.zeros_like(rcond), rtol=rcond, hermitian=hermitian)
@@ -258,6 +259,7 @@ def linalg_matrix_rank_tensor(
     "linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor",
     "Number of singular values above a tolerance, one for each matrix.",
     bind="linalg out",
+    out_overload="out_tol_tensor",
     autocast="float32",
 )
 def linalg_matrix_rank_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool = False) -> Tensor:
