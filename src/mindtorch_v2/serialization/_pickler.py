@@ -96,6 +96,7 @@ class Pickler(pickle._Pickler):
             self.save_global(obj)
 
     dispatch[type] = save_type  # type: ignore[assignment]  # (called as unbound functions)
+    dispatch[type(torch.Tensor)] = save_type  # type: ignore[assignment]  # (called as unbound functions)
 
     def save_function(self, obj: Any) -> None:
         self.save_global(obj)
