@@ -292,17 +292,22 @@ EMU_API aclError aclGetDeviceCapability(uint32_t device, aclDeviceInfo what, int
     return kSuccess;
 }
 // The share of time in which units worked: of an emulated device all of it or none, as it works now or not.
+namespace {
+bool works(int32_t device) {
+    bool busy = false;
+    for (Queue* q : queues_of(device)) {
+        std::lock_guard<std::mutex> lock(q->mutex);
+        busy = busy || q->busy || !q->waiting.empty();
+    }
+    return busy;
+}
+}  // namespace
 EMU_API aclError aclrtGetDeviceUtilizationRate(int32_t device, aclrtUtilizationInfo* info) {
     EMU_ENTER("aclrtGetDeviceUtilizationRate");
     if (device < 0 || device >= settings().devices)
         return failed(kInvalidDevice, "aclrtGetDeviceUtilizationRate: no such device");
     if (!info) return failed(kParamInvalid, "aclrtGetDeviceUtilizationRate: the structure is null");
-    bool works = false;
-    for (Queue* q : queues_of(device)) {
-        std::lock_guard<std::mutex> lock(q->mutex);
-        works = works || q->busy || !q->waiting.empty();
-    }
-    info->cubeUtilization = info->vectorUtilization = works ? 100 : 0;
+    info->cubeUtilization = info->vectorUtilization = works(device) ? 100 : 0;
     info->aicpuUtilization = info->memoryUtilization = -1;  // not told
     info->utilizationExtend = nullptr;
     return kSuccess;
@@ -312,14 +317,16 @@ EMU_API aclError aclrtSynchronizeDevice() {
     if (t_device < 0) return failed(kContextNull, "aclrtSynchronizeDevice: this thread has no device (aclrtSetDevice)");
     int first = 0;
     std::string message;
-    for (Queue* q : queues_of(t_device)) {
-        int code = q->capture ? refuse_captured(q->capture, kStreamCaptured, "aclrtSynchronizeDevice", "a stream")
-                              : wait_for(q, -1);
-        if (code && !first) {
-            first = code;
-            message = recent_message();
+    do {  // a task may give a stream work that was waited for already
+        for (Queue* q : queues_of(t_device)) {
+            int code = q->capture ? refuse_captured(q->capture, kStreamCaptured, "aclrtSynchronizeDevice", "a stream")
+                                  : wait_for(q, -1);
+            if (code && !first) {
+                first = code;
+                message = recent_message();
+            }
         }
-    }
+    } while (!first && works(t_device));
     return first ? failed(first, message) : kSuccess;
 }
 
