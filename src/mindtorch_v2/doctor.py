@@ -280,4 +280,8 @@ def _installed(name: str) -> str | None:
 _LOOKS = (_versions, _processor, _libraries, _threads, _memory, _name_torch, _switches, _npu, _others)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except BrokenPipeError:  # `| head` has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
