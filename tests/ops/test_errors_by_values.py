@@ -17,6 +17,7 @@ _LINALG = torch.linalg
 CALLS: dict[str, tuple[Callable[[], Any], str]] = {
     "_assert_async": (lambda: torch._assert_async(torch.tensor(0)), "Expected Tensor with single nonzero value"),
     "_assert_async.msg": (lambda: torch._assert_async(torch.tensor(0), "said"), "said"),
+    "_test_check_tensor": (lambda: torch._test_check_tensor(torch.zeros(2)), "Test message for TORCH_CHECK_TENSOR_ALL"),
     "cholesky": (lambda: torch.cholesky(_NEGATIVE), "cholesky: The factorization could not be completed"),
     "cholesky_inverse": (lambda: torch.cholesky_inverse(_ZEROS), "cholesky_inverse: The diagonal element 1 is zero"),
     "inverse": (lambda: torch.inverse(_ZEROS), "linalg.inv: The diagonal element 1 is zero"),

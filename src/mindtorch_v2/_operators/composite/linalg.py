@@ -196,7 +196,7 @@ def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 
 
 def _exchanged(order, other):
-    """What stands at the places `other`, which were given: where their values are not known they are not looked at."""
+    """The elements at the places `other`, which the kernel looks at: here they may have no values."""
     try:
         return order.gather(-1, other)
     except (RuntimeError, IndexError) as error:
