@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
+import sys
 import tempfile
 import time
 import traceback
@@ -65,6 +67,9 @@ def _run(fn, index, args, error_file) -> None:
     except Exception:  # noqa: BLE001  (whatever the user's function raises goes to the parent)
         with open(error_file, "w") as file:
             file.write(traceback.format_exc())
+        for stream in (sys.stdout, sys.stderr):  # what was printed is not lost with the process
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
         os._exit(1)
 
 
