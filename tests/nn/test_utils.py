@@ -283,3 +283,12 @@ def test_packed_sequences_are_pinned_with_their_indices(monkeypatch: pytest.Monk
     pinned.clear()
     made = nn.utils.rnn.pack_padded_sequence(torch.ones(3, 2, 1), torch.tensor([3, 1])).pin_memory()
     assert len(pinned) == 1 and made.sorted_indices is None and made.unsorted_indices is None
+
+
+def test_masks_of_channels_have_the_dtype_of_what_is_pruned() -> None:
+    from mindtorch_v2.nn.utils import prune
+
+    mask = prune.LnStructured(1, 1, 0).compute_mask(
+        torch.arange(6.0).reshape(2, 3), torch.ones(2, 3, dtype=torch.float64)
+    )
+    assert mask.dtype == torch.float32 and mask.tolist() == [[0, 0, 0], [1, 1, 1]]

@@ -252,7 +252,6 @@ torch.logsumexp(torch.cat([torch.full((70,), -float("inf")), torch.tensor([float
 F.max_unpool2d(torch.zeros(2, 0, 2, 2), torch.zeros(2, 0, 2, 2, dtype=torch.int64), 2)
 F.max_unpool2d(torch.zeros(0, 2, 2, 2), torch.zeros(0, 2, 2, 2, dtype=torch.int64), 2).shape
 F.max_unpool2d(torch.zeros(0, 2, 2), torch.zeros(0, 2, 2, dtype=torch.int64), 2)
-nn.utils.prune.LnStructured(1, 1, 0).compute_mask(torch.arange(6.0).reshape(2, 3), torch.ones(2, 3, dtype=torch.float64)).dtype
 D.constraints.symmetric.check(torch.tensor([[1.0, 0.0], [5e-7, 1.0]]))
 D.constraints.symmetric.check(torch.tensor([[1.0, 0.0], [2e-6, 1.0]]))
 D.constraints.positive_definite.check(torch.tensor([[1.0, 0.0], [5e-7, 1.0]]))
