@@ -7,11 +7,12 @@ from collections.abc import Iterable
 import mindtorch_v2 as torch
 
 
-def _check_param_device(param, old_param_device) -> torch.device:
-    """The device that all parameters must share; TypeError where they do not."""
-    if old_param_device not in (None, param.device):
+def _check_param_device(param, old_param_device) -> int:
+    """The device (its index, -1 for the CPU) that all parameters must share; TypeError where they do not."""
+    device = param.get_device() if param.is_cuda else -1
+    if old_param_device is not None and device != old_param_device:
         raise TypeError("Found two parameters on different devices, this is currently not supported.")
-    return param.device
+    return device
 
 
 def parameters_to_vector(parameters: Iterable[torch.Tensor]) -> torch.Tensor:
