@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Never
 
 from ... import _C
-from ..table import S, T, aten, composite
+from ..table import S, T, aten, composite, cpp_name
 
 if TYPE_CHECKING:
     from ..._tensor import Tensor
@@ -34,7 +34,7 @@ _FUSED_DTYPES = "float16 bfloat16 float32 float64"
 
 def _check(query, key, value, attn_mask, dropout_p, is_causal) -> None:
     if not (query.dtype == key.dtype == value.dtype):
-        names = [_type_name(t) for t in (query, key, value)]
+        names = [cpp_name(t.dtype) for t in (query, key, value)]
         raise RuntimeError(
             f"Expected query, key, and value to have the same dtype, but got query.dtype: {names[0]} "
             f"key.dtype: {names[1]} and value.dtype: {names[2]} instead."
@@ -50,30 +50,14 @@ def _check(query, key, value, attn_mask, dropout_p, is_causal) -> None:
             f"query.dim: {query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead."
         )
     if attn_mask is not None:
-        kind = _type_name(attn_mask)
+        kind = cpp_name(attn_mask.dtype)
         if kind not in ("bool", "float") and attn_mask.dtype != query.dtype:
             raise RuntimeError(
                 "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
-                f"attn_mask.dtype: {kind} and  query.dtype: {_type_name(query)} instead."
+                f"attn_mask.dtype: {kind} and  query.dtype: {cpp_name(query.dtype)} instead."
             )
     if not 0.0 <= dropout_p <= 1.0:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p}")
-
-
-_TYPE_NAMES = {
-    "float32": "float",
-    "float64": "double",
-    "float16": "c10::Half",
-    "bfloat16": "c10::BFloat16",
-    "int64": "long",
-    "int32": "int",
-    "uint8": "unsigned char",
-}
-
-
-def _type_name(tensor):
-    name = str(tensor.dtype).rpartition(".")[2]
-    return _TYPE_NAMES.get(name, name)
 
 
 def _fits_blocks(query, key, value, attn_mask) -> bool:
@@ -129,7 +113,7 @@ def _fused_sdp_choice(
 
 def _additive(attn_mask, query):
     """A boolean mask as what is added to the scores."""
-    if _type_name(attn_mask) != "bool":
+    if cpp_name(attn_mask.dtype) != "bool":
         return attn_mask
     blocked = query.new_zeros(attn_mask.shape)
     return blocked.masked_fill(attn_mask.logical_not(), -math.inf)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..._core.dtype import DTYPES
-from ..table import S, T, aten, composite
+from ..table import S, T, aten, composite, cpp_name
 
 if TYPE_CHECKING:
     from ..._tensor import Tensor
@@ -237,21 +237,6 @@ def matrix_power(self: Tensor, n: int) -> Tensor:
     return aten.linalg_matrix_power(self, n)
 
 
-_CPP_NAMES = {
-    "float32": "float",
-    "float64": "double",
-    "float16": "c10::Half",
-    "bfloat16": "c10::BFloat16",
-    "complex64": "c10::complex<float>",
-    "complex128": "c10::complex<double>",
-}
-
-
-def _cpp_name(dtype):
-    name = str(dtype).removeprefix("torch.")
-    return _CPP_NAMES.get(name, name)
-
-
 @composite(
     "linalg_multi_dot(Tensor[] tensors) -> Tensor",
     "Product of several matrices in the cheapest order; the first and last may be vectors.",
@@ -274,8 +259,8 @@ def linalg_multi_dot(tensors: Sequence[Tensor]) -> Tensor:
             raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {x.dim()}D")
         if x.dtype != matrices[0].dtype:
             raise RuntimeError(
-                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {_cpp_name(matrices[0].dtype)} "
-                f"and tensor {i} {_cpp_name(x.dtype)}"
+                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {cpp_name(matrices[0].dtype)} "
+                f"and tensor {i} {cpp_name(x.dtype)}"
             )
     shape = []
     if matrices[0].dim() == 1:

@@ -7,7 +7,7 @@ from .returns import ReturnType, return_type
 from .rows import ROWS, Row, composite, declare, facts_of, op, row_of, rows_of
 from .rules import Rule, like, pointwise, reduce, rule
 from .samples import S, Sample, T, TensorSpec
-from .writing import class_name, fill, fill_exactly
+from .writing import class_name, cpp_name, fill, fill_exactly
 
 __all__ = [
     "ROWS",
@@ -25,6 +25,7 @@ __all__ = [
     "class_name",
     "composite",
     "conj",
+    "cpp_name",
     "declare",
     "facts_of",
     "fill",

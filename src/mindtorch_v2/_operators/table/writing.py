@@ -33,6 +33,25 @@ def class_name(dtype: Any) -> str:
     return _CLASSES.get(short, short)
 
 
+_CPP_NAMES = {
+    "float32": "float",
+    "float64": "double",
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+    "int64": "long int",
+    "int32": "int",
+    "uint8": "unsigned char",
+}
+
+
+def cpp_name(dtype: Any) -> str:
+    """The name of a dtype in messages that show C++'s types: "float" for float32."""
+    short = str(dtype).rpartition(".")[2]
+    return _CPP_NAMES.get(short, short)
+
+
 def check_holds(out: Any, value: Any) -> None:
     """RuntimeError where the kind of `value` is more than the dtype of `out` holds."""
     if not _C.can_cast(value.dtype, out.dtype):
