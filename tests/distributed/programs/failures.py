@@ -49,9 +49,10 @@ CASES = {
 
 
 def stop_one(rank):
-    """The first rank ends the stopped one, whose process would stay."""
+    """The first rank ends the stopped one, whose process would stay, once the others know of it: its end closes connections."""
     pids = [None] * 3
     dist.all_gather_object(pids, os.getpid())
+    store = dist.distributed_c10d._get_default_store()
     if rank == 1:
         os.kill(os.getpid(), signal.SIGSTOP)
     try:
@@ -59,7 +60,9 @@ def stop_one(rank):
     except RuntimeError as error:
         return str(error)
     finally:
+        store.set(f"rank {rank} was told", "")
         if rank == 0:
+            store.wait(["rank 2 was told"], datetime.timedelta(seconds=30))
             os.kill(pids[1], signal.SIGKILL)
     return "no error"
 
