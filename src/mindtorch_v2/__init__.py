@@ -4,9 +4,7 @@
 The names here are PyTorch's; each is documented where it is defined.
 """
 
-from __future__ import annotations
-
-from typing import Any
+from typing import Any as _Any
 
 import builtins as _builtins
 import importlib as _importlib
@@ -99,7 +97,7 @@ for _name in _namespace.LAZY_NAMES:  # a Python function goes before the operato
 _LAZY = _namespace.LAZY_MODULES
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _Any:
     if name == "torch":  # PyTorch's package is an attribute of itself, and programs write `torch.torch`
         return _importlib.import_module(__package__)
     if name in _LAZY:
@@ -119,9 +117,7 @@ def __dir__() -> list:
 
 
 __all__ = sorted(
-    n
-    for n in {*globals(), *_namespace.LAZY_NAMES} - {"Any", "annotations"}
-    if not n.startswith("_") and n not in _builtins.__dict__
+    n for n in {*globals(), *_namespace.LAZY_NAMES} if not n.startswith("_") and n not in _builtins.__dict__
 )
 
 _complete(_importlib.import_module(__package__))

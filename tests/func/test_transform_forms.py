@@ -296,6 +296,7 @@ grad(lambda p, v, m=nn.Linear(2, 1): functional_call(m, p, (v,)).sum())({"weight
 [{k: (v.shape, v.requires_grad, v.is_leaf) for k, v in each.items()} for each in stack_module_state([nn.BatchNorm1d(2), nn.BatchNorm1d(2)])]
 [{k: v for k, v in each.items()} for each in stack_module_state([nn.BatchNorm1d(2), nn.BatchNorm1d(2)])]
 [v.requires_grad for v in stack_module_state([nn.Linear(2, 1).requires_grad_(False)] * 2)[0].values()]
+[v.shape for v in stack_module_state([nn.Linear(2, 1)])[0].values()]
 stack_module_state([])
 stack_module_state([nn.Linear(2, 1), nn.Linear(2, 1).eval()])
 stack_module_state([nn.Linear(2, 1), nn.ReLU()])

@@ -10,7 +10,7 @@ import pytest
 
 from tools.mutants import native, native_sites
 from tools.mutants.areas import AREAS, ROOT, SOURCE, TESTS, found
-from tools.mutants.judge import Outcome, outcome
+from tools.mutants.judge import Outcome, given, outcome
 from tools.mutants.sites import planted, sites
 
 pytestmark = pytest.mark.no_torch
@@ -55,6 +55,12 @@ def test_a_site_says_where_it_is() -> None:
     assert ("g * 2", 7, "<lambda>", 7, "f.x") in found
 
 
+@pytest.mark.parametrize(("line", "names"), [(1, {"A", "B"}), (3, {"C"}), (4, {"D"}), (6, {"d"}), (9, set())])
+def test_whose_tests_are_asked_first_for_a_fault_outside_of_functions(line: int, names: set[str]) -> None:
+    text = "A, B = 1, 2\n\nC: int = 3\nclass D(list):\n    e: int\n    d = 1\n\n\ndef f(a=1):\n    b = 2\n"
+    assert given(ast.parse(text), line) == names
+
+
 def test_areas_have_sources() -> None:
     for area in AREAS:
         assert [pattern for pattern in area.sources if not found(pattern)] == [], area.name
@@ -95,7 +101,7 @@ from tools.mutants import native, native_sites
 from tools.mutants.areas import AREAS
 from tools.mutants.coverage import Coverage, Test
 from tools.mutants.judge import Mutant, judge
-from tools.mutants.judge import Outcome, outcome
+from tools.mutants.judge import Outcome, given, outcome
 from tools.mutants.sites import sites
 
 area = next(area for area in AREAS if area.name == "optim")

@@ -3,6 +3,8 @@
 import pytest
 from agreement import agree, agree_on_error
 
+import mindtorch_v2 as torch
+
 
 def _wave(torch, *shape, dtype="float32", shift=0.0, scale=1.0):
     n = 1
@@ -162,3 +164,15 @@ def test_ctc(padded, reduction):
 )
 def test_errors(call):
     agree_on_error(lambda torch: call(torch, torch._C._nn.cross_entropy_loss))
+
+
+@pytest.mark.parametrize(("shape", "whole"), [((4, 5), True), ((4, 5, 3), False), ((5,), False)])
+def test_cross_entropy_of_rows_is_one_operator(shape, whole):
+    places = torch.zeros([n for d, n in enumerate(shape) if d != (len(shape) > 1)], dtype=torch.int64)
+    with torch.autograd.profiler.profile() as run:
+        torch.nn.functional.cross_entropy(torch.zeros(shape), places)
+    names = {event.name for event in run.function_events}
+    assert ("aten::_cross_entropy" in names, "aten::log_softmax" in names or "aten::_log_softmax" in names) == (
+        whole,
+        not whole,
+    )

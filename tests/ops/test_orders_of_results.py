@@ -1,7 +1,11 @@
 """Strides of the results of operators on pictures and volumes: they follow the input's, dense or not, as PyTorch's do."""
 
+import operator
+
 import pytest
 from agreement import same
+
+import mindtorch_v2 as torch
 
 PICTURES = {
     "dense": "x.contiguous(memory_format=last)",
@@ -75,3 +79,24 @@ def test_gradients(program):
         return list(grad.stride()), float(grad.sum())
 
     same(strides, rtol=1e-5)
+
+
+FLOATS = [
+    "add", "sub", "mul", "div", "atan2", "maximum", "minimum", "fmax", "fmin", "hypot", "copysign", "nextafter", "pow", "fmod",
+    "remainder", "logaddexp", "logaddexp2", "xlogy", "heaviside", "floor_divide", "eq", "ne", "lt", "le", "gt", "ge",
+    "logical_and", "logical_or", "logical_xor", "igamma", "igammac", "ldexp", "special.zeta", "special.xlog1py",
+    "special.chebyshev_polynomial_t", "special.hermite_polynomial_h", "special.laguerre_polynomial_l",
+]  # fmt: skip
+INTEGERS = ["bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "gcd", "lcm"]
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+@pytest.mark.parametrize("name", FLOATS + INTEGERS)
+def test_of_two_dense_orders_the_first_argument_s_is_kept(name, device):
+    """As PyTorch 2.13's CPU operators do; some of its rules for meta tensors take the second's."""
+    function = operator.attrgetter(name)(torch)
+    dtype = torch.int32 if name in INTEGERS else torch.float32
+    first = torch.ones(4, 3, 2, dtype=dtype, device=device).transpose(0, 2)
+    second = torch.ones(2, 4, 3, dtype=dtype, device=device).transpose(1, 2)
+    assert function(first, second).stride() == (1, 2, 6)
+    assert function(second, first).stride() == (12, 1, 3)

@@ -89,3 +89,18 @@ def test_gradients_of_ties_and_zeros(reduce, expected, initial):
 def test_errors(kind, text, call):
     with pytest.raises(kind, match=text):
         call()
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
+def test_lengths_and_offsets_in_whole_numbers(dtype):
+    parts = {"lengths": torch.tensor([2, 0, 4], dtype=dtype)}, {"offsets": torch.tensor([0, 2, 2, 6], dtype=dtype)}
+    for each in parts:
+        assert torch.segment_reduce(X, "max", **each, initial=-1.0).tolist() == [1.0, -1.0, 5.0]
+        assert torch.segment_reduce(X, "sum", **each).tolist() == [1.0, 0.0, 14.0]
+
+
+@pytest.mark.parametrize("name", ["lengths", "offsets"])
+def test_lengths_and_offsets_in_other_numbers(name):
+    for dtype in (torch.int16, torch.float32):
+        with pytest.raises(NotImplementedError, match=f'"_segment_reduce_{name}_cpu_kernel1" not implemented for'):
+            torch.segment_reduce(X, "max", **{name: torch.tensor([0, 6], dtype=dtype)})

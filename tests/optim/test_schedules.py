@@ -265,3 +265,11 @@ def test_update_bn():
         return model.running_mean, model.running_var
 
     same(program, 1e-6)
+
+
+def test_rates_of_a_scheduler_that_has_not_begun():
+    """`get_lr` reads marks that only the first step sets: a class says what they are before."""
+    made = mindtorch_v2.optim.lr_scheduler.ExponentialLR.__new__(mindtorch_v2.optim.lr_scheduler.ExponentialLR)
+    made.optimizer, made.gamma, made.last_epoch = mindtorch_v2.optim.SGD([mindtorch_v2.zeros(1)], lr=2.0), 0.5, 1
+    with pytest.warns(UserWarning, match="please use `get_last_lr"):
+        assert made.get_lr() == [1.0]

@@ -295,6 +295,10 @@ def test_archives_that_are_none_of_ours():
         file.writestr("name", b"")
     with pytest.raises(RuntimeError, match=r"file in archive is not in a subdirectory: \['name'\]"):
         torch.load(io.BytesIO(plain.getvalue()))
+    with zipfile.ZipFile(plain, "a") as file:
+        file.writestr("other", b"")
+    with pytest.raises(RuntimeError, match=r"file in archive is not in a subdirectory: \['name'\]"):
+        torch.load(io.BytesIO(plain.getvalue()))
     with pytest.raises(
         RuntimeError, match="failed reading zip archive: failed finding central directory. This is an internal"
     ):

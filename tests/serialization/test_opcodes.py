@@ -374,3 +374,11 @@ def test_the_largest_tuple(monkeypatch):
     assert tuples.made((1, 2, 3)) == (1, 2, 3)
     with pytest.raises(pickle.UnpicklingError, match="a tuple of 5 parts"):
         tuples.made((1, 2, 3, 4))
+
+
+def test_the_longest_line():
+    """65,536 bytes with their end are read as a name, one more is not."""
+    with pytest.raises(pickle.UnpicklingError, match="Unsupported global|was not an allowed global"):
+        read(b"c" + b"m" * 65535 + b"\nn\n.")
+    with pytest.raises(pickle.UnpicklingError, match="Ran out of input"):
+        read(b"c" + b"m" * 65536 + b"\nn\n.")

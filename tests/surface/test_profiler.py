@@ -252,6 +252,12 @@ def test_operations_are_counted_in_thousands():
     assert "   2.000" in large
 
 
+def test_operations_beyond_the_largest_unit():
+    made = EventList([FunctionEvent(1, "aten::mm", 7, 0.0, 10.0, flops=3 * 10**24)], with_flops=True).table()
+    assert "Total PFLOPs" in made
+    assert "3000000000.000" in made
+
+
 def test_averages_and_texts_of_events():
     for event in events().key_averages():
         assert event.cpu_time == event.cpu_time_total / event.count

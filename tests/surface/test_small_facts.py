@@ -8,6 +8,7 @@ import pytest
 import mindtorch_v2 as torch
 from mindtorch_v2._operators.table import facts
 from mindtorch_v2.autograd import _profiler_table
+from mindtorch_v2.autograd.profiler_util import FunctionEvent
 from mindtorch_v2.nn import functional as F
 
 
@@ -99,3 +100,16 @@ def test_the_steps_of_a_fused_optimizer_are_float32() -> None:
             assert optimizer.state[parameter]["step"].dtype == dtype
     finally:
         torch.set_default_dtype(before)
+
+
+def test_times_as_text() -> None:
+    assert _profiler_table.format_time(999_999.5) == "1000.000ms"
+    assert _profiler_table.format_time(1_000_000.0) == "1.000s"
+    assert _profiler_table.format_time(999.0) == "999.000us"
+    assert _profiler_table.format_time(2_000_000.0, "s") == "2.000s"
+
+
+def test_operations_are_shown_on_request() -> None:
+    events = [FunctionEvent(1, "aten::mm", 7, 0.0, 10.0, flops=2_000_000)]
+    assert "FLOPs" not in _profiler_table.build_table(events)
+    assert "MFLOPs" in _profiler_table.build_table(events, with_flops=True)

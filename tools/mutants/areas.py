@@ -73,6 +73,7 @@ TESTS = (
     "tests/fx",
     "tests/library",
     "tests/utils",
+    "tests/docs/test_help.py",
     "tests/test_random_state.py",
     "tests/test_tensor_str.py",
 )

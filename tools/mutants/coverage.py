@@ -128,10 +128,17 @@ def _kept(file: str) -> dict[str, Any] | None:
 
 
 def _digests(file: str, functions: Iterable[Sequence[Any]]) -> dict[str, str]:
-    """Check sums of a file of tests, its recorded answers, and the sources of functions."""
+    """Check sums of a file of tests, its recorded answers, the sources of functions, and which sources there are at all."""
     recorded = (ROOT / "tests" / "snapshots" / "recorded" / Path(file).relative_to("tests")).with_suffix(".jsonl")
     paths = [ROOT / file, recorded, *(SOURCE / source for source in {each[0] for each in functions})]
-    return {str(path.relative_to(ROOT)): _digest(path) for path in sorted(paths)}
+    return {"": _digest_of_names(), **{str(path.relative_to(ROOT)): _digest(path) for path in sorted(paths)}}
+
+
+@functools.cache
+def _digest_of_names() -> str:
+    """The check sum of which sources there are: what moved into a new one was entered elsewhere before, perhaps unwatched."""
+    names = sorted(str(path.relative_to(SOURCE)) for area in AREAS for path in area.files())
+    return hashlib.sha256("\n".join(names).encode()).hexdigest()
 
 
 @functools.cache

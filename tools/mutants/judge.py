@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.machinery
 import os
+import re
 import resource
 import signal
 import sys
@@ -34,6 +35,7 @@ class _Limits(NamedTuple):
     alike: int
 
 
+_FEW_FILES = 12
 LIMIT = 120  # seconds that a round may take
 FIRST, SECOND = _Limits(150, 8.0, 5, 12), _Limits(1500, 30.0, 99, 400)
 
@@ -110,16 +112,37 @@ def chosen(mutant: Mutant, coverage: Coverage) -> list[Test]:
 
 
 def _tests_of_users(mutant: Mutant, coverage: Coverage) -> Iterator[Test]:
-    """The tests that enter a function which reads a name that the statement with the fault gives at the top of the module."""
+    """The tests that name what the statement with the fault gives a module or a class, or enter a function that reads it."""
     tree = ast.parse(mutant.file.read_text(encoding="utf-8"))
-    statement = next(each for each in tree.body if (each.end_lineno or 0) >= mutant.site.line)
-    names = {each.id for each in ast.walk(statement) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
-    for function in ast.walk(tree) if names else ():
-        if isinstance(function, ast.FunctionDef) and any(
-            isinstance(each, ast.Name) and each.id in names for each in ast.walk(function)
-        ):
+    names = given(tree, mutant.site.line)
+    if not names:
+        return
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef) and not names.isdisjoint(_read(function)):
             first = min([function.lineno, *(each.lineno for each in function.decorator_list)])
             yield from coverage.by_function.get((_source(mutant), first, function.name), ())
+    word = re.compile(rf"\b({'|'.join(map(re.escape, names))})\b")
+    naming = [file for file in coverage.by_test_file if word.search((ROOT / file).read_text(encoding="utf-8"))]
+    for file in naming if len(naming) <= _FEW_FILES else ():  # a word of many files says little
+        yield from coverage.by_test_file[file]
+
+
+def given(tree: ast.Module | ast.ClassDef, line: int) -> set[str]:
+    """The names that the statement at this line assigns in the body of the module or of a class."""
+    statement = next(each for each in tree.body if (each.end_lineno or 0) >= line)
+    if isinstance(statement, ast.ClassDef) and statement.lineno < line:
+        return given(statement, line)
+    if isinstance(statement, ast.ClassDef):
+        return {statement.name}
+    if isinstance(statement, ast.FunctionDef):
+        return set()
+    return {each.id for each in ast.walk(statement) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+
+
+def _read(function: ast.FunctionDef) -> Iterator[str]:
+    for each in ast.walk(function):
+        if isinstance(each, (ast.Name, ast.Attribute)):
+            yield each.id if isinstance(each, ast.Name) else each.attr
 
 
 def rounds(mutant: Mutant, coverage: Coverage) -> list[list[Test]]:

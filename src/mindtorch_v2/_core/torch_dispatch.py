@@ -13,6 +13,7 @@ from typing import Any
 
 from mindtorch_v2 import _C
 from mindtorch_v2._core.above import above
+from mindtorch_v2._core.dimensions import wrap_dim
 from mindtorch_v2._core.dtype import Size
 from mindtorch_v2._core.torch_function import subclasses_first, values_among
 from mindtorch_v2._tensor import Tensor
@@ -205,14 +206,14 @@ def _asked(tensor: Any, what: str, more: Any) -> Any:
     if what not in ("sizes", "strides"):
         return _answer(tensor, what)
     if what == "sizes" and more is not None:
-        _check_dimension(more, tensor.dim())
+        wrap_dim(more, tensor.dim(), wrap_scalar=False)
     answer = _answer(tensor, what)
     if answer is None:
         return None
     if not isinstance(answer, (list, tuple)):
         raise RuntimeError(f"{'sym_size' if what == 'sizes' else 'sym_strides'} must be a list or a tuple")
     if more is not None:
-        _check_dimension(more, len(answer))
+        wrap_dim(more, len(answer), wrap_scalar=False)
         return answer[more]
     return Size(answer) if what == "sizes" else tuple(answer)
 
@@ -232,11 +233,6 @@ def _of_kind(kind: type, what: str, answer: Any) -> Any:
             f"{_QUESTIONS[what]} returned invalid type {type(answer).__name__}, expected {kind.__name__}"
         )
     return answer
-
-
-def _check_dimension(dim: int, count: int) -> None:
-    if not -count <= dim < count:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], but got {dim})")
 
 
 _C._set_key_handler("Python", _handle)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._core.dimensions import wrap_dim
 from mindtorch_v2._core.tracer import current, paused
 from mindtorch_v2._dynamo.exc import UncapturedHigherOrderOpError
 from mindtorch_v2._subclasses.fake_tensor import FakeTensorMode
@@ -64,10 +65,7 @@ def scanned_first(
         raise error(f"Dim must be an int, but got {type(dim)}")
     if not isinstance(reverse, bool):
         raise RuntimeError(f"Reverse must be a bool, but got {type(reverse)}")
-    rank = max(leaves[0].ndim, 1)
-    if not -rank <= dim < rank:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})")
-    dim %= rank
+    dim = wrap_dim(dim, leaves[0].ndim)
     if any(x.ndim <= dim or not x.shape[dim] for x in leaves):
         raise error("All xs leaves must at least have 'dim' number of dimensions and scan dimension > 0")
     moved = [x.movedim(dim, 0) for x in leaves]

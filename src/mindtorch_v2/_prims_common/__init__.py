@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._core.dimensions import wrap_dim
 
 Tensor = torch.Tensor
 TensorLike = torch.Tensor
@@ -201,11 +202,7 @@ def suggest_memory_format(x: torch.Tensor) -> torch.memory_format:
 
 def canonicalize_dim(rank: int, idx: int, wrap_scalar: bool = True) -> int:
     """A dimension counted from the front; IndexError where there is none."""
-    if rank == 0 and wrap_scalar:
-        rank = 1
-    if not -rank <= idx < rank:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {idx})")
-    return idx % rank if rank else idx
+    return wrap_dim(idx, rank, wrap_scalar)
 
 
 def canonicalize_dims(rank: int, indices: int | Sequence[int], wrap_scalar: bool = True) -> int | tuple[int, ...]:

@@ -11,6 +11,7 @@ import operator
 import string
 
 import mindtorch_v2 as torch
+from mindtorch_v2._core.dimensions import wrap_dim
 from mindtorch_v2._core.overridable import overridable, overridable_as
 from mindtorch_v2._lowrank import pca_lowrank, svd_lowrank
 from mindtorch_v2.functional import _einsum
@@ -459,12 +460,7 @@ def gradient(
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     dims = list(range(input.dim())) if dim is None else [dim] if isinstance(dim, int) else list(dim)
-    for d in dims:
-        if not -input.dim() <= d < input.dim():
-            raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-input.dim()}, {input.dim() - 1}], but got {d})"
-            )
-    dims = [d % input.dim() for d in dims]
+    dims = [wrap_dim(d, input.dim()) for d in dims]
     for d in dims:
         if dims.count(d) > 1:
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims")

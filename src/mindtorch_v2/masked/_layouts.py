@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._core.dimensions import wrap_dim
 
 REDUCTIONS = frozenset(
     ("sum", "prod", "amax", "amin", "argmax", "argmin", "mean", "median", "norm", "var", "std", "logsumexp")
@@ -99,18 +100,16 @@ def canonical_dim(dim: Any, ndim: int) -> tuple[int, ...]:
     if ndim == 0:
         dims = [] if dim is None else [dim] if isinstance(dim, int) else list(dim)
         for d in dims:
-            if d not in (0, -1):
-                raise IndexError(f"Dimension out of range (expected to be in range of [-1, 0], but got {d})")
+            wrap_dim(d, 1)
         return ()
     if dim is None or (isinstance(dim, tuple) and not dim):
         return tuple(range(ndim))
     result: list[int] = []
     for d in [dim] if isinstance(dim, int) else dim:
-        if not -ndim <= d < ndim:
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {d})")
-        if d % ndim in result:
-            raise RuntimeError(f"dim={d % ndim} appears multiple times in the list of dims")
-        result.append(d % ndim)
+        place = wrap_dim(d, ndim)
+        if place in result:
+            raise RuntimeError(f"dim={place} appears multiple times in the list of dims")
+        result.append(place)
     return tuple(result)
 
 

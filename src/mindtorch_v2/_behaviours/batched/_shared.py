@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._core.autograd import batched
+from ..._core.dimensions import wrap_dim
 from ..._core.dtype import DTYPES
 from ..._operators.table import ROWS, row_of
 from ._call import Batch, _arguments, call, check_written, is_tensor, shared, tensors_of
@@ -76,10 +77,7 @@ _DIMS = {"dim", "dims", "dim0", "dim1", "dim2", "dimension"}
 
 def past(batch: Batch, dim: int, dims: int) -> int:
     """Dimension ``dim`` of a tensor of ``dims`` dimensions, counted past the mapped ones. IndexError if there is none."""
-    limit = max(dims, 1)
-    if not -limit <= dim < limit:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
-    return dim % limit + batch.n
+    return wrap_dim(dim, dims) + batch.n
 
 
 def wrapped(batch: Batch, made: Any) -> Any:

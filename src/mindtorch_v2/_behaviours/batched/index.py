@@ -165,7 +165,7 @@ def _masked_scatter(batch: Batch, op: Any, values: list) -> Any:
     x, mask, source = values
     if not source.numel():
         return by_slices(op, values)
-    shape = aten.broadcast_tensors([aten.empty(t.shape, device="meta") for t in (x, mask)])[0].shape
+    shape = (aten.empty(x.shape, device="meta") + aten.empty(mask.shape, device="meta")).shape
     mask = mask.expand(shape)
     places = (mask.reshape(-1).cumsum(0) - 1).clamp(min=0)
     if batch.count and (batch.full(places) >= source.numel()).any():

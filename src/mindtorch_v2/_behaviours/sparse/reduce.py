@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._core.dimensions import wrap_dim
 from ..._operators.table import aten, class_name
 from .convert import _elements, to_compressed, to_coo
 from .parts import coalesced, coo, is_sparse, numbered, parts, with_values
-from .shape import wrap
 from .table import COO, CSR, kernel
 
 _BOTH = (COO, CSR)
@@ -32,7 +32,7 @@ def _norm(self, ord=2, dim=None, keepdim=False, *, dtype=None):
 
 def _split(dims: Any, total: int, count: int) -> tuple[list[int], list[int]]:
     """The sparse and the dense dimensions among some."""
-    dims = [wrap(d, total) for d in dims]
+    dims = [wrap_dim(d, total) for d in dims]
     if len(set(dims)) != len(dims):
         raise RuntimeError(
             f"dim {next(d for d in dims if dims.count(d) > 1)} appears multiple times in the list of dims"
@@ -69,7 +69,7 @@ def _sum_dims_grad(grad, self, dim):
 @kernel("sum.dim_IntList", COO)
 def _sum_some(self, dim, keepdim=False, *, dtype=None):
     x = self if dtype is None else self.to(dtype)
-    dims = list(range(x.dim())) if not dim else [wrap(d, x.dim()) for d in dim]
+    dims = list(range(x.dim())) if not dim else [wrap_dim(d, x.dim()) for d in dim]
     made = _sum_dims(x, dims)
     for d in sorted(dims) if keepdim else ():
         made = made.unsqueeze(d)
@@ -85,7 +85,7 @@ def _sum_compressed(self, dim, keepdim=False, *, dtype=None):
         raise NotImplementedError(
             "the sum of a compressed tensor over all dimensions with keepdim=True is not implemented"
         )
-    return to_compressed(made.unsqueeze(wrap(dim[0], 2)), self.layout)
+    return to_compressed(made.unsqueeze(wrap_dim(dim[0], 2)), self.layout)
 
 
 # ---- softmax: over the values that are stored ----
@@ -117,7 +117,7 @@ def _check(self: Any, half_to_float: bool) -> None:
 
 def _softmax(self: Any, dim: int, half_to_float: bool, log: bool) -> Any:
     _check(self, half_to_float)
-    x, dim = coalesced(self), wrap(dim, self.dim())
+    x, dim = coalesced(self), wrap_dim(dim, self.dim())
     values, count = parts(x).values, parts(x).indices.shape[0]
     if dim >= count:
         return with_values(x, (aten.log_softmax if log else aten.softmax)(values, dim - count + 1))
@@ -131,7 +131,7 @@ def _softmax(self: Any, dim: int, half_to_float: bool, log: bool) -> Any:
 
 
 def _softmax_grad(grad: Any, output: Any, dim: int, log: bool) -> Any:
-    dim = wrap(dim, output.dim())
+    dim = wrap_dim(dim, output.dim())
     out, slopes = parts(output).values, _elements(grad, parts(output).indices)
     count = parts(output).indices.shape[0]
     weighted = slopes if log else slopes * out

@@ -5,34 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _C
+from ..._core.dimensions import wrap_dim
 from ..._operators.table import aten
 from .convert import to_coo
 from .parts import INT64, Compressed, compressed, coo, parts, starts_of
 from .table import COO, CSR, become, kernel
-
-
-def wrap(dim: int, dims: int) -> int:
-    """``dim`` counted from the front."""
-    if not -max(dims, 1) <= dim < max(dims, 1):
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-max(dims, 1)}, {max(dims, 1) - 1}], but got {dim})"
-        )
-    return dim % max(dims, 1)
-
 
 # ---- the order of the dimensions ----
 
 
 @kernel("transpose.int", COO)
 def _transpose(self, dim0, dim1):
-    dim0, dim1 = wrap(dim0, self.dim()), wrap(dim1, self.dim())
+    dim0, dim1 = wrap_dim(dim0, self.dim()), wrap_dim(dim1, self.dim())
     p, count = parts(self), parts(self).indices.shape[0]
+    if dim0 == dim1:
+        return coo(p.indices, p.values, self.shape, p.coalesced)
     if dim0 >= count or dim1 >= count:
         raise RuntimeError(
             f"sparse transpose: transposed dimensions must be sparse Got sparse_dim: {count}, d0: {dim0}, d1: {dim1}"
         )
-    if dim0 == dim1:
-        return coo(p.indices, p.values, self.shape, p.coalesced)
     order = list(range(self.dim()))
     order[dim0], order[dim1] = dim1, dim0
     size = [self.shape[d] for d in order]
@@ -41,7 +32,7 @@ def _transpose(self, dim0, dim1):
 
 @kernel("transpose.int", CSR)
 def _transpose_compressed(self, dim0, dim1):
-    if wrap(dim0, 2) == wrap(dim1, 2):
+    if wrap_dim(dim0, 2) == wrap_dim(dim1, 2):
         return self.clone()
     p = parts(self)
     other = _C.sparse_csc if self.layout == _C.sparse_csr else _C.sparse_csr
@@ -77,7 +68,7 @@ def _permute(self, dims):
         raise RuntimeError(
             f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of dimensions i.e. input.dim() = {self.dim()} is not equal to len(dims) = {len(dims)}"
         )
-    dims = [wrap(d, self.dim()) for d in dims]
+    dims = [wrap_dim(d, self.dim()) for d in dims]
     if len(set(dims)) != len(dims):
         raise RuntimeError("permute(): duplicate dims are not allowed.")
     p, count = parts(self), parts(self).indices.shape[0]
@@ -92,7 +83,7 @@ def _permute(self, dims):
 
 @kernel("unsqueeze", COO)
 def _unsqueeze(self, dim):
-    dim = wrap(dim, self.dim() + 1)
+    dim = wrap_dim(dim, self.dim() + 1)
     p, count = parts(self), parts(self).indices.shape[0]
     size = [*self.shape[:dim], 1, *self.shape[dim:]]
     if dim > count:
@@ -108,7 +99,7 @@ def _unsqueeze(self, dim):
 def _select(self, dim, index):
     if self.dim() == 0:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    dim = wrap(dim, self.dim())
+    dim = wrap_dim(dim, self.dim())
     length = self.shape[dim]
     if not -length <= index < length:
         raise IndexError(
@@ -133,7 +124,7 @@ def _select_compressed(self, dim, index):
 
 @kernel("unbind.int", COO, CSR)
 def _unbind(self, dim=0) -> list:
-    return [aten.select(self, dim, i) for i in range(self.shape[wrap(dim, self.dim())])]
+    return [aten.select(self, dim, i) for i in range(self.shape[wrap_dim(dim, self.dim())])]
 
 
 def gather_groups(starts: Any, wanted: Any) -> tuple[Any, Any]:
@@ -149,7 +140,7 @@ def gather_groups(starts: Any, wanted: Any) -> tuple[Any, Any]:
 
 @kernel("index_select", COO)
 def _index_select(self, dim, index):
-    dim = wrap(dim, self.dim())
+    dim = wrap_dim(dim, self.dim())
     index = index.to(INT64).reshape(-1)
     length = self.shape[dim]
     outside = (index < -length) | (index >= length)
@@ -179,7 +170,7 @@ def _cat(tensors, dim=0):
         if t.layout != _C.sparse_coo:
             raise RuntimeError(f"Concatenating sparse tensors, but a dense tensor was found at position {i}.")
     first = tensors[0]
-    dim, count = wrap(dim, first.dim()), parts(first).indices.shape[0]
+    dim, count = wrap_dim(dim, first.dim()), parts(first).indices.shape[0]
     dtype = first.dtype
     for i, t in enumerate(tensors):
         if t.dim() != first.dim() or any(t.shape[d] != first.shape[d] for d in range(t.dim()) if d != dim):

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ..._core.dimensions import wrap_dim
 from ..._core.dtype import DTYPES
 from ..table import S, T, aten, class_name, composite, conj
 
@@ -68,15 +69,6 @@ def _floating(x, to_complex=False):
     return x
 
 
-def _wrap(dim, x):
-    n = x.dim()
-    if n == 0:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    if not -n <= dim < n:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
-    return dim % n
-
-
 def _resized(x, sizes, dims):
     """`x` cut or filled up with zeros to these sizes along these dimensions."""
     for n, d in zip(sizes, dims, strict=True):
@@ -97,7 +89,7 @@ def _points(n):
 def _canonical(x, s, dim) -> tuple:
     """Sizes and dimensions of a transform of several dimensions."""
     if dim is not None:
-        dims = [_wrap(d, x) for d in dim]
+        dims = [wrap_dim(d, x.dim(), wrap_scalar=False) for d in dim]
         if len(set(dims)) != len(dims):
             raise RuntimeError("FFT dims must be unique")
     if s is None:
@@ -143,7 +135,7 @@ def _along(name, doc, body, samples, dtypes="float complex") -> None:
 def _fft_body(forward):
     def body(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
         x = _floating(self)
-        d = _wrap(dim, x)
+        d = wrap_dim(dim, x.dim(), wrap_scalar=False)
         x = _resized(x, [_points(x.size(d) if n is None else n)], [d])
         scale = _scale(norm, forward)
         if x.is_complex():
@@ -158,7 +150,7 @@ def _half_body(name, forward):
     def body(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
         _real_only(self, name)
         x = _floating(self)
-        d = _wrap(dim, x)
+        d = wrap_dim(dim, x.dim(), wrap_scalar=False)
         x = _resized(x, [_points(x.size(d) if n is None else n)], [d])
         spectrum = aten._fft_r2c(x, [d], _scale(norm, forward), True)
         return spectrum if forward else conj(spectrum)
@@ -169,7 +161,7 @@ def _half_body(name, forward):
 def _real_body(forward):
     def body(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
         x = _floating(self, to_complex=True)
-        d = _wrap(dim, x)
+        d = wrap_dim(dim, x.dim(), wrap_scalar=False)
         n = _points(2 * (x.size(d) - 1) if n is None else n)
         x = _resized(x, [n // 2 + 1], [d])
         return aten._fft_c2r(conj(x) if forward else x, [d], _scale(norm, forward), n)

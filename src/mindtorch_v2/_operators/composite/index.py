@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..._core.dimensions import wrap_dim
 from ..table import S, T, aten, composite
 
 if TYPE_CHECKING:
@@ -94,17 +95,13 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
         raise RuntimeError(
             f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {self.dim()} dimensions for input, and {indices.dim()} dimensions for indices"
         )
-    if not -self.dim() <= dim < self.dim():
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-self.dim()}, {self.dim() - 1}], but got {dim})"
-        )
-    dim %= self.dim()
+    dim = wrap_dim(dim, self.dim())
     for d, (a, b) in enumerate(zip(self.shape, indices.shape, strict=True)):
         if d != dim and a != b and 1 not in (a, b):
             raise RuntimeError(
                 f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {d}"
             )
-    indices = indices % self.shape[dim]  # PyTorch takes any index round and round
+    indices = indices % self.size(dim)  # PyTorch takes any index round and round
     common = [max(a, b) if 0 not in (a, b) else 0 for a, b in zip(self.shape, indices.shape, strict=True)]
     wide_self = [self.shape[dim] if d == dim else s for d, s in enumerate(common)]
     wide_indices = [indices.shape[dim] if d == dim else s for d, s in enumerate(common)]

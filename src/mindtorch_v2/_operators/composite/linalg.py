@@ -195,19 +195,6 @@ def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     return aten.linalg_lu_solve(LU_data, LU_pivots, self)
 
 
-def _exchanged(order, other):
-    """The elements at the places `other`, which the kernel looks at: here they may have no values."""
-    try:
-        return order.gather(-1, other)
-    except (RuntimeError, IndexError) as error:
-        if "out of bounds" not in str(error):
-            raise
-        raise RuntimeError(
-            "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive."
-            "Did you properly pass the result of lu_factor?"
-        ) from None
-
-
 def _lu_unpack_grad(grads, LU_data_sizes):
     to_lower, to_upper = grads[1], grads[2]
     rows, cols = LU_data_sizes[-2:]
@@ -241,11 +228,16 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
         lower = lower + aten.eye(rows, k, dtype=LU_data.dtype, device=LU_data.device)
         upper = factors[..., :k, :].triu()
     if unpack_pivots:
+        aten._assert_async(
+            ((LU_pivots >= 1) & (LU_pivots <= rows)).all(),
+            "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive."
+            "Did you properly pass the result of lu_factor?",
+        )
         batch = list(LU_pivots.shape[:-1])
         order = aten.arange(rows, device=LU_pivots.device).expand([*batch, rows]).clone()
         for i in range(LU_pivots.size(-1)):
             other = LU_pivots[..., i : i + 1].long() - 1
-            here, there = order[..., i : i + 1].clone(), _exchanged(order, other)
+            here, there = order[..., i : i + 1].clone(), order.gather(-1, other)
             order[..., i : i + 1] = there
             order.scatter_(-1, other, here)
         columns = aten.zeros([*batch, rows, rows], dtype=LU_data.dtype, device=LU_data.device)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ... import _C
+from ..._core.dimensions import wrap_dim
 from ..._core.dtype import finfo
 from ..table import S, T, aten, composite
 
@@ -245,12 +246,6 @@ def rms_norm(
 # ---- linalg ----
 
 
-def _wrapped(dim, rank):
-    if not -rank <= dim < rank:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})")
-    return dim % rank
-
-
 def _matrix_norm(self, ord, dim, keepdim, dtype):
     if isinstance(ord, complex):
         raise RuntimeError("linalg.matrix_norm: Expected a non-complex scalar as the order of norm.")
@@ -259,7 +254,7 @@ def _matrix_norm(self, ord, dim, keepdim, dtype):
     if len(dim) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {', '.join(str(d) for d in dim) or 0}")
     x = self if dtype is None else self.to(dtype)
-    first, second = (_wrapped(d, x.dim()) for d in dim)
+    first, second = (wrap_dim(d, x.dim()) for d in dim)
     if first == second:
         raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
     if ord == "fro":

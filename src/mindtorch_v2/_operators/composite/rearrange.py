@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..._core.dimensions import wrap_dim
 from ..table import S, T, aten, composite
 
 if TYPE_CHECKING:
@@ -131,11 +132,7 @@ def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     if self.dim() < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {self.dim()}")
     a, b = dims
-    n = self.dim()
-    for dim in dims:
-        if not -n <= dim < n:
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
-    if a == b or abs(a - b) == self.dim():
+    if wrap_dim(a, self.dim()) == wrap_dim(b, self.dim()):
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {a} and dim1 = {b}")
     k %= 4
     if k == 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..._core.dimensions import wrap_dim
 from ..._core.dtype import DTYPES
 from ..table import S, T, aten, class_name, composite
 
@@ -318,11 +319,9 @@ def _quantile(self, q, dim, keepdim, interpolation, ignore_nan, name):
     if q.dim() > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
     aten._assert_async(((q >= 0) & (q <= 1)).all(), f"{name}() q values must be in the range [0, 1]")
-    flat, n = dim is None, max(self.dim(), 1)
-    if dim is not None and not -n <= dim < n:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
+    flat = dim is None
     x = self.reshape([-1]) if flat else self
-    axis = 0 if flat else dim % max(self.dim(), 1)
+    axis = 0 if flat else wrap_dim(dim, self.dim())
     ordered = x.unsqueeze(-1).transpose(axis, -1).squeeze(axis) if x.dim() else x.reshape([1])
     ordered = ordered.sort(-1)[0]
     n = ordered.size(-1)

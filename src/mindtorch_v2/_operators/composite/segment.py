@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from ..._core.dimensions import wrap_dim
+from ..._core.dtype import DTYPES
 from ..table import S, T, aten, class_name, composite
 
 if TYPE_CHECKING:
@@ -18,21 +20,16 @@ _LONG = {"amax": "max", "amin": "min"}
 
 def _bounds(data, lengths, offsets, axis, unsafe) -> tuple:
     """Where each segment begins and, last, where the last one ends: (..., segments + 1); and the axis from 0 up."""
-    if axis < -data.dim() or axis >= data.dim():
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-data.dim()}, {data.dim() - 1}], but got {axis})"
-        )
-    axis %= data.dim()
+    axis = wrap_dim(axis, data.dim())
     given, name = (lengths, "lengths") if offsets is None else (offsets, "offsets")
     if given is None:
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
     if given.dim() - 1 != axis:
         raise RuntimeError(f"segment_reduce(): Expected axis to be the last dimension of {name} but got {axis}.")
-    if given.is_floating_point() or given.is_complex():
+    if given.dtype not in (DTYPES["int32"], DTYPES["int64"]):
         raise NotImplementedError(
             f"\"_segment_reduce_{name}_cpu_kernel1\" not implemented for '{class_name(given.dtype)}'"
         )
-    given = given.long()
     if offsets is not None:
         return given, axis
     if not unsafe and not given.is_meta:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ... import _C
+from ..._core.dimensions import wrap_dim
 from ..._core.dtype import DTYPES
 from ..table import S, T, aten, composite
 
@@ -238,10 +239,7 @@ def _moved(self, source, destination):
             f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number of dims as destination ({list(destination)} dims)"
         )
     for d in (*source, *destination):
-        if not -max(n, 1) <= d < max(n, 1):
-            raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-max(n, 1)}, {max(n, 1) - 1}], but got {d})"
-            )
+        wrap_dim(d, n)
     if n == 0:
         return aten.alias(self)
     for dims, name in ((source, "source"), (destination, "destination")):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._core.dimensions import wrap_dim
 
 from .nested_int import ragged_size
 
@@ -257,10 +258,7 @@ def _buffer_call(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
 
 
 def _place(x: NestedTensor, dim: int) -> int:
-    many = len(x._size)
-    if not -many <= dim < many:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-many}, {many - 1}], but got {dim})")
-    return dim % many
+    return wrap_dim(dim, len(x._size))
 
 
 def _fitted(x: Any, like: NestedTensor, name: str) -> Any:
