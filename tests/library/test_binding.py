@@ -521,6 +521,30 @@ def test_aten_by_schema():
         torch.add(x, "a")
 
 
+@pytest.mark.parametrize("name", ["sub", "mul_", "copy", "true_divide"])
+def test_users_operators_take_no_number_for_a_tensor(name):
+    """PyTorch lets aten's arithmetic take one; an operator of the same name in another namespace is none of that."""
+    x = torch.ones(2)
+    with torch.library._scoped_library("no_numbers", "FRAGMENT") as library:
+        library.define(f"{name}.Tensor(Tensor x, Tensor y) -> Tensor")
+        library.impl(f"{name}.Tensor", lambda x, y: x * 2, "CPU")
+        packet = getattr(torch.ops.no_numbers, name)
+        assert packet(x, x).tolist() == [2.0, 2.0]
+        for call in (packet, packet.Tensor):
+            with pytest.raises(RuntimeError, match="Expected a value of type 'Tensor' for argument 'y' but instead found"):
+                call(x, 1.5)
+        library.define(f"{name}.Scalar(Tensor x, Scalar y) -> Tensor")
+        library.impl(f"{name}.Scalar", lambda x, y: x * 3, "CPU")
+        assert packet(x, 1.5).tolist() == [3.0, 3.0]
+
+
+def test_all_of_prims_takes_numbers_for_tensors():
+    with torch.library._scoped_library("prims", "FRAGMENT") as library:
+        library.define("weighed(Tensor x, Tensor y) -> Tensor")
+        library.impl("weighed", lambda x, y: x * y, "CPU")
+        assert torch.ops.prims.weighed(torch.ones(2), 1.5).tolist() == [1.5, 1.5]
+
+
 # ---- strict schemas ----
 
 

@@ -180,10 +180,12 @@ std::string keyword_text(const Operator& op, PyObject* name, bool twice) {
     return concat(op.name, "() got an unexpected keyword argument '", text, "'");
 }
 
-bool takes_numbers(const std::string& name) {
+bool takes_numbers(const Schema& schema) {
     static const std::unordered_set<std::string> names{"add",          "sub",  "subtract", "mul",
                                                        "multiply",     "div",  "divide",   "true_divide",
                                                        "floor_divide", "copy", "_to_copy"};
+    if (schema.ns != "aten") return schema.ns == "prims";
+    const std::string& name = schema.name;
     return names.count(!name.empty() && name.back() == '_' ? name.substr(0, name.size() - 1) : name) > 0;
 }
 
