@@ -9,6 +9,7 @@ import re
 
 import pytest
 
+import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2.utils import _cpp_headers
 
@@ -44,3 +45,15 @@ def test_names(here, kind):
     wanted = {handle.name for handle in operators} & pytorch(kind)
     assert len(wanted) > {"functions": 900, "outs": 550, "methods": 400}[kind]
     assert wanted - here[kind] == WITHOUT[kind]
+
+
+def test_operators_that_are_registered_later(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    functions = "mindtorch/generated/functions.h"
+    before = _cpp_headers.generated_include_path()
+    assert "at::Tensor named_later(" not in (before / functions).read_text()
+    with torch.library._scoped_library("aten", "FRAGMENT") as library:
+        library.define("named_later(Tensor self) -> Tensor")
+        after = _cpp_headers.generated_include_path()
+        assert "at::Tensor named_later(const at::Tensor& self)" in (after / functions).read_text()
+    assert _cpp_headers.generated_include_path() == before

@@ -64,6 +64,22 @@ def test_a_class_in_a_saved_file(programs):
     assert pickle.loads(pickle.dumps(table)).keys() == ["a"]
 
 
+def test_a_class_in_a_scripted_module(programs, tmp_path):
+    torch = programs.torch
+
+    class Holder(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = self.again = torch.classes.programs.Table({"a": torch.ones(2)})
+
+    scripted = torch.jit.script(Holder())
+    scripted.save(tmp_path / "holder.pt")
+    loaded = torch.jit.load(tmp_path / "holder.pt")
+    assert loaded.table.keys() == ["a"] and loaded.table.get("a", None).tolist() == [1, 1]
+    loaded.again.put("b", torch.zeros(1))  # one object, and no longer the one that was saved
+    assert loaded.table.keys() == ["a", "b"] and scripted.table.keys() == ["a"]
+
+
 def test_a_class_in_a_graph(programs):
     torch = programs.torch
     if torch.__name__ == "torch":

@@ -116,6 +116,63 @@ def test_functions_and_further_records() -> None:
     assert extra == {"note": b"hello", "other": ""}
 
 
+class _Part(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("offset", torch.ones(2), persistent=False)
+        self.names = ["a", "b"]
+
+
+class _Data(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.ones(2, 3)), None
+        self.part = self.again = _Part()
+        self.count, self.rate, self.on, self.word = 3, 0.5, True, "w"
+        self.pair, self.table, self.rows = (1, "x"), {"k": torch.zeros(1)}, [[1, 2], [3]]
+        self.mixed, self.empty, self.size, self.device = [1, "x"], [], torch.Size([1]), object()
+
+    def helper(self) -> int:
+        return self.count
+
+
+def test_a_module_of_data(tmp_path: Path) -> None:
+    data = _Data()
+    scripted = torch.jit.script(data.eval())
+    assert isinstance(scripted, torch.jit.RecursiveScriptModule) and torch.jit.script(scripted) is scripted
+    assert scripted.weight is data.weight and scripted.device is data.device and scripted.part is scripted.again
+    assert not scripted.training and list(scripted.state_dict()) == ["weight"]
+    scripted.save(tmp_path / "data.pt")
+    loaded = torch.jit.load(tmp_path / "data.pt")
+    assert isinstance(loaded.weight, nn.Parameter) and loaded.weight.tolist() == [[1.0] * 3] * 2 and loaded.bias is None
+    assert [name for name, _ in loaded.named_buffers()] == ["part.offset"] and loaded.part is loaded.again
+    assert (loaded.part.names, loaded.count, loaded.rate, loaded.on, loaded.word) == (["a", "b"], 3, 0.5, True, "w")
+    assert loaded.pair == (1, "x") and loaded.table["k"].tolist() == [0.0] and loaded.rows == [[1, 2], [3]]
+    assert not loaded.training and loaded.original_name == "_Data"
+    # What TorchScript has no type for is Python's alone.
+    assert not any(hasattr(loaded, name) for name in ("mixed", "empty", "size", "device", "helper"))
+    with pytest.raises(NotImplementedError, match='missing the required "forward"'):
+        scripted()
+
+
+def test_modules_with_code_stay_pythons() -> None:
+    class Exported(_Part):
+        @torch.jit.export
+        def first(self) -> str:
+            return self.names[0]
+
+    class Forward(_Part):
+        def forward(self) -> str:
+            return self.names[1]
+
+    within, given = _Part(), _Part()
+    within.layer = nn.Identity()
+    given.forward = lambda: None
+    for module in (Exported(), Forward(), within, given, nn.ModuleList(), nn.Linear(1, 1)):
+        assert torch.jit.script(module) is module
+    assert Exported().first() == "a"
+
+
 def test_what_cannot_be_saved() -> None:
     for scripted in (torch.jit.script(nn.Linear(1, 1)), torch.jit.script(lambda x: x)):
         with pytest.raises(NotImplementedError, match=r"torch.jit.save: what torch.jit.script gives .* trace it"):

@@ -531,7 +531,9 @@ def test_users_operators_take_no_number_for_a_tensor(name):
         packet = getattr(torch.ops.no_numbers, name)
         assert packet(x, x).tolist() == [2.0, 2.0]
         for call in (packet, packet.Tensor):
-            with pytest.raises(RuntimeError, match="Expected a value of type 'Tensor' for argument 'y' but instead found"):
+            with pytest.raises(
+                RuntimeError, match="Expected a value of type 'Tensor' for argument 'y' but instead found"
+            ):
                 call(x, 1.5)
         library.define(f"{name}.Scalar(Tensor x, Scalar y) -> Tensor")
         library.impl(f"{name}.Scalar", lambda x, y: x * 3, "CPU")

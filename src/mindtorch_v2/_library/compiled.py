@@ -30,6 +30,7 @@ __all__ = [
     "library",
     "load_failed",
     "node_name",
+    "object_of_state",
     "remove_hook",
     "retain_grad",
 ]
@@ -139,8 +140,16 @@ def _method(cls, name):
     return handle_named(f"_classes_{cls._qualified.replace('.', '_')}::{name}")
 
 
+def object_of_state(cls: Any, state: Any) -> Any:
+    """The object of a class that its `__setstate__` makes; RuntimeError without one."""
+    made = _method(cls, "__setstate__")
+    if made is None:
+        raise RuntimeError(f"torch.classes.{cls._qualified} has no __setstate__: its torch::class_ has no def_pickle")
+    return made(state)
+
+
 def _rebuild(qualified, state):
-    return _method(class_named(qualified), "__setstate__")(state)
+    return object_of_state(class_named(qualified), state)
 
 
 def define_class(library: Any, name: str, doc: str) -> Any:

@@ -1,7 +1,8 @@
 """`torch.jit`: tracing records a run, scripting keeps the Python; archives of TorchScript are read and written.
 
 `trace` gives a record of the calls of torch, see `_trace`. `script` returns what it is given, which then runs in Python with the
-same results: the restricted language of TorchScript is a subset of Python, with Python's meaning.
+same results: the restricted language of TorchScript is a subset of Python, with Python's meaning. Modules without code are
+TorchScript's own, see `_data_modules`.
 """
 
 from collections.abc import Callable
@@ -11,6 +12,7 @@ import mindtorch_v2 as torch
 from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
 from mindtorch_v2.futures import Future
 from mindtorch_v2.jit import _recursive, _state
+from mindtorch_v2.jit._data_modules import EXPORTED, has_code, scripted_data
 from mindtorch_v2.jit._errors import Error
 from mindtorch_v2.jit._load import RecursiveScriptModule, load
 from mindtorch_v2.jit._save import save
@@ -99,9 +101,13 @@ Final = _FinalType()
 def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> Any:
     """Return `obj` (a function, class or Module): it runs in Python.
 
+    A Module without code, its own or that of Modules in it, becomes a `RecursiveScriptModule`, which `torch.jit.save` takes.
+
     >>> torch.jit.script(torch.nn.Linear(2, 3))(torch.ones(1, 2)).shape
     torch.Size([1, 3])
     """
+    if _builtin_isinstance(obj, torch.nn.Module) and not has_code(obj):
+        return scripted_data(obj)
     return obj
 
 
@@ -159,6 +165,7 @@ def is_scripting() -> bool:
 
 def export(fn: Callable[..., Any]) -> Any:
     """Mark a method as an entry point of a scripted module; returns it."""
+    setattr(fn, EXPORTED, "export")
     return fn
 
 

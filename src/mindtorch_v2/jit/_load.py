@@ -14,12 +14,13 @@ from typing import Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _weights_only_unpickler
+from mindtorch_v2._library.compiled import object_of_state
 from mindtorch_v2.jit._script_source import ClassSource, Sources
 from mindtorch_v2.jit._trace import ScriptModule
 from mindtorch_v2.serialization._archive import ArchiveReader
 from mindtorch_v2.serialization._zip_format import check_version, storage_loader
 
-__all__ = ["RecursiveScriptModule", "load"]
+__all__ = ["RecursiveScriptModule", "load", "sources_of"]
 
 
 class _Declared:
@@ -124,7 +125,9 @@ def _restore(made: Any, state: Any, update: Callable[[dict[str, Any]], Any]) -> 
 
 
 def _attribute(value: Any, name: str) -> Any:
-    """An attribute, as sources read it: of the archive's objects only."""
+    """An attribute, as sources read it: of the archive's objects, and of those of classes in C++."""
+    if isinstance(value, torch._C.CompiledObject) and not name.startswith("_"):
+        return getattr(value, name)
     if isinstance(value, tuple) and name in getattr(value, "_fields", ()):
         return getattr(value, name)
     if isinstance(value, RecursiveScriptModule) and name == "forward":
@@ -147,6 +150,23 @@ def _class_of(source: ClassSource) -> type:
         return collections.namedtuple(name, source.fields)
     base: Any = RecursiveScriptModule if source.is_module else ScriptObject
     return type(name, (base,), {"_source": source, "__module__": source.name.rpartition(".")[0]})
+
+
+def sources_of(texts: dict[str, str]) -> Sources:
+    """The sources of an archive's texts, whose classes are Python's."""
+    sources = Sources(texts, _attribute, _assign)
+    sources.make = _class_of
+    return sources
+
+
+class _Unbuilt:
+    """An object of a class in C++ until its state is read: `__setstate__` there makes another one, which takes its place."""
+
+    made_of: Any
+    unpickler: Any
+
+    def __setstate__(self, state: Any) -> None:
+        self.unpickler.stack[-1] = object_of_state(self.made_of, state)
 
 
 def _untagged(value: Any, tag: str) -> Any:
@@ -181,6 +201,8 @@ class _Unpickler(_weights_only_unpickler.Unpickler):
         """A class of the archive, a function that makes lists, or what any file may name."""
         if module == "__torch__" or module.startswith("__torch__."):
             found = self._sources.find(f"{module}.{name}")
+            if isinstance(found, type) and issubclass(found, torch._C.CompiledObject):
+                found = type(name, (_Unbuilt,), {"made_of": found, "unpickler": self})
             self._classes.add(found)
             return found
         if module == "torch.jit._pickle" and name in _PICKLE:
@@ -222,8 +244,7 @@ def _read(file: Any, map_location: Any, extra: dict[str, Any] | None) -> Any:
     texts = {
         name: archive.read_text(name) for name in archive.names() if name.startswith("code/") and name.endswith(".py")
     }
-    sources = Sources(texts, _attribute, _assign)
-    sources.make = _class_of
+    sources = sources_of(texts)
     sources.constants = _unpickled(archive, "constants", sources, map_location)
     if not isinstance(sources.constants, tuple):
         raise RuntimeError("torch.jit.load: the constants of the archive are no tuple")

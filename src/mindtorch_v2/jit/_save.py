@@ -1,4 +1,4 @@
-"""`torch.jit.save`: traced Modules and functions, and loaded ones, as archives that PyTorch's `torch.jit.load` reads too."""
+"""`torch.jit.save`: traced Modules and functions, Modules of data, and loaded ones, as archives that PyTorch's `torch.jit.load` reads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import mindtorch_v2 as torch
 from mindtorch_v2.fx import Node
 from mindtorch_v2.jit._load import RecursiveScriptModule
-from mindtorch_v2.jit._script_text import function_text, identifier, type_text
+from mindtorch_v2.jit._script_text import attribute_type, function_text, identifier, type_text
 from mindtorch_v2.jit._trace import ScriptFunction, TopLevelTracedModule, TracedModule
 from mindtorch_v2.serialization import _replacing
 from mindtorch_v2.serialization._archive import ArchiveWriter
@@ -20,20 +20,20 @@ from mindtorch_v2.serialization._pickler import Pickler
 from mindtorch_v2.serialization._zip_format import pickled, write_storages
 from mindtorch_v2.utils import _pytree as pytree
 
-__all__ = ["save"]
+__all__ = ["Held", "Writer", "other_attributes", "save"]
 
 _VERSION = b"3\n"
 _NO_CONSTANTS = b"\x80\x02)."  # the pickle of ()
 
 
 def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
-    """Write a traced Module or function, or one that `torch.jit.load` gave, to a path or a binary file.
+    """Write a traced Module or function, one that `torch.jit.load` gave, or a scripted one of data, to a path or a binary file.
 
     The file is an archive of TorchScript, which PyTorch's `torch.jit.load` reads too: the operators that a run with the example calls,
     as text, with parameters and buffers. Sizes of the example that the program asks for are asked for again. `_extra_files` are further
     records by name.
 
-    NotImplementedError for a Module that `torch.jit.script` gave: it keeps its Python here, which no file can hold.
+    NotImplementedError for a Module with code that `torch.jit.script` gave: it keeps its Python here, which no file can hold.
 
     >>> import io
     >>> file = io.BytesIO()
@@ -63,7 +63,7 @@ def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
             file.flush()
 
 
-def _program(m: Any) -> tuple[dict[str, str], _Held]:
+def _program(m: Any) -> tuple[dict[str, str], Held]:
     """The sources of an archive by the names of their files, and the object that its pickle holds."""
     if isinstance(m, RecursiveScriptModule):
         sources = m._source.sources
@@ -73,9 +73,9 @@ def _program(m: Any) -> tuple[dict[str, str], _Held]:
             )
         return dict(sources.texts), _loaded(m, {})
     if isinstance(m, TopLevelTracedModule):
-        return _Writer().module(m)
+        return Writer().module(m, m._records)
     if isinstance(m, ScriptFunction):
-        return _Writer().function(m)
+        return Writer().function(m)
     if isinstance(m, torch.nn.Module) or callable(m):
         raise NotImplementedError(
             "torch.jit.save: what torch.jit.script gives keeps its Python here, which no file can hold; trace it "
@@ -84,10 +84,10 @@ def _program(m: Any) -> tuple[dict[str, str], _Held]:
     raise TypeError(f"torch.jit.save: expected a traced Module or function, got {type(m).__name__}")
 
 
-class _Held:
-    """An object of the archive: the path of its class, and its attributes."""
+class Held:
+    """An object of the archive: the path of its class, and its state, of a Module its attributes."""
 
-    def __init__(self, path: str, state: dict[str, Any]) -> None:
+    def __init__(self, path: str, state: Any) -> None:
         self.path, self.state = path, state
 
 
@@ -96,56 +96,77 @@ class _ScriptPickler(Pickler):
 
     dispatch = Pickler.dispatch.copy()
 
-    def _save_held(self, held: _Held) -> None:
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._compiled: dict[int, Held] = {}
+
+    def save(self, obj: Any, save_persistent_id: bool = True) -> None:
+        """Write an object; a parameter is a tensor in files, one of a class in C++ is what its `__getstate__` gives."""
+        if isinstance(obj, torch.nn.Parameter):
+            obj = obj.detach().requires_grad_(obj.requires_grad)
+        elif isinstance(obj, torch._C.CompiledObject):
+            held = self._compiled.get(id(obj))
+            if held is None:
+                _, (_, state) = obj.__reduce__()  # which says what is wrong with a class that has no __getstate__
+                held = self._compiled[id(obj)] = Held(type_text(obj), state)
+            obj = held
+        super().save(obj, save_persistent_id)
+
+    def _save_held(self, held: Held) -> None:
         module, _, name = held.path.rpartition(".")
         self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode() + pickle.EMPTY_TUPLE + pickle.NEWOBJ)
-        self.memoize(held)
         self.save(held.state)
         self.write(pickle.BUILD)
+        self.memoize(held)  # as PyTorch does, which knows no object before it has its state
 
-    dispatch[_Held] = _save_held  # type: ignore[assignment]  # (called as unbound functions)
-
-
-def _plain(value: Any) -> Any:
-    """A tensor as files hold it, without its class."""
-    return value.detach().requires_grad_(value.requires_grad) if isinstance(value, torch.nn.Parameter) else value
+    dispatch[Held] = _save_held  # type: ignore[assignment]  # (called as unbound functions)
 
 
-def _loaded(module: RecursiveScriptModule, known: dict[int, _Held]) -> _Held:
+def _loaded(module: RecursiveScriptModule, known: dict[int, Held]) -> Held:
     if id(module) not in known:
         state: dict[str, Any] = {}
-        known[id(module)] = _Held(module._source.name, state)
+        known[id(module)] = Held(module._source.name, state)
         own = {name: value for name, value in module.__dict__.items() if name in module._source.fields}
-        for name, value in {**module._parameters, **module._buffers, **own, "training": module.training}.items():
-            state[name] = _plain(value)
+        state.update({**module._parameters, **module._buffers, **own, "training": module.training})
         state.update((name, _loaded(each, known)) for name, each in module._modules.items())
     return known[id(module)]
 
 
-class _Writer:
-    """Makes the classes of a traced Module: each Module in it has one, that of the outermost has the methods."""
+_OF_EVERY_MODULE = frozenset(
+    {*vars(torch.nn.Module()), "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"}
+)
+
+
+def other_attributes(module: torch.nn.Module) -> dict[str, Any]:
+    """Attributes that a program gave a Module beside parameters, buffers and Modules."""
+    return {name: value for name, value in vars(module).items() if name not in _OF_EVERY_MODULE}
+
+
+class Writer:
+    """Makes the classes of a traced Module or of one of data: each Module in it has one, the outermost traced one's has the methods."""
 
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}
-        self._held: dict[int, _Held] = {}
+        self._held: dict[int, Held] = {}
 
-    def module(self, module: TopLevelTracedModule) -> tuple[dict[str, str], _Held]:
-        """The sources and the object of a Module."""
-        root = self._held_of(module, module._records)
+    def module(self, module: torch.nn.Module, records: dict[str, Any]) -> tuple[dict[str, str], Held]:
+        """The sources and the object of a Module with a method of each record; of one of data, attributes that TorchScript has types for."""
+        root = self._held_of(module, records)
         return self.texts, root
 
-    def function(self, function: ScriptFunction) -> tuple[dict[str, str], _Held]:
+    def function(self, function: ScriptFunction) -> tuple[dict[str, str], Held]:
         """The sources and the object of a function: a Module around it, as in PyTorch."""
         holder = torch.nn.Module()
         root = self._written("PlaceholderModule", holder, {"forward": function._record})
         return self.texts, root
 
-    def _held_of(self, module: Any, records: dict[str, Any]) -> _Held:
+    def _held_of(self, module: Any, records: dict[str, Any]) -> Held:
         if id(module) not in self._held:
-            self._held[id(module)] = self._written(module.original_name, module, records)
+            name = module.original_name if isinstance(module, TracedModule) else type(module).__name__
+            self._held[id(module)] = self._written(name, module, records)
         return self._held[id(module)]
 
-    def _written(self, name: str, module: Any, records: dict[str, Any]) -> _Held:
+    def _written(self, name: str, module: Any, records: dict[str, Any]) -> Held:
         children = {key: self._held_of(each, {}) for key, each in module._modules.items() if each is not None}
         path = f"__torch__.___torch_mangle_{len(self.texts)}.{identifier(name)}"
         state: dict[str, Any] = {**module._parameters, **module._buffers}
@@ -155,6 +176,11 @@ class _Writer:
             methods.append(text)
             state.update(constants)
         kinds = {key: type_text(value) for key, value in state.items()}
+        if not isinstance(module, TracedModule):
+            for key, value in other_attributes(module).items():
+                kind = attribute_type(value)
+                if kind is not None:
+                    kinds[key], state[key] = kind, value
         lines = [
             f"class {identifier(name)}(Module):",
             f"  __parameters__ = [{''.join(f'{chr(34)}{key}{chr(34)}, ' for key, p in module._parameters.items() if p is not None)}]",
@@ -166,8 +192,8 @@ class _Writer:
         ]
         file = "code/" + path.rpartition(".")[0].replace(".", "/") + ".py"
         self.texts[file] = "\n".join(lines) + "\n" + "".join(methods)
-        state = {key: _plain(value) for key, value in state.items()}
-        return _Held(path, {**state, "training": module.training, "_is_full_backward_hook": None, **children})
+        state |= {"training": module.training, "_is_full_backward_hook": None, **children}
+        return Held(path, state)
 
 
 class _Root:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._library.compiled import class_named
 from mindtorch_v2.jit._script_builtins import builtin, operator_of, primitive
 
 __all__ = ["ClassSource", "Sources"]
@@ -21,6 +22,7 @@ _EXPRESSIONS = (ast.Constant, ast.Dict, ast.List, ast.Name, ast.Subscript, ast.T
 _TYPED = {"annotate": 1, "unchecked_cast": 1}  # functions of a type and a value, and the place of the value
 _FUNCTIONS: dict[str, Callable[..., Any]] = {"bool": bool, "float": float, "int": int, "range": range, "str": str}
 _ROOT = "__torch__"
+_COMPILED = f"{_ROOT}.torch.classes."  # what libraries in C++ register, no archive holds
 
 
 def _refuse(node: ast.AST, what: str, file: str) -> RuntimeError:
@@ -100,6 +102,8 @@ class Sources:
 
     def find(self, path: str) -> Any:
         """The class or function of a path such as `__torch__.torch.nn.modules.linear.Linear`."""
+        if path.startswith(_COMPILED):
+            return class_named(path.removeprefix(_COMPILED))
         if path not in self._known:
             module, _, name = path.rpartition(".")
             node = self._definitions(module).get(name)

@@ -14,7 +14,7 @@ from mindtorch_v2._ops import OpOverload
 from mindtorch_v2.fx import Graph, Node
 from mindtorch_v2.jit._script_builtins import LAYOUTS, MEMORY_FORMATS, SCALAR_TYPES
 
-__all__ = ["function_text", "identifier", "type_text"]
+__all__ = ["attribute_type", "function_text", "identifier", "type_text"]
 
 _OF_SIZES = {
     operator.add: "add",
@@ -47,7 +47,28 @@ def type_text(value: Any) -> str:
         return f"Dict[{type_text(key)}, {type_text(item)}]"
     if value is None:
         return "NoneType"
+    if isinstance(value, torch._C.CompiledObject):
+        return f"__torch__.torch.classes.{type(value)._qualified}"
     return {bool: "bool", int: "int", float: "float", str: "str", torch.SymInt: "int"}[type(value)]
+
+
+def attribute_type(value: Any) -> str | None:
+    """TorchScript's type of a Module's attribute; None for what has none there: mixed or empty lists, other classes."""
+    if isinstance(value, (dict, list, tuple)):
+        kind = type(value)
+        parts = [value, value.values()] if kind is dict else [value]
+        types = [[attribute_type(each) for each in part] for part in parts]
+        if kind not in (dict, list, tuple) or not value or any(None in each for each in types):
+            return None
+        if kind is tuple:
+            return f"Tuple[{', '.join(map(str, types[0]))}]"
+        if any(len(set(each)) > 1 for each in types):
+            return None
+        return f"{'Dict' if kind is dict else 'List'}[{', '.join(str(each[0]) for each in types)}]"
+    try:
+        return type_text(value)
+    except KeyError:
+        return None
 
 
 def function_text(

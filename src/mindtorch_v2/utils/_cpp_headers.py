@@ -6,6 +6,7 @@ this very installation, so it is made when it is first asked for and kept in the
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.util
 import os
@@ -13,17 +14,13 @@ import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mindtorch_v2
 from mindtorch_v2 import _C
 from mindtorch_v2._as_torch import TORCH_VERSION
 from mindtorch_v2._operators.table.names import BOUND
 from mindtorch_v2.utils import _cpp_cmake
-
-if TYPE_CHECKING:
-    pass
-
 
 __all__ = [
     "cache_path",
@@ -668,15 +665,20 @@ def cache_path() -> Path:
     return Path(root) / "mindtorch_v2"
 
 
-def generated_include_path() -> Path:
-    """The folder of the generated headers; they are written if they do not lie there yet."""
+@functools.lru_cache(maxsize=1)
+def _folder_name(handles: tuple[_C.Operator, ...]) -> str:
+    """The name of the folder of these operators' headers; a build asks for it five times, and it reads every schema."""
     key = hashlib.sha256(Path(__file__).read_bytes() + str(_PACKAGE).encode())
     key.update((installed_include_path() / "mindtorch" / "tensor.h").read_bytes())
     key.update(repr(_cmake_files()).encode())
-    for handle in _C._all_operators():
-        if handle.namespace == "aten":
-            key.update(handle.schema.encode())
-    folder = cache_path() / f"include-{key.hexdigest()[:16]}"
+    for handle in handles:
+        key.update(handle.schema.encode())
+    return f"include-{key.hexdigest()[:16]}"
+
+
+def generated_include_path() -> Path:
+    """The folder of the generated headers; they are written if they do not lie there yet."""
+    folder = cache_path() / _folder_name(tuple(h for h in _C._all_operators() if h.namespace == "aten"))
     if folder.is_dir():
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)

@@ -114,7 +114,7 @@ def _precompiled(flags, sources):
     if not any(_first_include(source) == "torch/extension.h" for source in sources):
         return None
     words = compiler()
-    version = subprocess.run([*words, "-v"], capture_output=True, text=True).stderr
+    version = subprocess.run([*_without_cache(words), "-v"], capture_output=True, text=True).stderr
     if "gcc version" not in version or os.environ.get("MINDTORCH_NO_PRECOMPILED_HEADER"):
         return None
     key = hashlib.sha256("\0".join([version, *flags, *system_folders()]).encode())
