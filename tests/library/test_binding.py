@@ -532,12 +532,15 @@ def test_users_operators_take_no_number_for_a_tensor(name):
         assert packet(x, x).tolist() == [2.0, 2.0]
         for call in (packet, packet.Tensor):
             with pytest.raises(
-                RuntimeError, match="Expected a value of type 'Tensor' for argument 'y' but instead found"
+                RuntimeError, match="a value of type 'Tensor' for argument 'y' but instead found type 'flo"
             ):
                 call(x, 1.5)
-        library.define(f"{name}.Scalar(Tensor x, Scalar y) -> Tensor")
-        library.impl(f"{name}.Scalar", lambda x, y: x * 3, "CPU")
-        assert packet(x, 1.5).tolist() == [3.0, 3.0]
+    with torch.library._scoped_library("own_numbers", "FRAGMENT") as library:
+        for overload, other in (("Tensor", 2.0), ("Scalar", 3.0)):
+            library.define(f"{name}.{overload}(Tensor x, {overload} y) -> Tensor")
+            library.impl(f"{name}.{overload}", lambda x, y, other=other: x * other, "CPU")
+        packet = getattr(torch.ops.own_numbers, name)
+        assert packet(x, x).tolist() == [2.0, 2.0] and packet(x, 1.5).tolist() == [3.0, 3.0]
 
 
 def test_all_of_prims_takes_numbers_for_tensors():
