@@ -83,6 +83,8 @@ from ._operators.tensor_types import (
 from ._behaviours.sparse.create import (
     sparse_compressed_tensor,
     sparse_coo_tensor,
+    sparse_bsc_tensor,
+    sparse_bsr_tensor,
     sparse_csc_tensor,
     sparse_csr_tensor,
 )

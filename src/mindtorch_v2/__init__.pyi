@@ -352,6 +352,8 @@ quint2x4: _dtype
 quint4x2: _dtype
 quint8: _dtype
 short: _dtype
+sparse_bsc_tensor: Any
+sparse_bsr_tensor: Any
 sparse_compressed_tensor: Any
 sparse_coo_tensor: Any
 sparse_csc_tensor: Any
@@ -927,8 +929,12 @@ def _sparse_log_softmax(input: Tensor, dim: _int, half_to_float: _bool) -> Tenso
 @overload
 def _sparse_log_softmax(input: Tensor, dim: _int, dtype: _dtype | None = ...) -> Tensor:
     """Logarithm of the softmax of the stored values."""
+@overload
 def _sparse_mm(sparse: Tensor, dense: Tensor) -> Tensor:
     """The product of a sparse matrix and another."""
+@overload
+def _sparse_mm(sparse: Tensor, dense: Tensor, reduce: str) -> Tensor:
+    """The product of a csr matrix and a dense one, whose terms are joined as `reduce` says."""
 @overload
 def _sparse_softmax(input: Tensor, dim: _int, half_to_float: _bool) -> Tensor:
     """Over the stored values: what is not stored counts as minus infinity."""
@@ -949,6 +955,8 @@ def _sparse_sum(input: Tensor, dim: _Sequence[_int] | _int) -> Tensor:
 @overload
 def _sparse_sum(input: Tensor, dim: _Sequence[_int] | _int, *, dtype: _dtype) -> Tensor:
     """Sums over some dimensions."""
+def _spdiags(diagonals: Tensor, offsets: Tensor, shape: _Sequence[_int], layout: _layout | None = ...) -> Tensor:
+    """A sparse matrix of some of its diagonals."""
 def _standard_gamma(input: Tensor, generator: _Generator | None = ...) -> Tensor:
     """Numbers of gamma distributions of rate one."""
 def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:

@@ -50,6 +50,10 @@ class Tensor(TensorBase):
     @overload
     def _to_sparse(self, *, layout: _layout | None = ..., blocksize: _Sequence[_int] | _int | None = ..., dense_dim: _int | None = ...) -> Tensor:
         """The elements that are not zero, in a sparse layout."""
+    def _to_sparse_bsc(self, blocksize: _Sequence[_int] | _int, dense_dim: _int | None = ...) -> Tensor:
+        """The tensor in the layout sparse_bsc."""
+    def _to_sparse_bsr(self, blocksize: _Sequence[_int] | _int, dense_dim: _int | None = ...) -> Tensor:
+        """The tensor in the layout sparse_bsr."""
     def _to_sparse_csc(self, dense_dim: _int | None = ...) -> Tensor:
         """The tensor in the layout sparse_csc."""
     def _to_sparse_csr(self, dense_dim: _int | None = ...) -> Tensor:
@@ -1545,6 +1549,10 @@ class Tensor(TensorBase):
     @overload
     def to_sparse(self, *, layout: _layout | None = ..., blocksize: _Sequence[_int] | _int | None = ..., dense_dim: _int | None = ...) -> Tensor:
         """The elements that are not zero, in a sparse layout: coordinates unless `layout` says otherwise."""
+    def to_sparse_bsc(self, blocksize: _Sequence[_int] | _int, dense_dim: _int | None = ...) -> Tensor:
+        """The matrix in blocks, compressed by columns of blocks."""
+    def to_sparse_bsr(self, blocksize: _Sequence[_int] | _int, dense_dim: _int | None = ...) -> Tensor:
+        """The matrix in blocks, compressed by rows of blocks."""
     def to_sparse_csc(self, dense_dim: _int | None = ...) -> Tensor:
         """The matrix compressed by columns."""
     def to_sparse_csr(self, dense_dim: _int | None = ...) -> Tensor:
@@ -1789,8 +1797,6 @@ class Tensor(TensorBase):
     def symeig(self, eigenvectors: _bool = ...) -> None: ...
     def to_mindspore(self) -> Any: ...
     def to_padded_tensor(*args: Any, **kwargs: Any) -> Any: ...
-    def to_sparse_bsc(*args: Any, **kwargs: Any) -> Any: ...
-    def to_sparse_bsr(*args: Any, **kwargs: Any) -> Any: ...
     def to_sparse_coo(self) -> Tensor: ...
     def type(self, dtype: Any = ..., non_blocking: Any = ..., **kwargs: Any) -> Any: ...
     def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any: ...

@@ -259,7 +259,7 @@ def _sparse_str(tensor, indent):
     names: tuple[str, ...]
     if tensor.is_sparse:
         names = ("_indices", "_values")
-    elif tensor.layout == torch.sparse_csr:
+    elif tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
         names = ("crow_indices", "col_indices", "values")
     else:
         names = ("ccol_indices", "row_indices", "values")

@@ -243,7 +243,7 @@ def _reduce_plain(tensor):
         parts = (tensor._indices().detach(), tensor._values().detach(), tensor.size(), tensor.is_coalesced())
         return _rebuild_sparse_tensor, (tensor.layout, parts)
     if tensor.layout != torch.strided:
-        by_rows = tensor.layout == torch.sparse_csr
+        by_rows = tensor.layout in (torch.sparse_csr, torch.sparse_bsr)
         plain = tensor.detach()
         starts = plain.crow_indices() if by_rows else plain.ccol_indices()
         others = plain.col_indices() if by_rows else plain.row_indices()

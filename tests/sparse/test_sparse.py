@@ -320,3 +320,60 @@ def test_tensors_with_a_history_are_saved(make):
     loaded = torch.load(file)
     assert loaded.layout == make().layout
     assert torch.equal(loaded.detach().to_dense(), 2 * make().to_dense())
+
+
+def test_blocks_where_pytorch_has_no_kernel():
+    """Sums, products and copies are worked out by the elements of blocks."""
+    d = torch.arange(24.0).reshape(4, 6)
+    d[0:2, 2:4] = d[2:, 0:2] = 0
+    b = d.to_sparse_bsr((2, 2))
+    assert torch.equal(d + b, 2 * d)
+    assert torch.equal((b * b).to_dense(), d * d) and (b * b)._nnz() == 4
+    assert torch.equal((b * (d + 1)).to_dense(), d * (d + 1))
+    assert torch.equal((b - b).to_dense(), torch.zeros(4, 6))
+    assert torch.equal(torch.ones(2, 4) @ b, torch.ones(2, 4) @ d)
+    assert torch.equal(torch.ones(2, 6) @ d.to_sparse_bsc((2, 3)).t(), torch.ones(2, 6) @ d.t())
+    assert torch.equal(copy.deepcopy(b).to_dense(), d)
+    y, w = b.requires_grad_(), torch.ones(6, 2, requires_grad=True)
+    (y @ w).sum().backward()
+    assert torch.equal(w.grad, d.sum(0, keepdim=True).t().expand(6, 2))
+
+
+@pytest.mark.parametrize("layout", ["csr", "csc", "bsr", "bsc"])
+def test_compressed_tensors_in_files(layout):
+    x = torch.eye(4)
+    x = x.to_sparse(layout=getattr(torch, f"sparse_{layout}"), blocksize=(2, 2) if layout[0] == "b" else None)
+    file = io.BytesIO()
+    torch.save(x, file)
+    file.seek(0)
+    read = torch.load(file)
+    assert read.layout == x.layout and torch.equal(read.to_dense(), x.to_dense())
+
+
+def test_what_blocks_do_not_have():
+    with pytest.raises(
+        NotImplementedError, match="batches of tensors of the layout torch.sparse_bsr, and dense dimensions"
+    ):
+        torch.ones(2, 4, 4).to_sparse_bsr((2, 2))
+    with pytest.raises(NotImplementedError, match="and dense dimensions of them, are not implemented"):
+        torch.ones(4, 4, 3).to_sparse_bsc((2, 2), dense_dim=1)
+    with pytest.raises(NotImplementedError, match="two sparse matrices in blocks is not implemented"):
+        torch.eye(4).to_sparse_bsr((2, 2)) @ torch.eye(4).to_sparse_bsr((2, 2))
+    with pytest.raises(RuntimeError, match=r"tensor shape \[4, 5\] must be divisible by the blocksize \[2, 3\]"):
+        torch.sparse_bsr_tensor([0, 1, 2], [0, 0], torch.ones(2, 2, 3), (4, 5), check_invariants=True)
+
+
+def test_diagonals_outside_of_the_matrix():
+    """PyTorch writes outside of its memory there."""
+    made = torch.sparse.spdiags(torch.ones(2, 3), torch.tensor([1, 9]), (3, 3))
+    assert torch.equal(made.to_dense(), torch.ones(2).diag(1))
+    with pytest.raises(RuntimeError, match="Output shape must have two sizes, got 3"):
+        torch.sparse.spdiags(torch.ones(2, 3), torch.tensor([1, 9]), (3, 3, 3))
+
+
+def test_diagonals_have_gradients():
+    d = torch.arange(1.0, 10).reshape(3, 3).requires_grad_()
+    (
+        torch.sparse.spdiags(d, torch.tensor([0, -1, 2]), (3, 4)).to_dense() * torch.arange(12.0).reshape(3, 4)
+    ).sum().backward()
+    assert d.grad.tolist() == [[0, 5, 10], [4, 9, 0], [0, 0, 2]]

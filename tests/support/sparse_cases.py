@@ -1,5 +1,6 @@
 """Programs with sparse tensors, run by both libraries. What PyTorch answers is recorded: tests/sparse/record.py."""
 
+import math
 import warnings
 
 import mindtorch_v2 as torch
@@ -23,8 +24,11 @@ def names():
     d = torch.arange(6.0).reshape(2, 3)
     values = torch.tensor([3.0, 4.0, 5.0, 6.0], requires_grad=True)
     indices = torch.tensor([[1, 0, 1, 1], [2, 2, 0, 2]])
+    d46 = torch.arange(24.0).reshape(4, 6)
+    d46[0:2, 2:4] = d46[2:, 0:2] = 0
     return {
-        "torch": torch, "S": S, "x": x, "xc": x.coalesce(), "d": d, "h": hybrid(), "hc": hybrid().coalesce(), "e": S((2, 3)),
+        "d46": d46, "b": d46.to_sparse_bsr((2, 2)), "cb": d46.to_sparse_bsc((2, 3)), "d33": torch.arange(1.0, 10).reshape(3, 3),
+        "a22": torch.arange(4.0).reshape(2, 2), "math": math, "torch": torch, "S": S, "x": x, "xc": x.coalesce(), "d": d, "h": hybrid(), "hc": hybrid().coalesce(), "e": S((2, 3)),
         "c": x.to_sparse_csr(), "cc": x.coalesce().to_sparse_csc(), "v": values, "i": indices,
         "xg": uncoalesced().requires_grad_(), "cg": x.to_sparse_csr().requires_grad_(), "x_of": uncoalesced,
     }  # fmt: skip
@@ -186,6 +190,65 @@ torch.sparse_csr_tensor([0, 2, 2], [1, 0], [1.0, 2.0], (2, 4), check_invariants=
 torch.sparse_csr_tensor([0, 1, 2], [0, 1], [1.0, 2.0], requires_grad=True)
 torch.sparse_csc_tensor([0, 1, 2], [0, 1], [1.0, 2.0])
 torch.sparse_compressed_tensor([0, 1, 2], [0, 1], [1.0, 2.0], layout=torch.sparse_csr)
+b
+cb
+b.crow_indices(), b.col_indices(), b.values(), b._nnz(), b.sparse_dim(), b.dense_dim(), b.layout, cb.ccol_indices(), cb.row_indices()
+b.ccol_indices()
+b.to_dense(), cb.to_dense(), b.to_sparse(), cb.to_sparse(), b.clone(), b.detach(), b.double(), b * 2, -b, b.sin(), b.t(), cb.t(), b.sum()
+b.to_sparse_bsc((2, 2)), cb.to_sparse_bsr((2, 3)), b.to_sparse_bsr((2, 2)), d46.to_sparse_csr().to_sparse_bsr((2, 2)), d46.to_sparse().to_sparse_bsc((2, 1))
+d46.to_sparse(layout=torch.sparse_bsr, blocksize=(4, 3)), d46.long().to_sparse_bsr((1, 1)), d46.bool().to_sparse_bsr((2, 2))
+d46.to_sparse(layout=torch.sparse_bsr)
+d46.to_sparse_bsr((3, 2))
+d46.to_sparse_bsr((2, 4))
+d46.to_sparse_bsr((2,))
+d46.to_sparse_bsr((0, 2))
+d46[0].to_sparse_bsr((1, 1))
+b.to_sparse_bsr((1, 2))
+b.to_sparse_csr()
+b + b, torch.zeros_like(b), torch.ones_like(b), torch.ones_like(c), b.mul(torch.tensor(2.0))
+b @ torch.ones(6, 2), b @ torch.ones(6), torch.addmm(torch.ones(4, 2), b, torch.ones(6, 2), beta=2), torch.nn.functional.linear(torch.ones(3, 6), b)
+d46.sparse_mask(b), (d46 + 1).sparse_mask(cb)
+torch.sparse_bsr_tensor([0, 1, 2], [0, 1], torch.ones(2, 2, 3)), torch.sparse_bsc_tensor([0, 1, 2], [0, 1], torch.ones(2, 2, 3))
+torch.sparse_bsr_tensor([0, 1, 2], [0, 1], torch.ones(2, 2, 3), (4, 9), dtype=torch.float64, requires_grad=True)
+torch.sparse_bsr_tensor([0, 1, 2], [0, 1], torch.ones(2, 2))
+torch.sparse_bsr_tensor([0, 1, 3], [0, 1], torch.ones(2, 2, 3), check_invariants=True)
+torch.sparse_bsr_tensor([0, 1, 2], [0, 2], torch.ones(2, 2, 3), (4, 6), check_invariants=True)
+torch.sparse_compressed_tensor([0, 1, 2], [0, 1], torch.ones(2, 2, 3), layout=torch.sparse_bsc).shape
+torch.sparse_compressed_tensor([0, 1], [0], [1.0], layout=torch.strided)
+torch.zeros(2, 2, layout=torch.sparse_bsr)
+torch.sparse.spdiags(d33, torch.tensor([0, -1, 1]), (3, 3)), torch.sparse.spdiags(d33, torch.tensor([0, -1, 2]), (5, 4), layout=torch.sparse_csr)
+torch.sparse.spdiags(d33[0], torch.tensor([1]), (3, 3)), torch.sparse.spdiags(d33[0], torch.tensor(1), (3, 3)).is_coalesced()
+torch.sparse.spdiags(d33.int(), torch.tensor([0, 1, 2]), (2, 4), layout=torch.sparse_csc)
+torch.sparse.spdiags(d33, torch.tensor([0, 0, 1]), (3, 3))
+torch.sparse.spdiags(d33, torch.tensor([0, 1]), (3, 3))
+torch.sparse.spdiags(d33, torch.tensor([0.0, 1.0, 2.0]), (3, 3))
+torch.sparse.spdiags(d33, torch.tensor([0, 1, 2]), (3, 3), layout=torch.strided)
+torch.sparse.spdiags(d33[None], torch.tensor([0]), (3, 3))
+torch.sparse.spdiags(d33, torch.tensor([[0, 1, 2]]), (3, 3))
+torch.sparse.sampled_addmm(c, a22, d), torch.sparse.sampled_addmm(c, a22, d, beta=2.0, alpha=0.5), torch.sparse.sampled_addmm(c, a22, d, beta=0)
+torch.sparse.sampled_addmm(c, a22, d, out=c.clone().zero_()), torch.sparse.sampled_addmm(c.cfloat(), a22.cfloat(), d.cfloat())
+torch.sparse.sampled_addmm(x, a22, d)
+torch.sparse.sampled_addmm(d, a22, d)
+torch.sparse.sampled_addmm(cc, a22, d)
+torch.sparse.sampled_addmm(c, d, a22)
+torch.sparse.sampled_addmm(c, a22, a22)
+torch.sparse.sampled_addmm(c, torch.ones(3, 2), d)
+torch.sparse.sampled_addmm(c, a22.double(), d)
+torch.sparse.sampled_addmm(c.double(), a22, d)
+torch.sparse.sampled_addmm(c.long(), a22.long(), d.long())
+torch.sparse.sampled_addmm(c, a22.to_sparse_csr(), d)
+torch.sparse.sampled_addmm(c, a22[0], d)
+[torch.sparse.mm(c, d.t() - 2, way) for way in ("sum", "mean", "amax", "amin")], torch.sparse.mm(c.double(), d.t().double() - 2, reduce="mean")
+[torch.sparse.mm(d33.triu().to_sparse_csr(), torch.tensor([[1.0], [math.nan], [2.0]]), way) for way in ("amax", "amin")]
+[torch.sparse.mm(torch.zeros(2, 3).to_sparse_csr(), d.t(), way) for way in ("sum", "mean", "amax")]
+torch.sparse.mm(c, d.t(), "prod")
+torch.sparse.mm(x, d.t(), "sum")
+torch.sparse.mm(cc, d.t(), "sum")
+torch.sparse.mm(c, c.t(), "sum")
+torch.sparse.mm(c, d, "sum")
+torch.sparse.mm(c, d[0], "sum")
+torch.sparse.mm(c.long(), d.t().long(), "amax")
+torch.sparse.mm(c, d.t().double(), "amax")
 xg
 xg.to_dense(), xg.coalesce(), xg.t(), xg * 2, S(i, v, (2, 3)).coalesce().values(), torch.sparse.mm(xg, d.t()), torch.mm(xg, d.t())
 torch.sparse.softmax(xg, 0), xg + xg, xg.sum(), xg.detach(), d.requires_grad_().to_sparse(), xg.to_sparse_csr(), xg.abs(), xg.pow(2)
@@ -215,6 +278,10 @@ def built(values):
     return S(INDICES, values, (2, 3))
 
 
+def csr():
+    return uncoalesced(torch.float64).to_sparse_csr().requires_grad_()
+
+
 GRADIENTS = {
     "values_to_dense": lambda: ((v := leaf(1, 2, 3, 4)), (built(v).to_dense() ** 2).sum())[::-1],
     "values_coalesced": lambda: ((v := leaf(1, 2, 3, 4)), (built(v).coalesce().values() ** 3).sum())[::-1],
@@ -240,6 +307,13 @@ GRADIENTS = {
     "sparse_sparse": lambda: ((v := leaf(1, 2, 3, 4)), (torch.sparse.mm(built(v), built(v).t()).to_dense() ** 2).sum())[::-1],
     "csr": lambda: ((w := grid(3, 2)), ((uncoalesced(torch.float64).to_sparse_csr() @ w) ** 2).sum())[::-1],
     "csr_values": lambda: ((v := leaf(1, 2, 3)), (w := grid(3, 2)), (torch.sparse.mm(torch.sparse_csr_tensor([0, 1, 3], [2, 0, 2], v, (2, 3)), w) ** 2).sum())[::-1],
+    "csr_leaf_sampled": lambda: ((x := csr()), (m := grid(2, 4)), (n := grid(4, 3)), (torch.sparse.sampled_addmm(x, m, n, beta=2.0, alpha=3.0).to_dense() ** 2).sum())[::-1],
+    "reduced_sum": lambda: ((x := csr()), (w := grid(3, 2)), (torch.sparse.mm(x, w, "sum") ** 2).sum())[::-1],
+    "reduced_mean": lambda: ((x := csr()), (w := grid(3, 2)), (torch.sparse.mm(x, w, "mean") ** 2).sum())[::-1],
+    "reduced_amax": lambda: ((x := csr()), (w := grid(3, 2)), (torch.sparse.mm(x, w, "amax") ** 2).sum())[::-1],
+    "reduced_amin": lambda: ((x := csr()), (w := grid(3, 2)), (torch.sparse.mm(x, w, "amin") ** 2).sum())[::-1],
+    "reduced_equal": lambda: ((x := torch.ones(1, 3, dtype=torch.float64).to_sparse_csr().requires_grad_()), (w := torch.ones(3, 1, dtype=torch.float64, requires_grad=True)), torch.sparse.mm(x, w, "amax").sum())[::-1],
+    "to_blocks": lambda: ((w := grid(4, 6)), (w.to_sparse_bsr((2, 3)).to_dense() ** 2).sum())[::-1],
     "pow": lambda: ((v := leaf(1, 2, 3, 4)), torch.sparse.sum(built(v).coalesce().pow(3)))[::-1],
     "sum_plain": lambda: ((v := leaf(1, 2, 3, 4)), built(v).sum() ** 2)[::-1],
 }  # fmt: skip

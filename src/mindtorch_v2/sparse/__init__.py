@@ -52,24 +52,69 @@ SparseSemiStructuredTensor = unavailable_class("torch.sparse.SparseSemiStructure
 SparseSemiStructuredTensorCUSPARSELT = unavailable_class("torch.sparse.SparseSemiStructuredTensorCUSPARSELT")
 SparseSemiStructuredTensorCUTLASS = unavailable_class("torch.sparse.SparseSemiStructuredTensorCUTLASS")
 as_sparse_gradcheck = unavailable_function("torch.sparse.as_sparse_gradcheck")
-sampled_addmm = unavailable_function("torch.sparse.sampled_addmm")
-spdiags = unavailable_function("torch.sparse.spdiags")
 spsolve = unavailable_function("torch.sparse.spsolve")
 to_sparse_semi_structured = unavailable_function("torch.sparse.to_sparse_semi_structured")
 
 
-def mm(mat1: torch.Tensor, mat2: torch.Tensor) -> torch.Tensor:
+def mm(mat1: torch.Tensor, mat2: torch.Tensor, reduce: str | None = None) -> torch.Tensor:
     """The product of two matrices of which one is sparse, (n, k) and (k, m).
 
     With a dense matrix it is dense, of two sparse ones sparse. The gradient of a sparse matrix has values where the matrix
     has them, other than with `torch.mm`, which gives it a dense one.
 
+    With `reduce` ("sum", "mean", "amax", "amin") a csr matrix times a dense one, whose terms are joined that way: only those
+    of stored values; a row without any gives zeros.
+
     >>> x = torch.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3))
     >>> torch.sparse.mm(x, torch.ones(3, 1))
     tensor([[3.],
             [4.]])
+    >>> torch.sparse.mm(torch.tensor([[1.0, 2.0], [0.0, 0.0]]).to_sparse_csr(), torch.ones(2, 1), "amax")
+    tensor([[2.],
+            [0.]])
     """
-    return torch._sparse_mm(mat1, mat2)
+    return torch._sparse_mm(mat1, mat2) if reduce is None else torch._sparse_mm(mat1, mat2, reduce)
+
+
+def sampled_addmm(
+    input: torch.Tensor,
+    mat1: torch.Tensor,
+    mat2: torch.Tensor,
+    *,
+    beta: float = 1.0,
+    alpha: float = 1.0,
+    out: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """`beta * input + alpha * (mat1 @ mat2)` where the csr matrix `input` (n, m) has values; `mat1` (n, k), `mat2` (k, m).
+
+    The dense product is not computed. RuntimeError for other layouts, sizes or dtypes than these.
+
+    >>> x = torch.eye(2).to_sparse_csr()
+    >>> torch.sparse.sampled_addmm(x, torch.ones(2, 3), torch.ones(3, 2)).to_dense()
+    tensor([[4., 0.],
+            [0., 4.]])
+    """
+    if out is None:
+        return torch.ops.aten.sparse_sampled_addmm(input, mat1, mat2, beta=beta, alpha=alpha)
+    return torch.ops.aten.sparse_sampled_addmm.out(input, mat1, mat2, beta=beta, alpha=alpha, out=out)
+
+
+def spdiags(
+    diagonals: torch.Tensor, offsets: torch.Tensor, shape: tuple[int, int], layout: torch.layout | None = None
+) -> torch.Tensor:
+    """A sparse matrix of these sizes, of some of its diagonals: element j of diagonal k stands at (j - offsets[k], j).
+
+    Args:
+        diagonals: (number of diagonals, length), or one diagonal (length).
+        offsets: whole numbers (int64), a distinct one for each diagonal: 0 the main diagonal, 1 the one above.
+        shape: rows and columns.
+        layout: `torch.sparse_coo` (the default), `torch.sparse_csr` or `torch.sparse_csc`.
+
+    >>> torch.sparse.spdiags(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([0, 1]), (2, 2)).to_dense()
+    tensor([[1., 4.],
+            [0., 2.]])
+    """
+    return torch._spdiags(diagonals, offsets, shape, layout)
 
 
 def addmm(

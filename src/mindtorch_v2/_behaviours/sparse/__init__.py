@@ -5,6 +5,6 @@ own; what it is made of stands in :mod:`.parts`. Autograd works above these keys
 without a kernel here raises NotImplementedError, as in PyTorch.
 """
 
-from . import convert, create, embedding, layout, pointwise, product, reduce, shape
+from . import convert, create, embedding, layout, pointwise, product, reduce, reduced_product, shape
 
 __all__ = ["convert", "create", "embedding", "layout", "pointwise", "product", "reduce", "shape"]

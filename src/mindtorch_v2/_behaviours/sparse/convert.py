@@ -5,18 +5,41 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _C
+from ..._operators.composite.sparse import LAYOUT_NAMES
 from ..._operators.table import aten
-from .parts import BOOL, COMPRESSED, INT64, bare, coalesced, compressed, coo, find, numbered, parts, spread, starts_of
+from .parts import (
+    BLOCKED,
+    BOOL,
+    COMPRESSED,
+    INT64,
+    bare,
+    blocksize_of,
+    coalesced,
+    compressed,
+    coo,
+    find,
+    numbered,
+    parts,
+    spread,
+    starts_of,
+)
 from .table import COO, CSR, DENSE, kernel
 
 _BOTH = (COO, CSR)
 
 
 def coordinates(x: Any) -> tuple[Any, Any]:
-    """The rows and columns of the values of a compressed matrix."""
+    """The rows and columns of the values of a compressed matrix, of all elements of its blocks."""
     p = parts(x)
     pair = (spread(p.compressed), p.plain)
-    return pair if COMPRESSED[x.layout] == 0 else pair[::-1]
+    rows, columns = pair if COMPRESSED[x.layout] == 0 else pair[::-1]
+    if x.layout not in BLOCKED:
+        return rows, columns
+    high, wide = p.values.shape[1:]
+    down, across = (aten.arange(n, dtype=INT64, device=rows.device) for n in (high, wide))
+    rows = (rows * high).reshape(-1, 1, 1) + down.reshape(-1, 1)
+    columns = (columns * wide).reshape(-1, 1, 1) + across
+    return tuple(each.expand(p.values.shape).reshape(-1) for each in (rows, columns))
 
 
 @kernel("_to_dense", COO)
@@ -38,7 +61,7 @@ def _compressed_to_dense(self, dtype=None, masked_grad=None):
         raise RuntimeError("dtype argument is not supported by sparse_csr_to_dense")
     rows, columns = coordinates(self)
     out = aten.zeros(self.shape, dtype=self.dtype, device=self.device)
-    return aten.index_put_(out, [rows, columns], parts(self).values, self.dtype != BOOL)
+    return aten.index_put_(out, [rows, columns], parts(self).values.reshape(-1), self.dtype != BOOL)
 
 
 @kernel("_to_sparse.sparse_dim", DENSE)
@@ -66,22 +89,50 @@ def _dense_dims(self: Any, dense_dim: int | None) -> int:
 
 @kernel("_to_sparse", DENSE)
 def _dense_to_sparse(self, *, layout=None, blocksize=None, dense_dim=None):
+    if layout in BLOCKED and (self.dim() > 2 or dense_dim):
+        raise NotImplementedError(
+            f"batches of tensors of the layout {layout}, and dense dimensions of them, are not implemented"
+        )
+    if layout in BLOCKED:
+        _check_blocks(self, layout, blocksize)
     made = _dense_to_coo(self, _dense_dims(self, dense_dim))
-    return made if layout in (None, _C.sparse_coo) else to_compressed(made, layout)
+    return made if layout in (None, _C.sparse_coo) else to_compressed(made, layout, blocksize)
 
 
-def to_compressed(x: Any, layout: Any) -> Any:
-    """A coordinate matrix compressed by rows or columns."""
-    if layout not in COMPRESSED:
-        raise NotImplementedError(f"tensors of the layout {layout} are not implemented, only sparse_csr and sparse_csc")
+def _check_blocks(x: Any, layout: Any, blocksize: Any) -> None:
+    """That a matrix can be cut into blocks of this size."""
+    what = "dense_to_sparse"
+    what = what if x.layout == _C.strided else what.removeprefix("dense_")
+    if blocksize is None:
+        raise RuntimeError(
+            f"{what}: conversion from {LAYOUT_NAMES[x.layout]} to {LAYOUT_NAMES[layout]} without blocksize argument given is "
+            "not supported"
+        )
+    name = f"{what}_{LAYOUT_NAMES[layout][6:].lower()}"
+    if len(blocksize) != 2:
+        raise RuntimeError(f"{name}: blocksize needs to be a tuple of size 2, but got {len(blocksize)}")
+    if min(blocksize) <= 0:
+        raise RuntimeError(f"{name}: blocksize needs to be positive, but got {list(blocksize)}")
+    rows, columns = x.size(-2), x.size(-1)
+    if rows % blocksize[0] or columns % blocksize[1]:
+        raise RuntimeError(
+            f"{name}: tensor sparse size ({rows},{columns}) must be divisible by given blocksize "
+            f"({blocksize[0]},{blocksize[1]})"
+        )
+
+
+def to_compressed(x: Any, layout: Any, blocksize: Any = None) -> Any:
+    """A coordinate matrix compressed by rows or columns, in blocks of this size where the layout has blocks."""
     p = parts(x)
     if p.indices.shape[0] != 2:
-        name = "SparseCsc" if COMPRESSED[layout] else "SparseCsr"
+        name = LAYOUT_NAMES[layout]
         raise RuntimeError(
             f"coo_to_sparse_{name[6:].lower()}: conversion from Sparse to {name} for input tensors with sparse_dim()!=2 is not supported"
         )
     if p.values.dim() != 1:
         raise NotImplementedError(f"tensors of the layout {layout} with dense dimensions are not implemented")
+    if layout in BLOCKED:
+        return _in_blocks(x, layout, *blocksize)
     if COMPRESSED[layout] == 1:
         flipped = coalesced(coo(p.indices.flip(0), p.values, (x.shape[1], x.shape[0])))
     else:
@@ -90,18 +141,51 @@ def to_compressed(x: Any, layout: Any) -> Any:
     return compressed(starts_of(q.indices[0], flipped.shape[0]), q.indices[1].clone(), q.values, x.shape, layout)
 
 
+def _in_blocks(x: Any, layout: Any, high: int, wide: int) -> Any:
+    p = parts(x)
+    rows, columns = p.indices.unbind(0)
+    blocks = (rows // high, columns // wide)
+    counts = (x.shape[0] // high, x.shape[1] // wide)
+    which = COMPRESSED[layout]
+    numbers, place = aten._unique2(blocks[which] * counts[1 - which] + blocks[1 - which], True, True)[:2]
+    values = p.values.new_zeros((numbers.shape[0], high, wide))
+    values.index_put_([place, rows % high, columns % wide], p.values, x.dtype != BOOL)
+    outer, inner = numbers // counts[1 - which], numbers % counts[1 - which]
+    return compressed(starts_of(outer, counts[which]), inner, values, x.shape, layout)
+
+
 def to_coo(x: Any) -> Any:
-    """A compressed matrix as coordinates."""
-    return coo(aten.stack(coordinates(x)), parts(x).values, x.shape, COMPRESSED[x.layout] == 0)
+    """A compressed matrix as coordinates; all elements of blocks, zeros too."""
+    return coo(aten.stack(coordinates(x)), parts(x).values.reshape(-1), x.shape, x.layout == _C.sparse_csr)
+
+
+def like(made: Any, x: Any) -> Any:
+    """A coordinate tensor in the layout of ``x``, and in blocks of its size."""
+    return made if x.layout == _C.sparse_coo else to_compressed(made, x.layout, blocksize_of(x))
 
 
 @kernel("_to_sparse", *_BOTH)
 def _sparse_to_sparse(self, *, layout=None, blocksize=None, dense_dim=None):
     if layout in (None, _C.sparse_coo):
         return self if self.layout == _C.sparse_coo else to_coo(self)
-    return (
-        self if layout == self.layout else to_compressed(self if self.layout == _C.sparse_coo else to_coo(self), layout)
-    )
+    name = LAYOUT_NAMES[layout]
+    if layout in BLOCKED:
+        size = blocksize_of(self)
+        if size is not None and tuple(blocksize or size) != size:
+            raise RuntimeError(
+                f"to_sparse_{name[6:].lower()}: conversion from {LAYOUT_NAMES[self.layout]} to {name} with blocksize changed "
+                f"from {list(size)} to {list(blocksize)} is not supported"
+            )
+        blocksize = blocksize or size
+        _check_blocks(self, layout, blocksize)
+    elif self.layout in BLOCKED:
+        raise RuntimeError(
+            f"sparse_compressed_to_sparse_{name[6:].lower()}: expected SparseCsr or SparseCsc layout but got "
+            f"{LAYOUT_NAMES[self.layout]}"
+        )
+    if layout == self.layout:
+        return self
+    return to_compressed(self if self.layout == _C.sparse_coo else to_coo(self), layout, blocksize)
 
 
 @kernel("_to_sparse.sparse_dim", CSR)
@@ -120,6 +204,19 @@ for _short, _layout in (("csr", _C.sparse_csr), ("csc", _C.sparse_csc)):
     )
 
 
+for _short, _layout in (("bsr", _C.sparse_bsr), ("bsc", _C.sparse_bsc)):
+    kernel(f"_to_sparse_{_short}", *_BOTH)(
+        lambda self, blocksize, dense_dim=None, _layout=_layout: _sparse_to_sparse(
+            self, layout=_layout, blocksize=blocksize
+        )
+    )
+    kernel(f"_to_sparse_{_short}", DENSE)(
+        lambda self, blocksize, dense_dim=None, _layout=_layout: _dense_to_sparse(
+            self, layout=_layout, blocksize=blocksize, dense_dim=dense_dim
+        )
+    )
+
+
 @kernel("sparse_mask", *_BOTH)
 def _sparse_mask(self, mask):
     if self.shape != mask.shape:
@@ -131,7 +228,8 @@ def _sparse_mask(self, mask):
     p = parts(mask)
     if mask.layout == _C.sparse_coo:
         return coo(p.indices, _elements(self, p.indices), mask.shape, p.coalesced)
-    return compressed(p.compressed, p.plain, _elements(self, aten.stack(coordinates(mask))), mask.shape, mask.layout)
+    elements = _elements(self, aten.stack(coordinates(mask))).reshape(p.values.shape)
+    return compressed(p.compressed, p.plain, elements, mask.shape, mask.layout)
 
 
 def _elements(x: Any, indices: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _C
+from ..._operators.composite.sparse import LAYOUT_NAMES
 from ..._operators.table import aten
 from .layout import empty
 from .parts import COMPRESSED, INT64, check_compressed, check_coo, check_nnz, is_sparse, numbered
@@ -136,12 +137,18 @@ def sparse_coo_tensor(
 _NAMES = {
     _C.sparse_csr: ("crow_indices", "col_indices", "nrows", "ncols"),
     _C.sparse_csc: ("ccol_indices", "row_indices", "ncols", "nrows"),
+    _C.sparse_bsr: ("crow_indices", "col_indices", "nrows", "ncols"),
+    _C.sparse_bsc: ("ccol_indices", "row_indices", "ncols", "nrows"),
 }
 
 
 def _validate_compressed(starts: Any, plain: Any, values: Any, size: tuple[int, ...], layout: Any) -> None:
     compressed_name, plain_name, count, length = _NAMES[layout]
-    rows, columns = size[COMPRESSED[layout]], size[1 - COMPRESSED[layout]]
+    which = COMPRESSED[layout]
+    block = tuple(values.shape[1:]) or (1, 1)
+    if any(each == 0 or n % each for n, each in zip(size, block, strict=True)):
+        raise RuntimeError(f"tensor shape {list(size)} must be divisible by the blocksize {list(block)}")
+    rows, columns = size[which] // block[which], size[1 - which] // block[1 - which]
     nnz = values.shape[0]
     if starts.shape[0] != rows + 1:
         raise RuntimeError(
@@ -181,9 +188,11 @@ def sparse_compressed_tensor(
     requires_grad: bool = False,
     check_invariants: bool | None = None,
 ) -> Any:
-    """A matrix of a compressed layout, ``torch.sparse_csr`` or ``torch.sparse_csc``; see ``sparse_csr_tensor``."""
-    if layout is None:
-        raise RuntimeError("sparse_compressed_tensor: expected sparse compressed tensor layout but got none")
+    """A matrix of a compressed layout: ``sparse_csr``, ``sparse_csc``, ``sparse_bsr``, ``sparse_bsc``; see ``sparse_csr_tensor``."""
+    if layout not in COMPRESSED:
+        raise RuntimeError(
+            f"sparse_compressed_tensor expected sparse compressed tensor layout but got {LAYOUT_NAMES.get(layout, 'none')}"
+        )
     values = _values(values, dtype, device)
     starts, plain = _indices(compressed_indices, values.device), _indices(plain_indices, values.device)
     check_compressed(starts, plain, values, layout)
@@ -191,6 +200,7 @@ def sparse_compressed_tensor(
         columns = int(plain.max()) + 1 if plain.shape[0] else 0
         size = (starts.shape[0] - 1, columns)
         size = size if COMPRESSED[layout] == 0 else size[::-1]
+        size = tuple(n * each for n, each in zip(size, values.shape[1:] or (1, 1), strict=True))
     size = tuple(int(n) for n in size)
     if _checked(check_invariants):
         _validate_compressed(starts, plain, values, size, layout)
@@ -222,4 +232,38 @@ def sparse_csc_tensor(ccol_indices: Any, row_indices: Any, values: Any, size: An
     return sparse_compressed_tensor(ccol_indices, row_indices, values, size, **{"layout": _C.sparse_csc, **options})
 
 
-__all__ = ["sparse_compressed_tensor", "sparse_coo_tensor", "sparse_csc_tensor", "sparse_csr_tensor"]
+def sparse_bsr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: Any = None, **options: Any) -> Any:
+    """A matrix of the layout ``torch.sparse_bsr``: as ``sparse_csr_tensor``, of blocks.
+
+    Args:
+        crow_indices: where each row of blocks begins, and the last ends, (rows of blocks + 1).
+        col_indices: the column of each block, (nnz).
+        values: (nnz, rows of a block, columns of a block).
+        size: (rows, columns) of the matrix, by default as small as the indices allow.
+        options: dtype, device, requires_grad, check_invariants, as for ``sparse_coo_tensor``.
+
+    >>> torch.sparse_bsr_tensor([0, 1, 2], [1, 0], [[[1.0, 2.0]], [[3.0, 4.0]]]).to_dense()
+    tensor([[0., 0., 1., 2.],
+            [3., 4., 0., 0.]])
+    """
+    return sparse_compressed_tensor(crow_indices, col_indices, values, size, **{"layout": _C.sparse_bsr, **options})
+
+
+def sparse_bsc_tensor(ccol_indices: Any, row_indices: Any, values: Any, size: Any = None, **options: Any) -> Any:
+    """A matrix of the layout ``torch.sparse_bsc``: as ``sparse_bsr_tensor``, by columns.
+
+    >>> torch.sparse_bsc_tensor([0, 1], [1], [[[1.0, 2.0]]]).to_dense()
+    tensor([[0., 0.],
+            [1., 2.]])
+    """
+    return sparse_compressed_tensor(ccol_indices, row_indices, values, size, **{"layout": _C.sparse_bsc, **options})
+
+
+__all__ = [
+    "sparse_bsc_tensor",
+    "sparse_bsr_tensor",
+    "sparse_compressed_tensor",
+    "sparse_coo_tensor",
+    "sparse_csc_tensor",
+    "sparse_csr_tensor",
+]

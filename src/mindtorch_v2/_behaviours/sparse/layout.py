@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ... import _C
+from ..._operators.composite.sparse import LAYOUT_NAMES
 from ..._operators.table import aten
 from .parts import (
+    BLOCKED,
     BOOL,
     COMPRESSED,
     INT64,
     bare,
+    blocksize_of,
     check_compressed,
     check_coo,
     compressed,
@@ -84,8 +87,9 @@ def _compressed_part(name: str, which: int, part: str) -> None:
     @kernel(name, CSR)
     def get(self: Tensor) -> Tensor:
         if COMPRESSED[self.layout] != which:
-            found = ("SparseCsr", "SparseCsc")[COMPRESSED[self.layout]]
-            raise RuntimeError(f"{name} expected sparse {kind} compressed tensor layout but got {found}")
+            raise RuntimeError(
+                f"{name} expected sparse {kind} compressed tensor layout but got {LAYOUT_NAMES[self.layout]}"
+            )
         return _alias(getattr(parts(self), part))
 
     @kernel(name, COO)
@@ -203,20 +207,32 @@ def _copy(self, src, non_blocking=False):
 # ---- tensors of nothing ----
 
 
-def empty(size: Any, dtype: Any, layout: Any, device: Any = None, sparse_dim: int | None = None) -> Any:
+def empty(
+    size: Any, dtype: Any, layout: Any, device: Any = None, sparse_dim: int | None = None, blocksize: Any = None
+) -> Any:
     """A sparse tensor without values; ``sparse_dim`` of a coordinate tensor, all dimensions unless given."""
     size = tuple(size)
     if layout == _C.sparse_coo:
         count = len(size) if sparse_dim is None else sparse_dim
         values = aten.zeros((0, *size[count:]), dtype=dtype, device=device)
         return coo(values.new_zeros((count, 0), dtype=INT64), values, size, True)
-    rows = size[COMPRESSED[layout]] if layout in COMPRESSED else 0
-    starts = aten.zeros((rows + 1,), dtype=INT64, device=device)
-    return compressed(starts, starts.new_zeros(0), starts.new_zeros(0, dtype=dtype), size, layout)
+    block: tuple[int, ...] = ()
+    if layout in BLOCKED:
+        if blocksize is None:
+            raise RuntimeError(
+                f"zeros_sparse_compressed expected sparse compressed (non-block) tensor layout but got {LAYOUT_NAMES[layout]}"
+            )
+        block = tuple(blocksize)
+    which = COMPRESSED[layout]
+    starts = aten.zeros((size[which] // (block or (1, 1))[which] + 1,), dtype=INT64, device=device)
+    return compressed(starts, starts.new_zeros(0), starts.new_zeros((0, *block), dtype=dtype), size, layout)
 
 
-def _sparse_dims(self: Any) -> int | None:
-    return parts(self).indices.shape[0] if self.layout == _C.sparse_coo else None
+def _arrangement(self: Any, layout: Any) -> dict[str, Any]:
+    """Options of `empty` that a tensor hands on: its number of sparse dimensions, the size of its blocks."""
+    if self.layout == _C.sparse_coo:
+        return {"sparse_dim": parts(self).indices.shape[0]} if layout == _C.sparse_coo else {}
+    return {"blocksize": blocksize_of(self)}
 
 
 @kernel("zeros_like", *_BOTH)
@@ -226,7 +242,18 @@ def _zeros_like(self, *, dtype=None, layout=None, device=None, pin_memory=None, 
     device = self.device if device is None else device
     if layout == _C.strided:
         return aten.zeros(self.shape, dtype=dtype, device=device)
-    return empty(self.shape, dtype, layout or self.layout, device, _sparse_dims(self))
+    layout = layout or self.layout
+    return empty(self.shape, dtype, layout, device, **_arrangement(self, layout))
+
+
+@kernel("ones_like", CSR)
+def _ones_like(self, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
+    if layout not in (None, self.layout):
+        raise NotImplementedError(
+            f"ones_like() of a tensor of the layout {self.layout} in another one is not implemented"
+        )
+    made = with_values(self, aten.ones_like(parts(self).values, dtype=dtype))
+    return made if device is None else _to_copy(made, device=device)
 
 
 @kernel("new_zeros", *_BOTH)
@@ -247,4 +274,4 @@ def _zeros(size, *, dtype=None, layout=None, device=None, pin_memory=None, memor
 
 @kernel("zero_", *_BOTH)
 def _zero(self):
-    return become(self, empty(self.shape, self.dtype, self.layout, self.device, _sparse_dims(self)))
+    return become(self, empty(self.shape, self.dtype, self.layout, self.device, **_arrangement(self, self.layout)))

@@ -10,8 +10,16 @@ from ..._operators.table import aten
 
 INT64 = DTYPES["int64"]
 BOOL = DTYPES["bool"]
-COMPRESSED = {_C.sparse_csr: 0, _C.sparse_csc: 1}
-"""The compressed layouts that tensors are made of here, and which of the two dimensions they compress."""
+COMPRESSED = {_C.sparse_csr: 0, _C.sparse_csc: 1, _C.sparse_bsr: 0, _C.sparse_bsc: 1}
+"""The compressed layouts, and which of the two dimensions they compress."""
+BLOCKED = (_C.sparse_bsr, _C.sparse_bsc)
+"""Those whose values are blocks, (nnz, rows of a block, columns of a block), and whose indices number blocks."""
+TRANSPOSED = {
+    _C.sparse_csr: _C.sparse_csc,
+    _C.sparse_csc: _C.sparse_csr,
+    _C.sparse_bsr: _C.sparse_bsc,
+    _C.sparse_bsc: _C.sparse_bsr,
+}
 
 
 class Coo:
@@ -24,7 +32,10 @@ class Coo:
 
 
 class Compressed:
-    """Where each row begins in ``plain`` and ``values`` (rows + 1), and the column of each value (columns for csc)."""
+    """Where each row begins in ``plain`` and ``values`` (rows + 1), and the column of each value (columns for csc).
+
+    Of the layouts of blocks these are rows and columns of blocks.
+    """
 
     __slots__ = ("compressed", "plain", "values")
 
@@ -78,9 +89,13 @@ def check_coo(indices: Any, values: Any, size: tuple[int, ...]) -> None:
 
 def check_compressed(starts: Any, plain: Any, values: Any, layout: Any, size: tuple[int, ...] = (0, 0)) -> None:
     """The same for a compressed matrix."""
-    if layout not in COMPRESSED:
-        raise NotImplementedError(f"tensors of the layout {layout} are not implemented, only sparse_csr and sparse_csc")
-    if starts.dim() != 1 or plain.dim() != 1 or values.dim() != 1:
+    blocks = 2 if layout in BLOCKED else 0
+    if values.dim() <= blocks:
+        raise RuntimeError(
+            "values must have dimensionality > sum of batch and block dimensionalities (=0 + "
+            f"{blocks}) but got {values.dim()}"
+        )
+    if starts.dim() != 1 or plain.dim() != 1 or values.dim() != 1 + blocks:
         raise NotImplementedError(
             f"batches of tensors of the layout {layout}, and dense dimensions of them, are not implemented"
         )
@@ -98,8 +113,6 @@ def coo(indices: Any, values: Any, size: Any, coalesced: bool = False) -> Any:
 
 def compressed(starts: Any, plain: Any, values: Any, size: Any, layout: Any) -> Any:
     """A compressed tensor of these parts, which are not checked."""
-    if layout not in COMPRESSED:
-        raise NotImplementedError(f"tensors of the layout {layout} are not implemented, only sparse_csr and sparse_csc")
     values = bare(values)
     return _C._make_sparse(tuple(size), values.dtype, layout, Compressed(starts, plain, values), values.device)
 
@@ -111,6 +124,11 @@ def with_values(x: Any, values: Any, size: Any = None) -> Any:
     if isinstance(p, Coo):
         return coo(p.indices, values, size, p.coalesced)
     return compressed(p.compressed, p.plain, values, size, x.layout)
+
+
+def blocksize_of(x: Any) -> tuple[int, ...] | None:
+    """The sizes of a block of ``x``, None of a layout without blocks."""
+    return tuple(parts(x).values.shape[1:]) if x.layout in BLOCKED else None
 
 
 def coalesced(x: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import _C
 from ..._operators.table import ROWS, aten, class_name
-from .convert import coordinates, to_compressed, to_coo
+from .convert import coordinates, like, to_coo
 from .parts import BOOL, bare, coalesced, coo, find, is_sparse, numbered, parts, with_values
 from .table import COO, CSR, become, inplace, kernel
 
@@ -66,7 +66,7 @@ def _add_sparse(self: Any, other: Any, alpha: Any) -> Any:
     if self.layout != other.layout:
         return _add_sparse(*(to_coo(x) if x.layout != _C.sparse_coo else x for x in (self, other)), alpha)  # type: ignore[call-arg]  # (two operands)
     if self.layout != _C.sparse_coo:
-        return to_compressed(_add_sparse(to_coo(self), to_coo(other), alpha), self.layout)
+        return like(_add_sparse(to_coo(self), to_coo(other), alpha), self)
     p, q = parts(self), parts(other)
     if p.indices.shape[0] != q.indices.shape[0]:
         raise RuntimeError(
@@ -85,11 +85,10 @@ def _add_to_dense(out: Any, other: Any, alpha: Any) -> Any:
     """Adds a sparse tensor to a dense one of the same sizes, in place."""
     if other.layout == _C.sparse_coo:
         other = coalesced(other) if other.dtype == BOOL else other
-        p = parts(other)
-        indices = p.indices
+        indices, values = parts(other).indices, parts(other).values
     else:
-        p, indices = parts(other), aten.stack(coordinates(other))
-    values = (p.values if alpha == 1 else p.values * alpha).to(out.dtype)
+        indices, values = aten.stack(coordinates(other)), parts(other).values.reshape(-1)
+    values = (values if alpha == 1 else values * alpha).to(out.dtype)
     if indices.shape[0] == 0:
         return out.add_(values.sum(0))
     return aten.index_put_(out, list(indices.unbind(0)), values, True)
@@ -207,7 +206,10 @@ def _by_dense(self: Any, other: Any) -> Any:
     p = parts(self)
     indices = p.indices if self.layout == _C.sparse_coo else aten.stack(coordinates(self))
     wide = bare(other).expand(self.shape)
-    return with_values(self, p.values * (aten.index(wide, list(indices.unbind(0))) if indices.shape[0] else wide))
+    if not indices.shape[0]:
+        return with_values(self, p.values * wide)
+    factors = aten.index(wide, list(indices.unbind(0)))
+    return with_values(self, p.values * (factors if self.layout == _C.sparse_coo else factors.reshape(p.values.shape)))
 
 
 @kernel("mul.Tensor", *_BOTH)
@@ -221,7 +223,7 @@ def _mul(self, other):
     if self.shape != other.shape:
         raise _mismatch(self, other)
     made = _intersection(*(x if x.layout == _C.sparse_coo else to_coo(x) for x in (self, other)))
-    return made if self.layout == _C.sparse_coo else to_compressed(made, self.layout)
+    return like(made, self)
 
 
 @kernel("mul.Scalar", *_BOTH)

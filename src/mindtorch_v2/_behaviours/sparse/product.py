@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _C
+from ..._core.dtype import DTYPES
+from ..._operators.composite.sparse import LAYOUT_NAMES
 from ..._operators.table import aten, class_name, conj
-from .convert import to_compressed, to_coo
-from .parts import BOOL, COMPRESSED, bare, coalesced, coo, is_sparse, parts, spread, starts_of
+from .convert import coordinates, like, to_coo
+from .parts import BLOCKED, BOOL, bare, coalesced, coo, is_sparse, parts, spread, starts_of, with_values
 from .shape import gather_groups
-from .table import COO, CSR, kernel
+from .table import COO, CSR, become, kernel, out
 
 _BOTH = (COO, CSR)
 _NARROW = 16  # columns
@@ -77,8 +79,11 @@ def _mm(self, mat2):
         return _times_dense(self, mat2)
     if not is_sparse(self):
         return _times_dense(aten.t(mat2), bare(self).t()).t()
-    made = _times_sparse(self, mat2)
-    return to_compressed(made, self.layout) if self.layout in COMPRESSED else made
+    if self.layout in BLOCKED:
+        raise NotImplementedError(
+            "the product of two sparse matrices in blocks is not implemented; take to_sparse() of them"
+        )
+    return like(_times_sparse(self, mat2), self)
 
 
 @kernel("mv", *_BOTH)
@@ -132,6 +137,51 @@ def _bmm(self, mat2):
         p.coalesced,
     )
     return _times_dense(wide, mat2.reshape(batch * columns, mat2.shape[2])).reshape(batch, rows, mat2.shape[2])
+
+
+def _check_sampled(self: Any, mat1: Any, mat2: Any) -> None:
+    if self.dtype not in (DTYPES[n] for n in ("float32", "float64", "complex64", "complex128")):
+        raise RuntimeError(
+            f"sparse_sampled_addmm: Expected self to be a floating-point or complex tensor, but got {class_name(self.dtype)}"
+        )
+    if self.layout != _C.sparse_csr:
+        raise RuntimeError(
+            f"sampled_addmm: Expected result to have sparse csr layout, but got {LAYOUT_NAMES[self.layout]}"
+        )
+    for x, name in ((mat1, "mat1"), (mat2, "mat2")):
+        if x.layout != _C.strided:
+            raise RuntimeError(
+                f"sampled_addmm: Expected {name} to have strided layout, but got {LAYOUT_NAMES[x.layout]}"
+            )
+        if x.dim() != 2:
+            raise RuntimeError(f"sampled_addmm: Expected {name} to be a matrix, got {x.dim()}-D tensor")
+    if mat1.shape[1] != mat2.shape[0]:
+        raise RuntimeError(
+            "sampled_addmm: mat1 and mat2 shapes cannot be multiplied "
+            f"({mat1.shape[0]}x{mat1.shape[1]} and {mat2.shape[0]}x{mat2.shape[1]})"
+        )
+    for d, x, name in ((-2, mat1, "mat1"), (-1, mat2, "mat2")):
+        if self.shape[d] != x.shape[d]:
+            raise RuntimeError(f"sampled_addmm: self.shape[{d}] must match {name}.shape[{d}]")
+    for x, y, names in ((mat1, mat2, "mat1 and mat2"), (mat1, self, "mat1 and self")):
+        if x.dtype != y.dtype:
+            raise RuntimeError(
+                f"sampled_addmm: Expected {names} to have the same dtype, but got {class_name(x.dtype)} and {class_name(y.dtype)}"
+            )
+
+
+@kernel("sparse_sampled_addmm", CSR)
+def _sampled_addmm(self, mat1, mat2, *, beta=1, alpha=1):
+    _check_sampled(self, mat1, mat2)
+    rows, columns = coordinates(self)
+    products = (bare(mat1).index_select(0, rows) * bare(mat2).t().index_select(0, columns)).sum(1)
+    values = products if alpha == 1 else products * alpha
+    return with_values(self, values if beta == 0 else aten.add(values, parts(self).values, alpha=beta))
+
+
+@out("sparse_sampled_addmm", CSR)
+def _sampled_addmm_out(self, mat1, mat2, *, beta=1, alpha=1, out):
+    return become(out, _sampled_addmm(self, mat1, mat2, beta=beta, alpha=alpha))
 
 
 @kernel("matmul", *_BOTH)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..._core.dimensions import wrap_dim
 from ..._operators.table import aten, class_name
-from .convert import _elements, to_compressed, to_coo
+from .convert import _elements, like, to_coo
 from .parts import coalesced, coo, is_sparse, numbered, parts, with_values
 from .table import COO, CSR, kernel
 
@@ -85,7 +85,7 @@ def _sum_compressed(self, dim, keepdim=False, *, dtype=None):
         raise NotImplementedError(
             "the sum of a compressed tensor over all dimensions with keepdim=True is not implemented"
         )
-    return to_compressed(made.unsqueeze(wrap_dim(dim[0], 2)), self.layout)
+    return like(made.unsqueeze(wrap_dim(dim[0], 2)), self)
 
 
 # ---- softmax: over the values that are stored ----

@@ -8,7 +8,7 @@ from ... import _C
 from ..._core.dimensions import wrap_dim
 from ..._operators.table import aten
 from .convert import to_coo
-from .parts import INT64, Compressed, compressed, coo, parts, starts_of
+from .parts import BLOCKED, INT64, TRANSPOSED, Compressed, compressed, coo, parts, starts_of
 from .table import COO, CSR, become, kernel
 
 # ---- the order of the dimensions ----
@@ -35,8 +35,8 @@ def _transpose_compressed(self, dim0, dim1):
     if wrap_dim(dim0, 2) == wrap_dim(dim1, 2):
         return self.clone()
     p = parts(self)
-    other = _C.sparse_csc if self.layout == _C.sparse_csr else _C.sparse_csr
-    return compressed(p.compressed, p.plain, p.values, (self.shape[1], self.shape[0]), other)
+    values = p.values.transpose(-2, -1).contiguous() if self.layout in BLOCKED else p.values
+    return compressed(p.compressed, p.plain, values, (self.shape[1], self.shape[0]), TRANSPOSED[self.layout])
 
 
 @kernel("t", COO, CSR)

@@ -27,10 +27,18 @@ def kernel(row: str, *keys: str | tuple[str, ...]) -> Callable[[Callable], Calla
 
 def inplace(row: str, *keys: str) -> Callable[[Callable], Callable]:
     """The same for the in-place form of ``row``."""
+    return _form(ROWS[row].inplace, keys)
 
+
+def out(row: str, *keys: str) -> Callable[[Callable], Callable]:
+    """The same for the form of ``row`` that writes into `out`."""
+    return _form(ROWS[row].out, keys)
+
+
+def _form(handle: Any, keys: tuple[str, ...]) -> Callable[[Callable], Callable]:
     def register(fn: Callable) -> Callable:
         for key in keys:
-            ROWS[row].inplace.impl(key, fn)
+            handle.impl(key, fn)
         return fn
 
     return register

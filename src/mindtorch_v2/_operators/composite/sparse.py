@@ -8,23 +8,26 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ... import _C
 from ..._core.above import above
 from ..._core.dtype import DTYPES
-from ..table import ROWS, S, T, aten, composite, conj, declare
+from ..table import ROWS, S, T, aten, class_name, composite, conj, declare
 
 if TYPE_CHECKING:
     from ..._tensor import Tensor
 
 
-_LAYOUTS = {
+LAYOUT_NAMES = {
     _C.strided: "Strided",
     _C.sparse_coo: "Sparse",
     _C.sparse_csr: "SparseCsr",
     _C.sparse_csc: "SparseCsc",
+    _C.sparse_bsr: "SparseBsr",
+    _C.sparse_bsc: "SparseBsc",
 }
+_BLOCKED = (_C.sparse_bsr, _C.sparse_bsc)
 _FACTORY = "ScalarType? dtype=None, Layout? layout=None, Device? device=None"
 
 
 def _refuse(name, expected, self):
-    raise RuntimeError(f"{name} expected {expected} tensor layout but got {_LAYOUTS.get(self.layout, self.layout)}")
+    raise RuntimeError(f"{name} expected {expected} tensor layout but got {LAYOUT_NAMES.get(self.layout, self.layout)}")
 
 
 def _only(schema, doc, expected, grad=None) -> None:
@@ -168,7 +171,7 @@ def _to_dense_grad(grad, self, masked_grad):
         return grad.to_mkldnn(self.dtype)
     if masked_grad is None or masked_grad:
         return aten.sparse_mask(grad, self.coalesce() if self.layout == _C.sparse_coo else self)
-    return grad.to_sparse(self.sparse_dim()) if self.layout == _C.sparse_coo else grad.to_sparse(layout=self.layout)
+    return grad.to_sparse(self.sparse_dim()) if self.layout == _C.sparse_coo else _back_to(grad, self)
 
 
 declare(
@@ -200,21 +203,27 @@ declare(
 ROWS["to_mkldnn"].handle.impl("CPU", lambda self, dtype=None: above.to_onednn(self, dtype))
 
 
-def _back_to(grad, layout):
-    return grad.to_dense() if layout == _C.strided else grad.to_sparse(layout=layout)
+def _back_to(grad, self):
+    if self.layout == _C.strided:
+        return grad.to_dense()
+    return grad.to_sparse(layout=self.layout, blocksize=_blocksize(self))
+
+
+def _blocksize(x):
+    return list(x.values().shape[1:]) if x.layout in _BLOCKED else None
 
 
 declare(
     "_to_sparse.sparse_dim(Tensor self, int sparse_dim) -> Tensor",
     "The elements that are not zero as a coordinate tensor with this many sparse dimensions.",
     bind="method generated_out",
-    grad={"self": lambda grad, self: _back_to(grad, self.layout)},
+    grad={"self": lambda grad, self: _back_to(grad, self)},
 )
 declare(
     "_to_sparse(Tensor self, *, Layout? layout=None, int[2]? blocksize=None, int? dense_dim=None) -> Tensor",
     "The elements that are not zero, in a sparse layout.",
     bind="method generated_out",
-    grad={"self": lambda grad, self: _back_to(grad, self.layout)},
+    grad={"self": lambda grad, self: _back_to(grad, self)},
 )
 
 
@@ -248,7 +257,9 @@ def to_sparse(
     dense_dim: int | None = None,
 ) -> Tensor:
     layout = _C.sparse_coo if layout is None else layout
-    return self if layout == self.layout else aten._to_sparse(self, layout=layout, dense_dim=dense_dim)
+    if layout == self.layout and blocksize is None:
+        return self
+    return aten._to_sparse(self, layout=layout, blocksize=blocksize, dense_dim=dense_dim)
 
 
 for _short in ("csr", "csc"):
@@ -256,7 +267,7 @@ for _short in ("csr", "csc"):
         f"_to_sparse_{_short}(Tensor self, int? dense_dim=None) -> Tensor",
         f"The tensor in the layout sparse_{_short}.",
         bind="method generated_out",
-        grad={"self": lambda grad, self: _back_to(grad, self.layout)},
+        grad={"self": lambda grad, self: _back_to(grad, self)},
     )
 
 
@@ -278,6 +289,35 @@ def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
 )
 def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
     return self if self.layout == _C.sparse_csc else aten._to_sparse_csc(self, dense_dim)
+
+
+for _short in ("bsr", "bsc"):
+    declare(
+        f"_to_sparse_{_short}(Tensor self, int[2] blocksize, int? dense_dim=None) -> Tensor",
+        f"The tensor in the layout sparse_{_short}.",
+        bind="method generated_out",
+        grad={"self": lambda grad, self: _back_to(grad, self)},
+    )
+
+
+@composite(
+    "to_sparse_bsr(Tensor self, int[2] blocksize, int? dense_dim=None) -> Tensor",
+    "The matrix in blocks, compressed by rows of blocks.",
+    bind="method",
+    samples=None,
+)
+def to_sparse_bsr(self: Tensor, blocksize: Sequence[int], dense_dim: int | None = None) -> Tensor:
+    return aten._to_sparse_bsr(self, blocksize, dense_dim)
+
+
+@composite(
+    "to_sparse_bsc(Tensor self, int[2] blocksize, int? dense_dim=None) -> Tensor",
+    "The matrix in blocks, compressed by columns of blocks.",
+    bind="method",
+    samples=None,
+)
+def to_sparse_bsc(self: Tensor, blocksize: Sequence[int], dense_dim: int | None = None) -> Tensor:
+    return aten._to_sparse_bsc(self, blocksize, dense_dim)
 
 
 def _sparse_mask_grad(grad, self, mask):
@@ -303,7 +343,7 @@ def _product_at(pattern, left, right):
     rows, columns = coo._indices().unbind(0)
     values = (left.index_select(0, rows) * right.index_select(0, columns)).sum(1)
     made = aten._sparse_coo_tensor_unsafe(coo._indices(), values, pattern.shape, is_coalesced=coo.is_coalesced())
-    return made if pattern.layout == _C.sparse_coo else made.to_sparse(layout=pattern.layout)
+    return made if pattern.layout == _C.sparse_coo else _back_to(made, pattern)
 
 
 def _sparse_addmm_mat1(grad, mat1, mat2, alpha):
@@ -358,6 +398,89 @@ def _sparse_mm(sparse, dense):
     plain = dense if dense.layout == _C.strided else sparse
     zero = plain.new_zeros((sparse.shape[0], dense.size(1)))
     return aten._sparse_addmm(zero, sparse, dense, beta=0)
+
+
+@composite(
+    "_sparse_mm.reduce(Tensor sparse, Tensor dense, str reduce) -> Tensor",
+    "The product of a csr matrix and a dense one, whose terms are joined as `reduce` says.",
+    bind="function",
+)
+def _sparse_mm_reduce(sparse, dense, reduce):
+    return aten._sparse_mm_reduce_impl(sparse, dense, reduce)[0]
+
+
+def _reduced_product_grad(grad, self, other, reduce, result1, needs):
+    return aten._sparse_mm_reduce_impl_backward(self, grad, other, reduce, result1, list(needs))
+
+
+declare(
+    "_sparse_mm_reduce_impl(Tensor self, Tensor other, str reduce) -> (Tensor, Tensor)",
+    "The product of a csr matrix and a dense one, and which term was taken for each element (amax, amin).",
+    grad={("self", "other"): _reduced_product_grad},
+    nondiff=(1,),
+)
+declare(
+    "_sparse_mm_reduce_impl_backward(Tensor self, Tensor grad_out, Tensor weight, str reduce, Tensor arg_out, "
+    "bool[2] output_mask) -> (Tensor, Tensor)",
+    "The gradients of `_sparse_mm_reduce_impl`; that of the sparse matrix has its pattern.",
+)
+
+
+def _at_pattern(grad, self):
+    return aten.sparse_mask(grad, self) if grad.layout == _C.strided else grad
+
+
+def _sampled_mat1_grad(grad, self, mat2, alpha):
+    return aten.mm(_at_pattern(grad, self), conj(mat2.t())) * conj(alpha)
+
+
+def _sampled_mat2_grad(grad, self, mat1, alpha):
+    return aten.mm(conj(_at_pattern(grad, self).t()), mat1).t().conj() * conj(alpha)
+
+
+declare(
+    "sparse_sampled_addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    "`beta * self + alpha * (mat1 @ mat2)` where the csr matrix `self` has values.",
+    bind="out",
+    grad={
+        "self": lambda grad, self, beta: _at_pattern(grad, self) * conj(beta),
+        "mat1": _sampled_mat1_grad,
+        "mat2": _sampled_mat2_grad,
+    },
+)
+
+
+@composite(
+    "_spdiags(Tensor diagonals, Tensor offsets, int[] shape, Layout? layout=None) -> Tensor",
+    "A sparse matrix of some of its diagonals.",
+    bind="function",
+)
+def _spdiags(diagonals, offsets, shape, layout=None):
+    if layout not in (None, _C.sparse_coo, _C.sparse_csr, _C.sparse_csc):
+        raise RuntimeError(
+            f"Only output layouts (Sparse, SparseCsc, SparseCsr) are supported, got {LAYOUT_NAMES.get(layout, layout)}"
+        )
+    if not 1 <= diagonals.dim() <= 2:
+        raise RuntimeError("Diagonals must be vector or matrix")
+    if offsets.dim() > 1:
+        raise RuntimeError("Offsets must be scalar or vector")
+    if len(shape) != 2:
+        raise RuntimeError(f"Output shape must have two sizes, got {len(shape)}")
+    diagonals, offsets = diagonals.reshape([-1, diagonals.size(-1)]), offsets.reshape([-1])
+    if diagonals.size(0) != offsets.size(0):
+        raise RuntimeError(
+            f"Number of diagonals ({diagonals.size(0)}) does not match the number of offsets ({offsets.size(0)})"
+        )
+    if offsets.dtype != DTYPES["int64"]:
+        raise RuntimeError(f"Offset Tensor must have dtype Long but got {class_name(offsets.dtype)}")
+    if len(set(offsets.tolist())) != offsets.size(0):
+        raise RuntimeError("Offset tensor contains duplicate values")
+    columns = aten.arange(diagonals.size(1), device=diagonals.device).expand(diagonals.shape)
+    rows = columns - offsets.unsqueeze(1)
+    inside = (rows >= 0) & (rows < shape[0]) & (columns < shape[1])
+    places = aten.stack([rows[inside], columns[inside]])
+    made = aten._sparse_coo_tensor_unsafe(places, diagonals[inside], shape)
+    return made if layout in (None, _C.sparse_coo) else made.to_sparse(layout=layout)
 
 
 @composite("_sparse_sum(Tensor self) -> Tensor", "The sum of all values.", bind="function")
