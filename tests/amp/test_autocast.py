@@ -168,3 +168,17 @@ def test_thread_has_its_own_state():
         thread.start()
         thread.join()
     assert seen == [False]
+
+
+def test_casts_of_parameters_are_kept_until_the_outermost_block_ends():
+    from mindtorch_v2._operators import autocast
+
+    layer = torch.nn.Linear(2, 2)
+    with torch.autocast("cpu", torch.bfloat16):
+        with torch.autocast("cpu", torch.bfloat16):
+            layer(torch.ones(1, 2))
+        assert autocast._state.cache
+    assert not autocast._state.cache
+    with torch.autocast("cpu", torch.bfloat16):
+        layer(torch.ones(1, 2))
+    assert not autocast._state.cache

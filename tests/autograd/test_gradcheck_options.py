@@ -1,6 +1,7 @@
 """gradcheck and gradgradcheck: each option, right functions and wrong ones."""
 
 import importlib
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -530,3 +531,62 @@ def test_blocked_layouts_have_no_tangents() -> None:
     known = pytest.warns(UserWarning, match="not a double precision")
     with known, pytest.raises(ValueError, match="MKLDNN inputs are not support for forward AD gradcheck"):
         gradcheck(lambda v: v.to_dense(), x, check_forward_ad=True, check_backward_ad=False, eps=1e-2, atol=1, rtol=1)
+
+
+def test_backward_s_tolerance_is_relative_to_the_slopes_by_steps_too() -> None:
+    short = _function(lambda x: x * 1.1, lambda x, g: g * 1.0)
+    assert gradcheck(short, _x(2.0), rtol=0.095, atol=0.0, check_batched_grad=False)
+    assert not gradcheck(short, _x(2.0), rtol=0.09, atol=0.0, check_batched_grad=False, raise_exception=False)
+
+
+def test_fast_mode_shows_both_matrices_of_what_is_wrong() -> None:
+    wrong = _function(lambda x: x * 2, lambda x, g: g * 3)
+    with pytest.raises(GradcheckError) as real:
+        gradcheck(wrong, _x(1.0, 2.0), fast_mode=True)
+    shown = str(real.value).replace("\n", " ")
+    assert re.search(r"Numerical:.*\[\[2\.0+, 0\.0+\],\s+\[0\.0+, 2\.0+\]\]", shown), shown
+    assert re.search(r"Analytical:.*\[\[3\., 0\.\],\s+\[0\., 3\.\]\]", shown), shown
+    with pytest.raises(GradcheckError) as both:
+        gradcheck(wrong, torch.tensor([1.0 + 2j], dtype=torch.complex128, requires_grad=True), fast_mode=True)
+    shown = str(both.value).replace("\n", " ")
+    # The imaginary part of the output comes first; it changes along the imaginary step.
+    assert "imaginary part of complex outputs only" in shown
+    assert re.search(r"Numerical:\s*tensor\(\[\[2\.0+\]\], dtype=torch.float64\)", shown), shown
+    assert re.search(r"Analytical:\s*tensor\(\[\[3\.\]\], dtype=torch.float64\)", shown), shown
+
+
+def test_fast_mode_s_absolute_tolerance_grows_with_what_is_added_up() -> None:
+    """A hundred elements, each wrong by 0.02: within 0.01 of each as it is added up, and not within a hundredth of it."""
+    off = _function(lambda x: x * 1.0, lambda x, g: g * 1.02)
+    x = torch.linspace(1, 2, 100, dtype=torch.float64).requires_grad_()
+    options: dict[str, Any] = {"fast_mode": True, "rtol": 0.0, "check_batched_grad": False, "raise_exception": False}
+    assert gradcheck(off, x, atol=1e-2, **options)
+    assert not gradcheck(off, x, atol=1e-6, **options)
+
+
+@pytest.mark.parametrize(("factor", "part"), [(1.5, "real"), (1.5j, "imaginary")])
+def test_tangents_of_complex_inputs_are_told_apart(factor: complex, part: str) -> None:
+    def tangent(x: Any, t: Any) -> Any:
+        wrong = t.imag if part == "imaginary" else t.real
+        return t + 0.5 * wrong
+
+    stated = _function(lambda x: x * 1.0, lambda x, g: g, tangent)
+    x = torch.tensor([1.0 + 2j], dtype=torch.complex128, requires_grad=True)
+    with pytest.raises(GradcheckError, match=f"While considering the {part} part of complex inputs only"):
+        gradcheck(stated, x, check_forward_ad=True, check_backward_ad=False)
+
+
+def test_tangents_of_sparse_inputs_into_an_output_of_another_size() -> None:
+    x = torch.tensor([[0.0, 2.0], [3.0, 0.5]], dtype=torch.float64).to_sparse_csr().requires_grad_()
+    weight = torch.arange(1.0, 4, dtype=torch.float64)
+    options: dict[str, Any] = {"masked": True, "check_batched_grad": False}
+    assert gradcheck(lambda x: (x.to_dense(masked_grad=True).unsqueeze(-1) * weight).sum((0, 1)), x, **options)
+
+
+def test_an_output_that_an_input_does_not_reach_has_a_matrix_of_zeros() -> None:
+    module = importlib.import_module("mindtorch_v2.autograd.gradcheck")
+    x, y = _x(), _x()
+    with pytest.warns(FutureWarning, match="part of PyTorch's private API"):
+        found = module.get_analytical_jacobian((x, y), x * 2)
+    assert found[0][0].tolist() == [[2.0, 0.0], [0.0, 2.0]] and found[0][1].tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    assert found[1:] == (True, True, True)

@@ -143,3 +143,23 @@ def test_an_operator_that_writes_and_has_no_rule_writes_each_slice():
         with pytest.warns(UserWarning, match="batching rule for written_by_slices::halve"):
             made = torch.func.vmap(function)(torch.tensor([[2.0, 4.0], [6.0, 8.0]]))
     assert made.tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: torch.bernoulli(torch.full((16,), 0.5)),
+        lambda: torch.normal(torch.zeros(16), 1.0),
+        lambda: torch.poisson(torch.full((16,), 9.0)),
+        lambda: torch.binomial(torch.full((16,), 9.0), torch.full((16,), 0.5)),
+        lambda: torch.multinomial(torch.ones(64), 16),
+        lambda: torch.rand_like(torch.zeros(16)),
+        lambda: torch.nn.functional.dropout(torch.ones(16)),
+    ],
+)
+def test_what_is_drawn_of_what_all_slices_share(draw):
+    """Different for each slice where that is asked for, and the same for all where that is."""
+    different = vmap(lambda x: draw() + 0 * x.sum(), randomness="different")(torch.zeros(3, 2))
+    assert len({tuple(row) for row in different.tolist()}) == 3
+    same = vmap(lambda x: draw() + 0 * x.sum(), randomness="same")(torch.zeros(3, 2))
+    assert len({tuple(row) for row in same.tolist()}) == 1

@@ -35,6 +35,7 @@ KINDS = [
     ("def g(a: f(3)) -> f(4):\n    pass", set()),
     ("'text' + a", {"pass"}),
     ("import a", set()),
+    ("@overload\ndef g(a=1): ...", set()),
     ("__all__ = ['a']", set()),
     ("isinstance(a, b)", {"pass"}),
 ]  # fmt: skip

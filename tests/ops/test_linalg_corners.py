@@ -65,3 +65,9 @@ def test_pivots_are_looked_at():
             torch.linalg.lu_solve(factors, pivots, torch.ones(2, 1))
         with pytest.raises(RuntimeError, match="must be between 1 and LU.size"):
             torch.lu_unpack(factors, pivots)
+
+
+def test_conditions_of_several_matrices():
+    x = torch.diag_embed(torch.tensor([[1.0, 2.0], [8.0, 2.0], [3.0, 3.0]]))
+    assert torch.linalg.cond(x, -2).tolist() == [0.5, 0.25, 1.0]
+    assert torch.linalg.cond(x, 2).tolist() == [2.0, 4.0, 1.0]

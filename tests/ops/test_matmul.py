@@ -4,6 +4,8 @@ import numpy
 import pytest
 from agreement import same, same_error
 
+import mindtorch_v2 as torch
+
 _TOLERANCE = {
     "float32": 2e-5,
     "float64": 1e-12,
@@ -189,3 +191,8 @@ def test_grouped_products():
 )
 def test_errors_are_pytorchs(call):
     same_error(call)
+
+
+def test_a_product_from_the_right():
+    x, y = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([[0.0, 1.0], [0.0, 0.0]])
+    assert torch.Tensor.__rmatmul__(x, y).tolist() == [[3.0, 4.0], [0.0, 0.0]]

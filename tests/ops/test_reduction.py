@@ -3,6 +3,8 @@
 import pytest
 from agreement import agree, agree_on_error
 
+import mindtorch_v2 as torch
+
 _VALUES = ["sum", "mean", "amax", "amin", "prod", "nansum", "count_nonzero", "logsumexp", "std", "var", "any", "all"]
 _DTYPES = ["float32", "float64", "bfloat16", "float16", "int32", "uint8", "bool", "complex64"]
 
@@ -236,3 +238,8 @@ def test_a_reduced_input_may_be_written_before_backward():
         return [x.grad]
 
     agree(program)
+
+
+def test_hashes_of_nothing_along_a_dimension():
+    assert torch.hash_tensor(torch.zeros(2, 0), 1).tolist() == [0, 0]
+    assert torch.hash_tensor(torch.zeros(0, 2), 0, keepdim=True).shape == (1, 2)

@@ -680,3 +680,14 @@ def test_rates_that_are_tensors(name: str, differentiable: bool) -> None:
 def test_marks_of_schedules() -> None:
     kind = mindtorch_v2.optim.lr_scheduler.LRScheduler
     assert (kind._is_initial, kind._get_lr_called_within_step) == (False, False)
+
+
+def test_a_loaded_state_of_a_parameter_that_is_in_no_group():
+    process = mindtorch_v2.optim.Optimizer._process_value_according_to_param_policy
+    here, count = mindtorch_v2.zeros(1), mindtorch_v2.tensor(3, dtype=mindtorch_v2.int64)
+    assert process(here, count, 9, [{"params": [1], "fused": True}], key="step") is count
+    assert process(here, count, 1, [{"params": [1], "fused": True}], key="step").dtype == mindtorch_v2.float32
+    there = mindtorch_v2.zeros(1, dtype=mindtorch_v2.bfloat16, device="meta")
+    made = process(there, mindtorch_v2.ones(1), 1, [{"params": [1]}], key="exp_avg")
+    assert (made.dtype, made.device.type) == (mindtorch_v2.bfloat16, "meta")
+    assert process(there.long(), mindtorch_v2.ones(1), 1, [{"params": [1]}], key="mask").device.type == "meta"

@@ -307,6 +307,7 @@ GRADIENTS = {
     "sparse_sparse": lambda: ((v := leaf(1, 2, 3, 4)), (torch.sparse.mm(built(v), built(v).t()).to_dense() ** 2).sum())[::-1],
     "csr": lambda: ((w := grid(3, 2)), ((uncoalesced(torch.float64).to_sparse_csr() @ w) ** 2).sum())[::-1],
     "csr_values": lambda: ((v := leaf(1, 2, 3)), (w := grid(3, 2)), (torch.sparse.mm(torch.sparse_csr_tensor([0, 1, 3], [2, 0, 2], v, (2, 3)), w) ** 2).sum())[::-1],
+    "csr_values_of": lambda: ((x := csr()), (x.values() ** 3).sum())[::-1],
     "csr_leaf_sampled": lambda: ((x := csr()), (m := grid(2, 4)), (n := grid(4, 3)), (torch.sparse.sampled_addmm(x, m, n, beta=2.0, alpha=3.0).to_dense() ** 2).sum())[::-1],
     "reduced_sum": lambda: ((x := csr()), (w := grid(3, 2)), (torch.sparse.mm(x, w, "sum") ** 2).sum())[::-1],
     "reduced_mean": lambda: ((x := csr()), (w := grid(3, 2)), (torch.sparse.mm(x, w, "mean") ** 2).sum())[::-1],

@@ -8,6 +8,8 @@ from agreement import same
 from distribution_cases import MADE
 from expressions import check, check_session, lines, outcome
 
+import mindtorch_v2 as torch
+
 # Made without checks from parameters that the checks refuse, or that are at the edge.
 UNCHECKED = lines("""
 D.Bernoulli(torch.tensor([-0.5, 0.0, 1.0, 1.5]), validate_args=V)
@@ -833,3 +835,8 @@ PARTS: dict[str, Any] = {"D": _distributions}
 @pytest.mark.parametrize("name", SESSIONS)
 def test_sessions(name: str) -> None:
     check_session(SESSIONS[name], 1e-4, 1e-5, **PARTS)
+
+
+def test_a_logistic_normal_of_numbers_has_two_parts():
+    made = torch.distributions.LogisticNormal(0.0, 1.0)
+    assert (made.event_shape, made.batch_shape, made.base_dist.base_dist.loc.shape) == ((2,), (), (1,))

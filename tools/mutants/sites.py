@@ -276,7 +276,11 @@ class _Finder:
 
     @staticmethod
     def _is_guard(node: ast.AST) -> bool:
-        """Whether it is read by tools or never runs: `if TYPE_CHECKING:`, `__all__`, `__slots__`, imports, type variables."""
+        """Whether it is read by tools or never runs: `if TYPE_CHECKING:`, overloads, `__all__`, `__slots__`, imports, type variables."""
+        if isinstance(node, ast.FunctionDef) and any(
+            getattr(each, "id", "") == "overload" for each in node.decorator_list
+        ):
+            return True
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             return True
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):

@@ -39,8 +39,8 @@ class Frames:
         self._kept: list[Any] = []  # modules: their ids are not given away before the end
         self._count = 0
         self._on = False
-        # The longest first: what is inside of several is named from the innermost.
-        self._roots = sorted((os.path.join(path, "") for path in sys.path if path), key=len, reverse=True)
+        # Folders before those that they are in: what is inside of several is named from the innermost.
+        self._roots = sorted((os.path.join(path, "") for path in sys.path if path), reverse=True)
 
     def start(self, began: int) -> None:
         """Begin; `began` is the moment at which frames that are there already begin."""

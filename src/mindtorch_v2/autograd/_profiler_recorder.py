@@ -47,6 +47,11 @@ def _shapes(values: Any) -> list:
 class Recorder(TorchDispatchMode):
     """While entered, every operator call of this thread becomes an event, and every node of its backward two."""
 
+    _following: int  # the number of the next node, when the last operator was called
+    began: int
+    wall_began: int
+    thread: int  # which entered it
+
     def __init__(self, shapes: bool = False, stacks: bool = False, memory: bool = False, flops: bool = False) -> None:
         super().__init__()
         self._take_shapes, self._take_stacks, self._take_memory, self._count_flops = shapes, stacks, memory, flops
@@ -55,10 +60,6 @@ class Recorder(TorchDispatchMode):
         self._frames = Frames() if stacks else None
         self._memory: list[MemoryChange] = []
         self._watch_before: Any = None
-        self._following = 0  # the number of the next node, when the last operator was called
-        self.began = 0
-        self.wall_began = 0
-        self.thread = 0  # which entered it
 
     def __enter__(self) -> Recorder:
         import mindtorch_v2._ops  # noqa: F401  (loaded here, it is not put down to the first operator)

@@ -218,16 +218,16 @@ def _forward_jacobian(func: Callable, inputs: Any, strict: bool, vectorize: bool
     from ..func import vmap  # it differentiates by this package
 
     many_in, xs = _as_tuple(inputs, "inputs", "jacobian")
-    shape: list = []
+    many_out = False
 
     def push(which: int) -> Callable:
         def along(direction: Any) -> tuple:
+            nonlocal many_out
             level = _C._enter_forward_level()
             try:
                 given = list(xs)
                 given[which] = tangents.make_dual(given[which], direction, level)
-                many, outputs = _as_tuple(func(*given), None, "jacobian")
-                shape[:] = [many]
+                many_out, outputs = _as_tuple(func(*given), None, "jacobian")
                 pairs = [tangents.unpack_dual(output, level) for output in outputs]
                 return tuple(_op("zeros_like")(value) if t is None else t for value, t in pairs)
             finally:
@@ -242,7 +242,7 @@ def _forward_jacobian(func: Callable, inputs: Any, strict: bool, vectorize: bool
         made = vmap(push(which))(basis.view(n, *x.shape))
         columns.append([m.movedim(0, -1).reshape((*m.shape[1:], *x.shape)) for m in made])
     rows = tuple(tuple(row) if many_in else row[0] for row in zip(*columns, strict=True))
-    return rows if shape[0] else rows[0]
+    return rows if many_out else rows[0]
 
 
 def _construct_standard_basis_for(tensors: tuple, tensor_numels: tuple) -> tuple:

@@ -49,10 +49,10 @@ class _Check:
         eps: float,
         atol: float,
         rtol: float,
-        nondet_tol: float = 0.0,
-        check_grad_dtypes: bool = False,
-        fast: bool = False,
-        masked: bool = False,
+        nondet_tol: float,
+        check_grad_dtypes: bool,
+        fast: bool,
+        masked: bool,
     ) -> None:
         self.slopes = Slopes(func, inputs, eps)
         self.steps = Slopes(func, inputs if masked else tuple(with_every_element(x) for x in inputs), eps)

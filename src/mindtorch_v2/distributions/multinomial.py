@@ -91,8 +91,7 @@ class Multinomial(Distribution):
         if self._validate_args:
             self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)
-        logits = logits.clone(memory_format=torch.contiguous_format)
         log_factorial_n = torch.lgamma(value.sum(-1) + 1)
         log_factorial_xs = torch.lgamma(value + 1).sum(-1)
-        logits[(value == 0) & (logits == -float("inf"))] = 0
+        logits = logits.masked_fill((value == 0) & (logits == -float("inf")), 0.0)  # where nothing is to be counted
         return log_factorial_n - log_factorial_xs + (logits * value).sum(-1)

@@ -31,12 +31,7 @@ def _tuple(value: Any) -> tuple:
 
 
 def _ones_like(out: Any) -> Any:
-    before = _C.is_grad_enabled()
-    _C._set_grad_enabled(False)
-    try:
-        return _C._find_operator("aten::ones_like", "")(out)
-    finally:
-        _C._set_grad_enabled(before)
+    return _C._find_operator("aten::ones_like", "")(out)
 
 
 def _root_gradients(outputs: tuple, grads: Sequence, *, batched: bool = False) -> tuple:
@@ -168,10 +163,11 @@ def _batched(
             f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped "
             "dimension"
         )
+    (size,) = sizes
     rows = []
-    for number in range(sizes[0]):
+    for number in range(size):
         slices = tuple(None if root is None else root[number] for root in roots)
-        again = keep or number + 1 < sizes[0]
+        again = keep or number + 1 < size
         rows.append(run_backward(outputs, slices, again, create_graph, inputs, allow_unused, False))
     stack = _C._find_operator("aten::stack", "")
     return tuple(None if column[0] is None else stack(column) for column in zip(*rows, strict=True))
