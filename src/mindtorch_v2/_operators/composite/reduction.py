@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -446,14 +447,18 @@ def hash_tensor(self: Tensor, dim: Sequence[int] = (), keepdim: bool = False, mo
         )
     wide = "float64" if self.is_floating_point() else "int64"
     bits = self.to(DTYPES[wide]).resolve_neg().view(DTYPES["int64"])
-    dims = sorted({d % max(self.dim(), 1) for d in dim}) if dim else list(range(self.dim()))
+    dims = sorted({d % self.dim() for d in dim}) if dim and self.dim() else list(range(self.dim()))
+    for d in dim:
+        if self.dim() and self.size(d) == 0:
+            raise IndexError(f"hash_tensor: Expected reduction dim {d} to have non-zero size.")
     kept = [d for d in range(self.dim()) if d not in dims]
-    bits = bits.permute(*kept, *dims).reshape(*(self.size(d) for d in kept), -1) if self.dim() else bits.reshape(1)
+    sizes = [self.size(d) for d in kept]
+    bits = bits.permute([*kept, *dims]).reshape([*sizes, math.prod(self.size(d) for d in dims)])
     while bits.size(-1) > 1:
         half = bits.size(-1) // 2
         folded = bits[..., :half] ^ bits[..., half : 2 * half]
         bits = aten.cat([folded, bits[..., 2 * half :]], -1)
-    bits = bits.sum(-1) if bits.size(-1) == 0 else bits.squeeze(-1)
+    bits = bits.squeeze(-1)
     if keepdim:
         bits = bits.reshape([1 if d in dims else self.size(d) for d in range(self.dim())])
     return bits.view(DTYPES["uint64"])
