@@ -1,5 +1,6 @@
 """Programs with sparse tensors, run by both libraries. What PyTorch answers is recorded: tests/sparse/record.py."""
 
+import functools
 import math
 import warnings
 
@@ -420,9 +421,15 @@ def described(value):
     return {"text": str(value).replace("mindtorch_v2", "torch")}
 
 
+def programs():
+    """Every program, by name: a function that gives its outcome."""
+    runs = {text: lambda text=text: eval(text, names()) for text in EXPRESSIONS}
+    runs |= {f"gradient {name}": lambda name=name: gradient(name) for name in GRADIENTS}
+    runs |= {f"training {name}": run for name, run in TRAINING.items()}
+    runs |= {"accumulated": accumulated, "gathered": gathered}
+    return {name: functools.partial(outcome, run) for name, run in runs.items()}
+
+
 def outcomes():
     """Every program's outcome, by name."""
-    found = {text: outcome(lambda text=text: eval(text, names())) for text in EXPRESSIONS}
-    found |= {f"gradient {name}": outcome(lambda name=name: gradient(name)) for name in GRADIENTS}
-    found |= {f"training {name}": outcome(run) for name, run in TRAINING.items()}
-    return found | {"accumulated": outcome(accumulated), "gathered": outcome(gathered)}
+    return {name: run() for name, run in programs().items()}

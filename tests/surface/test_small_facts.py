@@ -113,3 +113,30 @@ def test_operations_are_shown_on_request() -> None:
     events = [FunctionEvent(1, "aten::mm", 7, 0.0, 10.0, flops=2_000_000)]
     assert "FLOPs" not in _profiler_table.build_table(events)
     assert "MFLOPs" in _profiler_table.build_table(events, with_flops=True)
+
+
+def test_numbers_of_transforms_are_pytorchs() -> None:
+    names = torch._C._functorch
+    assert {each.name: each.value for each in names.TransformType} == {
+        "Torch": 0,
+        "Vmap": 1,
+        "Grad": 2,
+        "Jvp": 3,
+        "Functionalize": 4,
+    }
+    assert {each.name: each.value for each in names.RandomnessType} == {"Error": 0, "Same": 1, "Different": 2}
+
+
+def test_functions_by_the_class_that_pickles_name() -> None:
+    names = torch._C._VariableFunctions
+    assert names.add is torch.add and names.einsum is torch.einsum
+    assert names._sparse_mm_reduce_impl is torch.ops.aten._sparse_mm_reduce_impl or callable(
+        names._sparse_mm_reduce_impl
+    )
+    with pytest.raises((AttributeError, NotImplementedError), match="fused_moving_avg"):
+        names.fused_moving_avg_obs_fake_quant()
+
+
+def test_dtypes_of_factors_of_meta_tensors() -> None:
+    found = torch.linalg.ldl_factor_ex(torch.eye(3, device="meta"))
+    assert [each.dtype for each in found] == [torch.float32, torch.int32, torch.int32]
