@@ -443,7 +443,7 @@ declare(
     "`beta * self + alpha * (mat1 @ mat2)` where the csr matrix `self` has values.",
     bind="out",
     grad={
-        "self": lambda grad, self, beta: _at_pattern(grad, self) * conj(beta),
+        "self": lambda grad, beta: grad if beta == 1 else grad * conj(beta),
         "mat1": _sampled_mat1_grad,
         "mat2": _sampled_mat2_grad,
     },
