@@ -3,6 +3,8 @@
 import functools
 import math
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import mindtorch_v2 as torch
 
@@ -421,10 +423,14 @@ def described(value):
     return {"text": str(value).replace("mindtorch_v2", "torch")}
 
 
+def _evaluated(text):
+    return eval(text, names())
+
+
 def programs():
     """Every program, by name: a function that gives its outcome."""
-    runs = {text: lambda text=text: eval(text, names()) for text in EXPRESSIONS}
-    runs |= {f"gradient {name}": lambda name=name: gradient(name) for name in GRADIENTS}
+    runs: dict[str, Callable[[], Any]] = {text: functools.partial(_evaluated, text) for text in EXPRESSIONS}
+    runs |= {f"gradient {name}": functools.partial(gradient, name) for name in GRADIENTS}
     runs |= {f"training {name}": run for name, run in TRAINING.items()}
     runs |= {"accumulated": accumulated, "gathered": gathered}
     return {name: functools.partial(outcome, run) for name, run in runs.items()}

@@ -56,7 +56,7 @@ def attribute_type(value: Any) -> str | None:
     """TorchScript's type of a Module's attribute; None for what has none there: mixed or empty lists, other classes."""
     if isinstance(value, (dict, list, tuple)):
         kind = type(value)
-        parts = [value, value.values()] if kind is dict else [value]
+        parts = [value, value.values()] if isinstance(value, dict) else [value]
         types = [[attribute_type(each) for each in part] for part in parts]
         if kind not in (dict, list, tuple) or not value or any(None in each for each in types):
             return None
