@@ -278,7 +278,8 @@ op(
     grad={
         "grad_output": lambda grad, target, weight, reduction, ignore_index, total_weight: _nll_backward_grad(
             aten.nll_loss2d_forward, grad, target, weight, reduction, ignore_index, total_weight
-        )
+        ),
+        "self": lambda self: aten.zeros_like(self),
     },
 )
 op(
@@ -301,7 +302,8 @@ op(
     grad={
         "grad_output": lambda grad, target, weight, reduction, ignore_index, total_weight: _nll_backward_grad(
             aten.nll_loss_forward, grad, target, weight, reduction, ignore_index, total_weight
-        )
+        ),
+        "self": lambda self: aten.zeros_like(self),
     },
 )
 op(

@@ -53,5 +53,5 @@ for _name, _doc in (
             f"Gradient of {_name}{_d}d.",
             batching="planes",
             meta=rule(f"{_name}{_d}d_backward"),
-            grad={"grad_output": _to_grad},
+            grad={"grad_output": _to_grad, "self": lambda self: aten.zeros_like(self)},
         )

@@ -110,7 +110,7 @@ for _d, _shape, _out in ((2, (2, 3, 6, 7), (2, 3)), (3, (2, 2, 4, 5, 6), (2, 3, 
         batching="planes",
         tags="core" if _d == 2 else "",
         meta=rule(f"adaptive_avg_pool{_d}d_backward"),
-        grad={"grad_output": _adaptive_avg_backward_grad(f"_adaptive_avg_pool{_d}d", _d)},
+        grad={"grad_output": _adaptive_avg_backward_grad(f"_adaptive_avg_pool{_d}d", _d), "self": _zeros_of_self},
         samples=[S(T(*_shape[:2], *_out), T(*_shape, grad=False))],
     )
     op(
@@ -157,7 +157,7 @@ for _d, _shape, _out in ((2, (2, 3, 6, 7), (2, 3)), (3, (2, 2, 4, 5, 6), (2, 3, 
         batching="planes",
         tags="core" if _d == 2 else "",
         meta=rule("pool_backward"),
-        grad={"grad_output": _avg_backward_grad(f"avg_pool{_d}d")},
+        grad={"grad_output": _avg_backward_grad(f"avg_pool{_d}d"), "self": _zeros_of_self},
     )
     op(
         f"max_pool{_d}d_with_indices(Tensor self, int[{_d}] kernel_size, int[{_d}] stride=[], int[{_d}] padding=0, "
