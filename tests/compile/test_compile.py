@@ -207,6 +207,31 @@ def test_is_compiling_and_disable():
     assert counter.frame_count == 0
 
 
+@pytest.mark.parametrize("fullgraph", [True, False])
+def test_a_forbidden_call_is_an_error(fullgraph):
+    @torch._dynamo.forbid_in_graph
+    def forbidden(x):
+        return x * 2
+
+    @torch._dynamo.disallow_in_graph
+    def left_out(x):
+        return x * 2
+
+    def compiled(function):
+        return torch.compile(lambda x: function(x + 1) - 1, backend="eager", fullgraph=fullgraph)
+
+    assert forbidden(torch.ones(1)).tolist() == [2]
+    with pytest.raises(AssertionError, match="Attempt to trace forbidden callable <function .*forbidden at"):
+        compiled(forbidden)(torch.ones(1))
+    if not fullgraph:  # a break of the graph, and no error
+        assert compiled(left_out)(torch.ones(1)).tolist() == [3]
+    assert torch._dynamo.forbid_in_graph([left_out]) == [left_out]
+    with pytest.raises(AssertionError, match="Attempt to trace forbidden callable"):
+        compiled(left_out)(torch.ones(1))
+    with pytest.raises(AssertionError, match="forbid_in_graph applies only to callables"):
+        torch._dynamo.forbid_in_graph(3)
+
+
 def test_stances():
     counter = CompileCounter()
     function = torch.compile(lambda x: x + 1, backend=counter)

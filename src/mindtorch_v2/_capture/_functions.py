@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import mindtorch_v2 as torch
 from mindtorch_v2._capture import _known
 from mindtorch_v2._capture._frame import Frame
-from mindtorch_v2._capture._result import Uncapturable
+from mindtorch_v2._capture._result import ForbiddenCall, Uncapturable
 from mindtorch_v2._capture._rewrite import PARTS, instrument
 from mindtorch_v2._capture._sources import Attribute, Item, Source
 from mindtorch_v2._capture._tensors import METHODS_REFUSED
@@ -52,7 +52,9 @@ class Functions:
         marks, told = f.__dict__, torch._dynamo._marks
         if marks.get("_torchdynamo_disable") is True:
             self.trace.refuse(f"{f.__qualname__!r} is disabled for compilation", "disabled")
-        if marks.get("_dynamo_forbidden") is True or f in told.DISALLOWED:
+        if marks.get("_dynamo_forbidden") is True:
+            raise ForbiddenCall(f"Attempt to trace forbidden callable {f}")
+        if f in told.DISALLOWED:
             self.trace.refuse(f"{f.__qualname__!r} may not be called in a graph", "disallowed")
         if marks.get("_dynamo_marked_constant") is True:
             return _known.assumed_constant(f)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mindtorch_v2.fx.graph_module import GraphModule
 
 
-__all__ = ["Capture", "Guards", "Uncapturable"]
+__all__ = ["Capture", "ForbiddenCall", "Guards", "Uncapturable"]
 
 
 class Uncapturable(Exception):
@@ -35,6 +35,10 @@ class Uncapturable(Exception):
             return self.reason
         name, line, text = self.location
         return f"{self.reason}\n  at {name}:{line}\n    {text.strip()}"
+
+
+class ForbiddenCall(AssertionError):
+    """Raised where a program that is captured calls what `forbid_in_graph` was given: an error, and no reason to go on eagerly."""
 
 
 class Guards:

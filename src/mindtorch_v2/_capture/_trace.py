@@ -13,7 +13,7 @@ from mindtorch_v2._capture._graph import Input
 from mindtorch_v2._capture._guard_kinds import active_modes, global_state
 from mindtorch_v2._capture._rebuild import Rebuilding
 from mindtorch_v2._capture._recording import Recorder, line_of
-from mindtorch_v2._capture._result import Capture, Guards, Uncapturable
+from mindtorch_v2._capture._result import Capture, ForbiddenCall, Guards, Uncapturable
 from mindtorch_v2._capture._rewrite import WITHIN_COPIES
 from mindtorch_v2._capture._sources import Argument, Constant, Keyword
 from mindtorch_v2._core.torch_function import DisableTorchFunction
@@ -104,7 +104,8 @@ def capture(
     With `records_data` numbers that are read out of tensors become nodes, where nothing is decided by them.
     Nothing is computed, and nothing outside the program's own objects is changed.
 
-    Returns a `Capture`; raises `Uncapturable`, with the place in the program, for what cannot be captured whole.
+    Returns a `Capture`; raises `Uncapturable`, with the place in the program, for what cannot be captured whole, and
+    `ForbiddenCall` for a call that is forbidden there.
     """
     if active_modes():
         raise Uncapturable("a mode that sees calls of torch functions is active", "mode")
@@ -116,6 +117,8 @@ def capture(
             return _finish(trace, _run(trace, function, args, kwargs), function)
     except Uncapturable as error:
         raise (trace.failed or error) from None
+    except ForbiddenCall:
+        raise
     except Exception as error:  # the program's own error, which a run without capture will show
         if trace.failed is not None:
             raise trace.failed from None

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import _C
 from .above import above
+
+
+# By type of device, what makes a deep copy where storages have more than their bytes: the order that elements lie in.
+copies: dict[str, Callable[[UntypedStorage], UntypedStorage]] = {}
 
 
 class UntypedStorage(_C.StorageBase):
@@ -115,7 +119,7 @@ class UntypedStorage(_C.StorageBase):
     def __deepcopy__(self, memo: dict) -> UntypedStorage:
         known = memo.get(self._cdata)
         if known is None:
-            known = memo[self._cdata] = self.clone()
+            known = memo[self._cdata] = copies.get(self.device.type, UntypedStorage.clone)(self)
         return known
 
     def __reduce__(self) -> Any:

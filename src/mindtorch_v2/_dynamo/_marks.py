@@ -117,7 +117,11 @@ def disallow_in_graph(fn: Any) -> Any:
 
 
 def forbid_in_graph(fn: Any) -> Any:
-    """Say that a call of a function in a graph is an error; returns it."""
+    """Say that a call of a function (or of each of a list) in a compiled program is an AssertionError; returns it."""
+    if isinstance(fn, (list, tuple)):
+        return [forbid_in_graph(each) for each in fn]
+    if not callable(fn):
+        raise AssertionError("forbid_in_graph applies only to callables")
     fn._dynamo_forbidden = True
     return fn
 

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._backends.npu import runtime as _runtime
 from mindtorch_v2._backends.npu import settings as _settings
+from mindtorch_v2._backends.npu import state as _state
 from mindtorch_v2._backends.npu import stream as _stream
 from mindtorch_v2._backends.npu.external_event import ExternalEvent
 
@@ -147,6 +149,11 @@ def disable_deterministic_with_backward(tensor: Any) -> Any:
     return _Deterministic.apply(tensor, False)
 
 
+# The mark that torch._dynamo.forbid_in_graph makes, without loading the compiler: a graph would keep one of the two states.
+for _function in (enable_deterministic_with_backward, disable_deterministic_with_backward):
+    vars(_function)["_dynamo_forbidden"] = True
+
+
 def get_npu_overflow_flag() -> bool:
     """False: infinities and NaN are kept, and no flag is raised in their stead."""
     return False
@@ -178,12 +185,16 @@ def get_device_limit(device: int) -> dict[str, int]:
 
 
 def set_op_timeout_ms(timeout: int) -> None:
-    """Raise NotImplementedError: operators may take as long as they do. RuntimeError for what is no unsigned int."""
+    """Let CANN end operators that run longer than so many milliseconds; the emulator takes the number and ends none.
+
+    RuntimeError for what is no unsigned int of 32 bits, NotImplementedError where CANN has no such limit.
+    """
     if timeout < 0:
         raise RuntimeError(f"set_op_timeout_ms(): can't convert negative value to unsigned int: {timeout}")
     if timeout >= 1 << 32:
         raise RuntimeError(f"set_op_timeout_ms(): Overflow when unpacking an unsigned int: {timeout}")
-    raise NotImplementedError("torch.npu.set_op_timeout_ms: operators have no limit of time here")
+    runtime = _runtime.get()
+    runtime.check("aclrtSetOpExecuteTimeOutWithMs", runtime.aclrtSetOpExecuteTimeOutWithMs(timeout))
 
 
 def current_blas_handle() -> None:
@@ -221,7 +232,9 @@ def get_allocator_backend() -> str:
 
 
 def host_empty_cache() -> None:
-    """Do nothing: page-locked memory is given back when its tensors go."""
+    """Give back the pinned memory of the host that no tensor uses and that is kept for the next ones."""
+    if _state.started():
+        _state.get().pinned.empty_cache()
 
 
 def reset_accumulated_memory_stats(device: Any = None) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import mindtorch_v2 as torch
+from mindtorch_v2._backends.npu import state
 from mindtorch_v2._backends.npu.allocator_settings import Settings
 
 MIB = 1 << 20
@@ -156,6 +157,52 @@ def test_pinned_memory_is_counted() -> None:
     memory.reset_peak_host_memory_stats()
     assert memory.host_memory_stats()["allocated_bytes.peak"] == found["allocated_bytes"]["current"]
     assert x.is_pinned()
+
+
+def test_pinned_memory_serves_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime, calls = state.get().runtime, []
+    take, give = runtime.aclrtMallocHost, runtime.aclrtFreeHost
+
+    def taken(address: Any, nbytes: int) -> int:
+        calls.append(nbytes)
+        return take(address, nbytes)
+
+    def given(address: int) -> int:
+        calls.append(-1)
+        return give(address)
+
+    monkeypatch.setattr(runtime, "aclrtMallocHost", taken)
+    monkeypatch.setattr(runtime, "aclrtFreeHost", given)
+    torch.npu.host_empty_cache()
+    calls.clear()
+    first = torch.arange(300, dtype=torch.uint8).pin_memory()
+    address = first.data_ptr()
+    del first
+    again = torch.ones(512, dtype=torch.uint8).pin_memory()  # of the same power of two
+    assert again.data_ptr() == address and again.sum() == 512 and calls == [512]
+    other = torch.ones(257, dtype=torch.uint8).pin_memory()
+    assert other.data_ptr() != address and calls == [512, 512]
+    smaller = torch.ones(256, dtype=torch.uint8).pin_memory()
+    assert calls == [512, 512, 256] and smaller.sum() == 256
+    x = torch.zeros(257, dtype=torch.uint8, device="npu")
+    x.copy_(other, non_blocking=True)
+    del other
+    torch.full((257,), 9, dtype=torch.uint8).pin_memory()
+    assert x.sum() == 257  # what was not copied yet is no one else's
+    del again
+    calls.clear()
+    torch.npu.host_empty_cache()
+    assert calls and set(calls) == {-1} and smaller.sum() == 256
+    kept = torch.ones(2000, dtype=torch.uint8).pin_memory()
+    del kept
+    calls.clear()
+    codes = iter([207001, 0])
+
+    def refused(address: Any, nbytes: int) -> int:
+        return next(codes) or taken(address, nbytes)
+
+    monkeypatch.setattr(runtime, "aclrtMallocHost", refused)  # no memory left: what is kept is given back first
+    assert torch.ones(5000, dtype=torch.uint8).pin_memory().sum() == 5000 and calls == [-1, 8192]
 
 
 def test_pinned_memory_of_a_graph_is_kept() -> None:

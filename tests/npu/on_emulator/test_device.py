@@ -284,14 +284,49 @@ def test_record_stream_takes_tensors_and_streams_of_one_device() -> None:
         torch.ones(3).record_stream(stream)
 
 
+def test_streams_are_numbered_by_their_pool_and_their_place_in_it() -> None:
+    for options, kind, size in (
+        ({}, 3, 32),
+        ({"priority": 1}, 3, 32),
+        ({"priority": -2}, 4, 32),
+        ({"is_sync_launch": True}, 2, 4),
+    ):
+        streams = [torch.npu.Stream(**options) for _ in range(size + 1)]
+        ids = [stream.stream_id for stream in streams]
+        assert {number // 32 for number in ids} == {kind}
+        assert sorted(number % 32 for number in ids[:size]) == [*range(size)]
+        assert [(b - a) % size for a, b in zip(ids, ids[1:], strict=False)] == [1] * size
+        assert streams[size] == streams[0] and streams[size].npu_stream == streams[0].npu_stream
+        assert streams[0].priority == (-1 if kind == 4 else 0)
+    with pytest.raises(RuntimeError, match="has no stream with the stream_id 68"):
+        torch.npu.Stream(stream_id=68, device_index=0)
+
+
+def test_a_stream_is_chosen_by_its_number() -> None:
+    stream, before = torch.npu.Stream(), torch.npu.current_stream()
+    try:
+        torch_npu._C._npu_setStream(stream.stream_id, stream.device_index, stream.device_type)
+        assert torch.npu.current_stream() == stream
+    finally:
+        torch.npu.set_stream(before)
+    with pytest.raises(RuntimeError, match="has no stream with the stream_id 7"):
+        torch_npu._C._npu_setStream(7, 0)
+
+
 def test_a_stream_is_found_again_by_its_attributes() -> None:
-    for stream in (torch.npu.Stream(), torch.npu.Stream(priority=-1), torch.npu.default_stream()):
+    for stream in (
+        torch.npu.Stream(),
+        torch.npu.Stream(priority=-1),
+        torch.npu.Stream(is_sync_launch=True),
+        torch.npu.default_stream(),
+    ):
         again = torch.npu.Stream(
             stream_id=stream.stream_id, device_index=stream.device_index, device_type=stream.device_type
         )
         assert again == stream and again.priority == stream.priority
     wrong = [
         ({"stream_id": 99999, "device_index": 0}, "npu:0 has no stream with the stream_id 99999"),
+        ({"stream_id": -1, "device_index": 0}, "npu:0 has no stream with the stream_id -1"),
         ({"stream_id": 0, "device_index": 999}, "but device_index is 999"),
         ({"stream_id": 0, "device_type": 1}, "device_type must be 20, but it is 1"),
     ]
@@ -409,6 +444,7 @@ def test_streams_of_other_libraries() -> None:
     try:
         stream = torch.npu.ExternalStream(handle.value)
         assert stream.npu_stream == handle.value and stream == torch.npu.ExternalStream(handle.value, "npu:0")
+        assert torch.npu.Stream(stream_id=stream.stream_id, device_index=0) == stream
         with torch.npu.stream(stream):
             assert torch.npu.current_stream() == stream
             y = torch.ones(3, device="npu") + 1

@@ -78,9 +78,9 @@ def test_pinned_memory_is_copied_beside_the_program(report: object) -> None:
     assert torch.equal(back, x)
     before = report()["live"]["host memory"]  # type: ignore[operator]
     del pinned, back
-    torch.ones(2).pin_memory().to("npu", non_blocking=True)
+    torch.ones(12).pin_memory().to("npu", non_blocking=True)
     torch.npu.synchronize()
-    torch.ones(2).pin_memory().to("npu", non_blocking=True)  # what was passed is let go at the next copy
+    torch.ones(12).pin_memory().to("npu", non_blocking=True)  # what was passed is let go at the next copy
     torch.npu.synchronize()
     assert report()["live"]["host memory"] <= before  # type: ignore[operator]
     with pytest.raises(RuntimeError, match="cannot pin"):

@@ -221,6 +221,20 @@ def test_memory_that_is_given_back_has_no_format() -> None:
         assert plain.tolist() == torch.arange(3 * 16 * 32.0).half().tolist()
 
 
+def test_a_deep_copy_is_in_the_same_format() -> None:
+    laid = _laid()
+    copied, part = copy.deepcopy([laid, laid[2:5]])
+    assert get_npu_format(copied) == NZ and copied.untyped_storage().data_ptr() != laid.untyped_storage().data_ptr()
+    assert part.untyped_storage().data_ptr() == copied.untyped_storage().data_ptr()
+    stored = (3, 2, 16, 16)
+    assert np.array_equal(_memory(copied, NZ, stored), _memory(laid, NZ, stored))
+    laid.zero_()
+    assert torch.equal(copied.cpu(), _W) and torch.equal(part.cpu(), _W[2:5])
+    named = copy.deepcopy(npu_format_cast(torch.ones(1, 2, 1, 1).npu(), 2))
+    assert get_npu_format(named) == 2 and named.flatten().tolist() == [1.0, 1.0]
+    assert get_npu_format(copy.deepcopy(torch.ones(1, 2, 1, 1).npu())) == 0
+
+
 def test_what_is_in_the_format_already_is_the_result() -> None:
     x = _laid()
     assert npu_format_cast(x, NZ) is x and npu_format_cast(x, x) is x and npu_format_cast(x, x.view(-1)) is x

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import mindtorch_v2 as torch
+from mindtorch_v2._backends.npu import state
 
 npu: Any = torch.npu
 
@@ -46,6 +47,8 @@ def test_deterministic_operators_as_far_as_the_gradient(on: bool) -> None:
         assert torch.are_deterministic_algorithms_enabled() is on and y.tolist() == [3.0, 3.0]
         (y * 2).sum().backward()
         assert torch.are_deterministic_algorithms_enabled() is not on and x.grad.tolist() == [6.0, 6.0]
+        with pytest.raises(AssertionError, match="Attempt to trace forbidden callable"):  # as torch_npu forbids it
+            torch.compile(lambda x: switch(x) + 1, backend="eager")(torch.ones(2))
     finally:
         torch.use_deterministic_algorithms(False)
 
@@ -92,7 +95,7 @@ def test_no_plans_are_kept() -> None:
         cache.size = 1
 
 
-def test_cores_and_times_are_not_limited() -> None:
+def test_cores_are_not_limited() -> None:
     found = torch.npu.get_device_properties(0)
     assert npu.get_device_limit(0) == {"cube_core_num": found.cube_core_num, "vector_core_num": found.vector_core_num}
     for wrong in ("0", 0.0, None, True):
@@ -101,13 +104,26 @@ def test_cores_and_times_are_not_limited() -> None:
                 function(wrong)
     with pytest.raises(NotImplementedError, match="the cores that a process may use are not limited here"):
         npu.set_device_limit(0, 12, 24)
-    for timeout, kind, message in (
-        (-1, RuntimeError, "can't convert negative value"),
-        (1 << 32, RuntimeError, "Overflow"),
-        (5, NotImplementedError, "no limit of time"),
-    ):
-        with pytest.raises(kind, match=message):
+
+
+def test_the_time_of_operators_is_limited_by_cann(monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime, limits = state.get().runtime, []
+    take = runtime.aclrtSetOpExecuteTimeOutWithMs
+
+    def noted(limit: int) -> int:
+        limits.append(limit)
+        return take(limit)
+
+    monkeypatch.setattr(runtime, "aclrtSetOpExecuteTimeOutWithMs", noted)
+    npu.set_op_timeout_ms(1000)
+    npu.set_op_timeout_ms((1 << 32) - 1)
+    for timeout, message in ((-1, "can't convert negative value"), (1 << 32, "Overflow")):
+        with pytest.raises(RuntimeError, match=message):
             npu.set_op_timeout_ms(timeout)
+    assert limits == [1000, (1 << 32) - 1]
+    monkeypatch.setattr(runtime, "aclrtSetOpExecuteTimeOutWithMs", lambda limit: 107000)
+    with pytest.raises(torch.npu.NPUError, match="aclrtSetOpExecuteTimeOutWithMs returned 107000"):
+        npu.set_op_timeout_ms(1)
 
 
 def test_complex_numbers_that_are_none() -> None:

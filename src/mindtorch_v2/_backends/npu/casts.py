@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _C
+from ..._core.storage import UntypedStorage, copies
 from ..._operators.table import aten
 from . import state
 from .storage_formats import _BY_RANK, IN_ROWS, Format, Layout, described, layout_of
@@ -161,3 +162,24 @@ def _name(tensor: Any, wanted: Format) -> None:
         formats.named.pop(place, None)
     else:
         formats.named[place] = wanted
+
+
+def _copied(storage: UntypedStorage) -> UntypedStorage:
+    """A copy of a storage in the same format."""
+    held, rows = state.get(), storage.clone()
+    formats, device = held.formats, storage.device.index
+    source, place = (device, storage.data_ptr()), (device, rows.data_ptr())
+    layout, name = formats.in_blocks.get(source), formats.named.get(source)
+    if name is not None:
+        formats.named[place] = name
+    if layout is None:
+        return rows
+    made = UntypedStorage(storage.nbytes(), device=storage.device)
+    place = (device, made.data_ptr())
+    held.caller.descriptors.forget_storage(*place)
+    formats.in_blocks[place] = layout
+    held.caller.cast(layout, device, made.data_ptr(), rows.data_ptr(), into_rows=False)
+    return made
+
+
+copies["npu"] = _copied

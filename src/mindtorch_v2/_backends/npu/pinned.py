@@ -10,12 +10,18 @@ from ... import _C
 from .runtime import Runtime
 
 
+def _rounded(nbytes: int) -> int:
+    """The size of the block for so many bytes: a power of two, as in PyTorch, so that blocks serve again."""
+    return 1 << (nbytes - 1).bit_length()
+
+
 class PinnedMemory:
-    """The pinned blocks of the process. A block lives as long as a storage on it."""
+    """The pinned blocks of the process. A block is used as long as a storage on it lives, and is kept for the next one."""
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
-        self.blocks: dict[int, int] = {}  # address -> bytes
+        self.blocks: dict[int, int] = {}  # address -> bytes, of those that are used
+        self.kept: dict[int, list[int]] = {}  # size -> addresses of those that are not
         self.nbytes = self.peak_blocks = self.peak_nbytes = 0
         self.made = self.made_nbytes = 0  # since the last reset_counts
         self.gone = self.gone_nbytes = 0
@@ -41,17 +47,28 @@ class PinnedMemory:
         return made
 
     def _block(self, nbytes: int) -> Any:
-        address = ctypes.c_void_p()
-        code = self.runtime.aclrtMallocHost(ctypes.byref(address), nbytes)
-        self.runtime.check("aclrtMallocHost", code)
-        assert address.value is not None
-        self.blocks[address.value] = nbytes
+        address = self._taken(_rounded(nbytes))
+        self.blocks[address] = nbytes
         self.nbytes += nbytes
         self.made, self.made_nbytes = self.made + 1, self.made_nbytes + nbytes
         self.peak_blocks, self.peak_nbytes = max(self.peak_blocks, len(self.blocks)), max(self.peak_nbytes, self.nbytes)
-        buffer = (ctypes.c_ubyte * nbytes).from_address(address.value)
-        weakref.finalize(buffer, self._release, address.value).atexit = False
+        buffer = (ctypes.c_ubyte * nbytes).from_address(address)
+        weakref.finalize(buffer, self._release, address).atexit = False
         return buffer
+
+    def _taken(self, size: int) -> int:
+        try:
+            return self.kept[size].pop()
+        except (KeyError, IndexError):
+            pass
+        address = ctypes.c_void_p()
+        code = self.runtime.aclrtMallocHost(ctypes.byref(address), size)
+        if code and any(self.kept.values()):
+            self.empty_cache()
+            code = self.runtime.aclrtMallocHost(ctypes.byref(address), size)
+        self.runtime.check("aclrtMallocHost", code)
+        assert address.value is not None
+        return address.value
 
     def _release(self, address: int) -> None:
         nbytes = self.blocks.pop(address, None)
@@ -59,8 +76,14 @@ class PinnedMemory:
             return
         self.nbytes -= nbytes
         self.gone, self.gone_nbytes = self.gone + 1, self.gone_nbytes + nbytes
-        if not self.runtime.closed:
-            self.runtime.check("aclrtFreeHost", self.runtime.aclrtFreeHost(address))
+        self.kept.setdefault(_rounded(nbytes), []).append(address)
+
+    def empty_cache(self) -> None:
+        """Give back the blocks that are not used."""
+        while self.kept:
+            _, addresses = self.kept.popitem()
+            while addresses and not self.runtime.closed:
+                self.runtime.check("aclrtFreeHost", self.runtime.aclrtFreeHost(addresses.pop()))
 
     def statistics(self) -> dict[str, int]:
         """Counts under PyTorch's names."""
@@ -87,3 +110,4 @@ class PinnedMemory:
         """Give everything back: the process ends."""
         for address in list(self.blocks):
             self._release(address)
+        self.empty_cache()

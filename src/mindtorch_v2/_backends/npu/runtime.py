@@ -74,6 +74,7 @@ SIGNATURES: dict[str, tuple] = {
     "aclrtResetEvent": (c_void_p, c_void_p),
     "aclrtSetDevice": (c_int32,),
     "aclrtSetExceptionInfoCallback": (c_void_p,),
+    "aclrtSetOpExecuteTimeOutWithMs": (c_uint32,),
     "aclrtSetSysParamOpt": (c_int, c_int64),
     "aclrtStreamGetId": (c_void_p, c_void_p),
     "aclrtStreamQuery": (c_void_p, c_void_p),
@@ -269,10 +270,10 @@ class Runtime:
     def stream_handle(self, index: int) -> int:
         return self.thread.handles.get(index, 0)
 
-    def create_stream(self, index: int, priority: int = 0) -> int:
+    def create_stream(self, index: int) -> int:
         self.activate(index)
         handle = c_void_p()
-        code = self.aclrtCreateStreamWithConfig(ctypes.byref(handle), priority, 0)
+        code = self.aclrtCreateStreamWithConfig(ctypes.byref(handle), 0, 0)
         self.check("aclrtCreateStreamWithConfig", code)
         return handle.value or 0
 

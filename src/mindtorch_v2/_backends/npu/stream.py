@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections import deque
 from typing import Any
 
 from ... import _C
@@ -25,34 +24,59 @@ def device_index(device: Any) -> int:
     return device
 
 
-_POOLED = 32
+# torch_npu's numbers of the kinds of pools, and how many streams each holds; a stream_id is 32 times the number, and the place.
+_SYNC_LAUNCH, _NORMAL, _URGENT = 2, 3, 4
+_SIZES = {_SYNC_LAUNCH: 4, _NORMAL: 32, _URGENT: 32}
+_IDS_OF_A_KIND = 32
+
+
+class _Pool:
+    """The streams of one kind that a device has: a scarce thing of the hardware, they live as long as the process."""
+
+    def __init__(self) -> None:
+        self.handles: list[int] = []
+        self.given = 0
+
+
 _lock = threading.Lock()
-_pools: dict[tuple[int, int], deque[int]] = {}  # (device, priority) -> handles, the one that is given next at the front
+_pools: dict[tuple[int, int], _Pool] = {}  # (device, kind)
+_external: set[tuple[int, int]] = set()  # (device, handle) of streams that others made
 
 
-def _pooled(device: int, priority: int) -> int:
-    """A handle from the pool of a device: streams are a scarce thing of the hardware, and live as long as the process."""
+def _pooled(device: int, kind: int) -> int:
+    """A handle from a pool of a device: a new one until it is full, then the first again."""
     runtime = state.get().runtime
     with _lock:
-        pool = _pools.setdefault((device, priority), deque())
-        if len(pool) < _POOLED:
-            handle = runtime.create_stream(device, priority)
+        pool = _pools.setdefault((device, kind), _Pool())
+        place = pool.given % _SIZES[kind]
+        if place == len(pool.handles):
+            handle = runtime.create_stream(device)
             runtime.finalizers.append(lambda: runtime.aclrtDestroyStream(handle))
-        else:
-            handle = pool.popleft()
-        pool.append(handle)
-        return handle
+            pool.handles.append(handle)
+        pool.given += 1
+        return pool.handles[place]
 
 
 def _known(device: int, stream_id: int) -> tuple[int, int]:
     """Priority and handle of a stream that was made before; RuntimeError for a number that is none's."""
-    if stream_id == 0:
-        return 0, 0
+    kind, place = divmod(stream_id, _IDS_OF_A_KIND)
     with _lock:
-        for (index, priority), pool in _pools.items():
-            if index == device and stream_id in pool:
-                return priority, stream_id
+        pool = _pools.get((device, kind))
+        if pool is not None and place < len(pool.handles):
+            return (-1 if kind == _URGENT else 0), pool.handles[place]
+        if stream_id == 0 or (device, stream_id) in _external:
+            return 0, stream_id
     raise RuntimeError(f"torch.npu.Stream: device npu:{device} has no stream with the stream_id {stream_id}")
+
+
+def _id_of(device: int, handle: int) -> int:
+    """The stream_id of a handle: its place in a pool, or the handle itself for a stream of no pool."""
+    with _lock:
+        for kind in _SIZES:
+            pool = _pools.get((device, kind))
+            if pool is not None and handle in pool.handles:
+                return kind * _IDS_OF_A_KIND + pool.handles.index(handle)
+    return handle
 
 
 _index = device_index  # parameters have the name
@@ -61,11 +85,11 @@ _index = device_index  # parameters have the name
 class Stream(_stream.Stream):
     """A queue of work on a device, in order in itself and independent of other streams.
 
-    A device has 32 of each priority; the next one made is the first again.
+    A device has 32 of each priority, and 4 with `is_sync_launch`; the next one made is the first again.
 
     Args:
         device: where; None is the current device.
-        priority: smaller is more urgent.
+        priority: below 0 for a stream of the second pool; the device makes no difference, as with torch_npu.
         stream_id, device_index, device_type: another object for a stream that is there, by its own attributes.
         is_sync_launch: taken for torch_npu's sake; the thread that asks for work hands it to the device, on every stream.
 
@@ -94,10 +118,13 @@ class Stream(_stream.Stream):
                 raise RuntimeError(f"torch.npu.Stream: there are {count} devices, but device_index is {device_index}")
             device = device_index
         self.device_index = _index(device)
-        self.priority = priority
+        self.priority = min(max(priority, -1), 0)
         if stream_id is not None:
             self.priority, handle = _known(self.device_index, stream_id)
-        self.npu_stream = _pooled(self.device_index, self.priority) if handle is None else handle
+        if handle is None:
+            kind = _SYNC_LAUNCH if is_sync_launch else _URGENT if self.priority < 0 else _NORMAL
+            handle = _pooled(self.device_index, kind)
+        self.npu_stream = handle
 
     @property
     def device(self) -> Any:
@@ -105,7 +132,7 @@ class Stream(_stream.Stream):
 
     @property
     def stream_id(self) -> int:  # type: ignore[override]  # (narrower: of this device)
-        return self.npu_stream
+        return _id_of(self.device_index, self.npu_stream)
 
     def synchronize(self) -> None:
         """Wait until the stream has nothing left to do; raises the error of work that failed."""
@@ -166,6 +193,7 @@ class ExternalStream(Stream):
         if not stream_ptr:
             raise RuntimeError("torch.npu.ExternalStream: stream_ptr must be the address of a stream, but it is 0")
         super().__init__(device, handle=int(stream_ptr))
+        _external.add((self.device_index, self.npu_stream))
 
     def synchronize(self) -> None:
         """RuntimeError, as in torch_npu: who made the stream waits for it, or `torch.npu.synchronize()` for the whole device."""

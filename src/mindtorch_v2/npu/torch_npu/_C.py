@@ -55,8 +55,8 @@ def _empty_strided_npu(sizes: Sequence[int], strides: Sequence[int], dtype: torc
 
 
 def _npu_setStream(stream_id: int, device_index: int, device_type: int = 0) -> None:
-    """Make a stream, by its handle, the current one."""
-    torch.npu.set_stream(torch.npu.Stream(device_index, handle=stream_id))
+    """Make a stream the current one, by its `stream_id`. RuntimeError for a number that is none's."""
+    torch.npu.set_stream(torch.npu.Stream(stream_id=stream_id, device_index=device_index))
 
 
 def _weak_ref_tensor(tensor: Any) -> Any:
