@@ -96,3 +96,15 @@ def test_the_console_script_leaves_an_installed_pytorch_alone(monkeypatch):
     monkeypatch.setattr(run, "main", lambda: asked.append("ours"))
     run.torchrun()
     assert asked[1:] == ["ours"]
+    monkeypatch.setattr(run.importlib.util, "find_spec", lambda name: object())
+    monkeypatch.setattr(run, "is_torch", lambda: True)  # the name is this package's: no other process for the same
+    run.torchrun()
+    assert asked[1:] == ["ours", "ours"]
+
+
+def test_the_console_script_names_itself(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["/some/bin/torchrun", "--no-such-option", "train.py"])
+    monkeypatch.setattr(run, "is_torch", lambda: True)
+    with pytest.raises(SystemExit, match="2"):
+        run.torchrun()
+    assert "torchrun: error: unrecognized arguments: --no-such-option" in capsys.readouterr().err

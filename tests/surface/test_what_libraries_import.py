@@ -1,6 +1,7 @@
 """Names that torchvision, timm, torch_geometric, kornia, diffusers and open_clip ask for when they are imported."""
 
 import importlib
+import logging
 
 import pytest
 
@@ -76,6 +77,27 @@ def test_marks_of_scripted_and_quantized_models_change_nothing():
 def test_what_exists_by_name_says_so(module, name):
     with pytest.raises(NotImplementedError, match=rf"torch\.{module}\.{name} is not implemented in mindtorch_v2"):
         getattr(importlib.import_module(f"mindtorch_v2.{module}"), name)(None)
+
+
+def test_no_size_is_a_function_of_sympy():
+    functions = importlib.import_module("mindtorch_v2.utils._sympy.functions")
+    assert len(functions.__all__) == 22
+    for name in functions.__all__:
+        kind = getattr(functions, name)
+        assert kind.__name__ == name and not isinstance(3, kind)
+        with pytest.raises(NotImplementedError, match=rf"torch\.utils\._sympy\.functions\.{name} is not implemented"):
+            kind(7, 2)
+
+
+@pytest.mark.parametrize(("said", "level"), [(None, logging.WARNING), ("DEBUG", logging.DEBUG)])
+def test_loggers_of_agents_have_the_level_of_the_environment(said, level, monkeypatch):
+    monkeypatch.delenv("LOGLEVEL", raising=False)
+    if said is not None:
+        monkeypatch.setenv("LOGLEVEL", said)
+    get_logger = importlib.import_module("mindtorch_v2.distributed.elastic.utils.logging").get_logger
+    assert get_logger("an.agent") is logging.getLogger("an.agent") and get_logger("an.agent").level == level
+    assert get_logger().name == __name__ and get_logger().level == level
+    logging.getLogger(__name__).setLevel(logging.NOTSET)
 
 
 def test_where_functions_compile():

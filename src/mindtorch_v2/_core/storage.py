@@ -9,7 +9,6 @@ from typing import Any
 from .. import _C
 from .above import above
 
-
 # By type of device, what makes a deep copy where storages have more than their bytes: the order that elements lie in.
 copies: dict[str, Callable[[UntypedStorage], UntypedStorage]] = {}
 

@@ -27,6 +27,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+from mindtorch_v2._as_torch import is_torch
 from mindtorch_v2.distributed._elastic import ElasticJob, Interrupted, Settings
 from mindtorch_v2.distributed._store_messages import TOKEN_VARIABLE
 from mindtorch_v2.distributed._tcp_store import TCPStore
@@ -286,7 +287,7 @@ def main(args: Any = None) -> None:
 
 def torchrun() -> None:
     """The console script `torchrun`: PyTorch's where that is installed as well, which is not shadowed; this one elsewhere."""
-    if importlib.util.find_spec("torch") is not None:
+    if not is_torch() and importlib.util.find_spec("torch") is not None:
         sys.exit(subprocess.call([sys.executable, "-m", "torch.distributed.run", *sys.argv[1:]]))
     main()
 

@@ -1,0 +1,1 @@
+"""`torch.distributed.elastic.utils`: loggers of programs that are launched."""
