@@ -282,7 +282,8 @@ EMU_API aclError aclrtGetSysParamOpt(aclSysParamOpt option, int64_t* value) {
     *value = g_system_options[option];
     return kSuccess;
 }
-// An emulated operator takes as long as the host needs for it, which says nothing of a device: the limit is not enforced.
+// An emulated operator takes as long as the host needs for it, which says nothing of a device: the limit is not
+// enforced.
 EMU_API aclError aclrtSetOpExecuteTimeOutWithMs(uint32_t) {
     EMU_ENTER("aclrtSetOpExecuteTimeOutWithMs");
     return kSuccess;
