@@ -1,7 +1,11 @@
 """Bitwise operators on every integer dtype, shifts past the ends, gcd and lcm."""
 
+import operator
+
 import pytest
 from agreement import agree, agree_on_error
+
+import mindtorch_v2 as torch
 
 _INTEGERS = ["uint8", "int8", "int16", "int32", "int64"]
 
@@ -52,3 +56,15 @@ def test_in_place():
 
 def test_floats_have_no_bits():
     agree_on_error(lambda torch: torch.bitwise_left_shift(torch.ones(2), torch.ones(2)))
+
+
+@pytest.mark.parametrize("other", [2, torch.tensor([1, 0])])
+def test_floats_are_not_shifted(other):
+    x = torch.tensor([8.0, 3.0])
+    for shift, name in (
+        (operator.rshift, "rshift"),
+        (operator.lshift, "lshift"),
+        (torch.ops.aten.__rshift__, "rshift"),
+    ):
+        with pytest.raises(NotImplementedError, match=f"\"{name}_cpu\" not implemented for 'Float'"):
+            shift(x, other)

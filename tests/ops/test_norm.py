@@ -3,6 +3,8 @@
 import pytest
 from agreement import agree, agree_on_error
 
+import mindtorch_v2 as torch
+
 
 def _wave(torch, *shape, dtype="float32", shift=0.0):
     n = 1
@@ -148,3 +150,13 @@ def test_weight_norm_and_renorm():
 )
 def test_errors(call):
     agree_on_error(call)
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_instance_norm_asks_for_both_statistics(missing):
+    given = [torch.ones(2), torch.ones(2)]
+    given[missing] = None
+    with pytest.raises(
+        RuntimeError, match="Expected running_mean and running_var to be defined when use_input_stats is false"
+    ):
+        torch.instance_norm(torch.ones(1, 2, 3), None, None, *given, False, 0.1, 1e-5, False)

@@ -3,6 +3,7 @@
 import re
 import sys
 import threading
+import time
 
 import pytest
 
@@ -127,3 +128,11 @@ def test_names_are_followed_by_four_columns_of_space():
     events = [FunctionEvent(1, "n" * 20, 7, 0.0, 10.0)]
     rule = _profiler_table.build_table(events, max_name_column_width=None).splitlines()[0]
     assert rule.split()[0] == "-" * 24
+
+
+def test_times_are_in_microseconds():
+    with torch.profiler.profile() as run, torch.profiler.record_function("waits"):
+        time.sleep(0.02)
+    (event,) = (each for each in run.events() if each.name == "waits")
+    assert 20_000 <= event.cpu_time_total < 20_000_000
+    assert 0 <= event.time_range.start < 20_000_000

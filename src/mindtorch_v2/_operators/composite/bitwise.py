@@ -1,4 +1,4 @@
-"""Shifts as Python's operators spell them: of floats too."""
+"""Shifts as Python's operators spell them."""
 
 from ..table import S, T, aten, composite
 
@@ -6,11 +6,11 @@ _INT = {"dtype": "int64", "low": 0, "high": 8}
 
 
 def _left(self, other):
-    return aten.mul(self, aten.pow(2, other)) if self.is_floating_point() else aten.bitwise_left_shift(self, other)
+    return aten.bitwise_left_shift(self, other)
 
 
 def _right(self, other):
-    return aten.div(self, aten.pow(2, other)) if self.is_floating_point() else aten.bitwise_right_shift(self, other)
+    return aten.bitwise_right_shift(self, other)
 
 
 for _name, _body in (("lshift", _left), ("rshift", _right)):
