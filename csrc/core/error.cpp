@@ -3,7 +3,6 @@
 #include <Python.h>
 
 #include <new>
-#include <sstream>
 #include <stdexcept>
 
 #include "error.h"
@@ -49,9 +48,9 @@ PyObject* python_type(ErrorKind k) {
 }  // namespace
 
 std::string concat_parts(std::initializer_list<Part> parts) {
-    std::ostringstream s;
-    for (const Part& part : parts) part.print_to(s);
-    return s.str();
+    std::string text;
+    for (const Part& part : parts) part.append_to(text);
+    return text;
 }
 
 void raise(ErrorKind kind, std::initializer_list<Part> message) { throw Error(kind, concat_parts(message)); }

@@ -3,8 +3,9 @@
 
 #include <exception>
 #include <initializer_list>
-#include <ostream>
 #include <string>
+
+#include "text.h"
 
 namespace mt {
 
@@ -40,26 +41,26 @@ T* made(T* object) {
     return object;
 }
 
-// A part of a message: a value and how it is printed. It only refers to the value, which outlives the statement.
+// A part of a message: a value and how it becomes text. It only refers to the value, which outlives the statement.
 class Part {
   public:
     template <class T>
-    Part(const T& value) : value_(&value), print_(print<T>) {}
-    Part(const char* text) : value_(text), print_(print_text) {}  // literals of all lengths alike
-    void print_to(std::ostream& s) const { print_(s, value_); }
+    Part(const T& value) : value_(&value), append_(append_value<T>) {}
+    Part(const char* text) : value_(text), append_(append_text) {}  // literals of all lengths alike
+    void append_to(std::string& text) const { append_(text, value_); }
 
   private:
     template <class T>
-    static void print(std::ostream& s, const void* value) {
-        s << *static_cast<const T*>(value);
+    static void append_value(std::string& text, const void* value) {
+        append(text, *static_cast<const T*>(value));
     }
-    static void print_text(std::ostream& s, const void* text) { s << static_cast<const char*>(text); }
+    static void append_text(std::string& text, const void* part) { append(text, static_cast<const char*>(part)); }
 
     const void* value_;
-    void (*print_)(std::ostream&, const void*);
+    void (*append_)(std::string&, const void*);
 };
 
-// Messages are put together out of line: there are a thousand, and a stream for each is code.
+// Messages are put together out of line: there are a thousand, and a text made in each place is code.
 std::string concat_parts(std::initializer_list<Part> parts);
 template <class... A>
 std::string concat(const A&... parts) {

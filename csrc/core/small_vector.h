@@ -6,11 +6,11 @@
 #include <cstring>
 #include <initializer_list>
 #include <new>
-#include <ostream>
 #ifdef MT_CHECKED
 #include <stdexcept>
-#include <string>
 #endif
+
+#include "text.h"
 
 namespace mt {
 
@@ -52,12 +52,15 @@ struct Span {
 };
 using IntSpan = Span<int64_t>;
 
-// Prints as PyTorch prints a size: [2, 3]
+// As PyTorch prints a size: [2, 3]
 template <class T>
-std::ostream& operator<<(std::ostream& s, const Span<T>& v) {
-    s << '[';
-    for (int64_t i = 0; i < v.size; i++) s << (i ? ", " : "") << v[i];
-    return s << ']';
+void append(std::string& text, const Span<T>& v) {
+    text += '[';
+    for (int64_t i = 0; i < v.size; i++) {
+        if (i) text += ", ";
+        append(text, v[i]);
+    }
+    text += ']';
 }
 
 template <class T, int N>

@@ -14,7 +14,7 @@ struct Pair {
             MT_CHECK(v >= INT32_MIN && v <= INT32_MAX, "value cannot be converted to type int without overflow");
     }
 };
-std::ostream& operator<<(std::ostream& s, const Pair& p) { return s << "(" << p.h << ", " << p.w << ")"; }
+void append(std::string& text, const Pair& p) { text += concat("(", p.h, ", ", p.w, ")"); }
 
 // kernel_size, dilation, padding, stride from argument `at` on.
 struct Blocks {

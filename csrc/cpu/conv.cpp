@@ -38,9 +38,8 @@ struct Parameters {
 struct Joined {
     IntSpan list;
 };
-std::ostream& operator<<(std::ostream& s, const Joined& j) {
-    for (int64_t i = 0; i < j.list.size; i++) s << (i ? " x " : "") << j.list[i];
-    return s;
+void append(std::string& text, const Joined& j) {
+    for (int64_t i = 0; i < j.list.size; i++) text += concat(i ? " x " : "", j.list[i]);
 }
 
 void check(const Tensor& input, const Tensor& weight, const Tensor* bias, const Parameters& p) {

@@ -7,11 +7,12 @@
 #include <mindtorch/stable/c.h>
 
 #include <exception>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "core/text.h"
 
 namespace mt::stable {
 
@@ -26,9 +27,9 @@ struct Failure : std::exception {
 };
 template <class... A>
 [[noreturn]] void fail(const A&... parts) {
-    std::ostringstream s;
-    (s << ... << parts);
-    throw Failure(s.str());
+    std::string text;
+    (append(text, parts), ...);
+    throw Failure(std::move(text));
 }
 [[noreturn]] void fail_with_core_error();  // what the core has just reported
 inline void check(int status) {

@@ -1,6 +1,6 @@
 // aclmdl*: models are loaded from files, described, and run. The emulator's model files are the .air files themselves.
-#include <fstream>
-#include <sstream>
+#include <cstdio>
+#include <optional>
 
 #include "execute.h"
 
@@ -37,6 +37,17 @@ std::shared_ptr<Instance> find(uint32_t id) {
     std::lock_guard<std::mutex> lock(models().mutex);
     auto found = models().loaded.find(id);
     return found == models().loaded.end() ? nullptr : found->second;
+}
+
+// A file's bytes; none if it cannot be read.
+std::optional<std::string> bytes_of(const char* path) {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path, "rb"), std::fclose);
+    if (!file) return std::nullopt;
+    std::string bytes;
+    char block[1 << 16];
+    while (const size_t n = std::fread(block, 1, sizeof block, file.get())) bytes.append(block, n);
+    if (std::ferror(file.get())) return std::nullopt;
+    return bytes;
 }
 
 std::vector<emu::ge::Desc> results_of(const emu::ge::Graph& graph) {
@@ -119,12 +130,9 @@ EMU_API aclError aclmdlLoadFromMem(const void* model, size_t size, uint32_t* id)
 EMU_API aclError aclmdlLoadFromFile(const char* path, uint32_t* id) {
     EMU_ENTER("aclmdlLoadFromFile");
     if (!path || !id) return failed(kParamInvalid, "aclmdlLoadFromFile: an argument is null");
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return failed(kInvalidFile, text("aclmdlLoadFromFile: '", path, "' cannot be read"));
-    std::ostringstream bytes;
-    bytes << file.rdbuf();
-    std::string all = bytes.str();
-    return aclmdlLoadFromMem(all.data(), all.size(), id);
+    const std::optional<std::string> bytes = bytes_of(path);
+    if (!bytes) return failed(kInvalidFile, text("aclmdlLoadFromFile: '", path, "' cannot be read"));
+    return aclmdlLoadFromMem(bytes->data(), bytes->size(), id);
 }
 EMU_API aclError aclmdlUnload(uint32_t id) {
     EMU_ENTER("aclmdlUnload");

@@ -1,10 +1,12 @@
 // What the emulator's three libraries share: errors, device memory, streams. Not part of Ascend's interface.
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <initializer_list>
-#include <ostream>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "../acl.h"
@@ -13,26 +15,40 @@
 
 namespace emu {
 
-// A part of a message: a value, which must outlive the statement, and how it is printed.
+// A value as text, for messages: what a stream would print. A stream would take the C++ library's locales along.
+inline void append(std::string& text, std::string_view part) { text += part; }
+inline void append(std::string& text, const char* part) { text += part ? part : "(null)"; }
+template <class T>
+    requires std::integral<T> || std::is_enum_v<T>
+void append(std::string& text, T value) {
+    if constexpr (std::is_same_v<T, char>)
+        text += value;
+    else
+        text += std::to_string(+value);
+}
+EMU_SHARED void append(std::string& text, double number);
+EMU_SHARED void append(std::string& text, const void* address);
+
+// A part of a message: a value, which must outlive the statement, and how it becomes text.
 class Part {
   public:
     template <class T>
-    Part(const T& value) : value_(&value), print_(print<T>) {}
-    Part(const char* text) : value_(text), print_(print_text) {}  // literals of all lengths alike
-    void print_to(std::ostream& s) const { print_(s, value_); }
+    Part(const T& value) : value_(&value), append_(append_value<T>) {}
+    Part(const char* text) : value_(text), append_(append_text) {}  // literals of all lengths alike
+    void append_to(std::string& text) const { append_(text, value_); }
 
   private:
     template <class T>
-    static void print(std::ostream& s, const void* value) {
-        s << *static_cast<const T*>(value);
+    static void append_value(std::string& text, const void* value) {
+        append(text, *static_cast<const T*>(value));
     }
-    static void print_text(std::ostream& s, const void* text) { s << static_cast<const char*>(text); }
+    static void append_text(std::string& text, const void* part) { append(text, static_cast<const char*>(part)); }
 
     const void* value_;
-    void (*print_)(std::ostream&, const void*);
+    void (*append_)(std::string&, const void*);
 };
 
-// Put together out of line: a stream in each place that makes a message is a third of all code.
+// Put together out of line: messages made in each place are a third of all code.
 EMU_SHARED std::string text_of(std::initializer_list<Part> parts);
 template <class... A>
 std::string text(const A&... parts) {

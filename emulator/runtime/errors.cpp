@@ -1,12 +1,13 @@
 // Messages, misuse, error injection, settings, and the report of what is alive.
+#include <algorithm>
 #include <atomic>
+#include <clocale>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <set>
-#include <sstream>
 
 #include "emulator.h"
 
@@ -65,14 +66,23 @@ long number(const char* name, long otherwise) {
     return s && *s ? std::strtol(s, nullptr, 10) : otherwise;
 }
 
+// What stands between the commas of a list.
+std::vector<std::string> parts_of(const std::string& list) {
+    std::vector<std::string> parts;
+    for (size_t from = 0; from <= list.size();) {
+        const size_t comma = std::min(list.find(',', from), list.size());
+        parts.push_back(list.substr(from, comma - from));
+        from = comma + 1;
+    }
+    return parts;
+}
+
 // How many of the devices ASCEND_RT_VISIBLE_DEVICES names, up to the first that there is not; all without it.
 int visible(int devices) {
     const char* named = std::getenv("ASCEND_RT_VISIBLE_DEVICES");
     if (!named || !*named) return devices;
-    std::istringstream items(named);
-    std::string item;
     int count = 0;
-    while (std::getline(items, item, ',')) {
+    for (const std::string& item : parts_of(named)) {
         char* end = nullptr;
         const long id = std::strtol(item.c_str(), &end, 10);
         if (item.empty() || *end || id < 0 || id >= devices) break;
@@ -84,9 +94,7 @@ int visible(int devices) {
 // "function:nth:code,...": the nth call of the function returns the code. "*" counts calls of everything.
 void parse(State& s, const std::string& spec) {
     s.injections.clear();
-    std::istringstream items(spec);
-    std::string item;
-    while (std::getline(items, item, ',')) {
+    for (const std::string& item : parts_of(spec)) {
         size_t last = item.rfind(':'), middle = last == std::string::npos ? last : item.rfind(':', last - 1);
         if (middle == std::string::npos) {
             if (!item.empty())
@@ -102,9 +110,22 @@ void parse(State& s, const std::string& spec) {
 }  // namespace
 
 std::string text_of(std::initializer_list<Part> parts) {
-    std::ostringstream s;
-    for (const Part& part : parts) part.print_to(s);
-    return s.str();
+    std::string text;
+    for (const Part& part : parts) part.append_to(text);
+    return text;
+}
+void append(std::string& text, double number) {
+    char buffer[32];
+    std::snprintf(buffer, sizeof buffer, "%g", number);
+    std::string digits = buffer;
+    const std::string_view point = std::localeconv()->decimal_point;  // as setlocale() may have changed it
+    if (const size_t at = digits.find(point); at != std::string::npos) digits.replace(at, point.size(), ".");
+    text += digits;
+}
+void append(std::string& text, const void* address) {
+    char buffer[32];
+    std::snprintf(buffer, sizeof buffer, "%#zx", reinterpret_cast<size_t>(address));
+    text += buffer;
 }
 
 int failed(int code, const std::string& message) {

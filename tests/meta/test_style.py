@@ -62,3 +62,17 @@ def test_each_exception_to_the_linter_has_a_reason():
     reasons = [line.startswith("#") for line in section if line]
     assert reasons[0]
     assert "B023" not in ignored
+
+
+def test_libraries_make_texts_without_streams():
+    """Streams bring the C++ library's locales along, into each library of a wheel: csrc/core/text.h does without."""
+    header = re.compile(r"#include <(fstream|iomanip|ios|iostream|istream|locale|ostream|regex|sstream|streambuf)>")
+    for_users = (ROOT / "csrc" / "include", ROOT / "emulator" / "ascendc")  # compiled with what they write
+    sources = [path for folder in ("csrc", "emulator") for path in sorted((ROOT / folder).rglob("*.[ch]*"))]
+    assert len(sources) > 300
+    found = [
+        str(path.relative_to(ROOT))
+        for path in sources
+        if not any(path.is_relative_to(folder) for folder in for_users) and header.search(path.read_text("utf-8"))
+    ]
+    assert found == ["csrc/stable/cxx_helpers.cpp"]  # which starts them for libraries of a newer compiler

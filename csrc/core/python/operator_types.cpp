@@ -1,8 +1,6 @@
 // Operators as Python objects: the handle of one schema, and how kernels are registered through it.
 #include <algorithm>
 #include <cstring>
-#include <iterator>
-#include <sstream>
 
 #include "../autograd.h"
 #include "../bounds.h"
@@ -507,6 +505,15 @@ PyObject* py_define(PyObject*, PyObject* args) {
         return handle_for(op);
     });
 }
+std::vector<std::string> split(std::string_view words) {
+    std::vector<std::string> each;
+    for (size_t at = 0; (at = words.find_first_not_of(' ', at)) != std::string_view::npos;) {
+        const size_t end = std::min(words.find(' ', at), words.size());
+        each.emplace_back(words.substr(at, end - at));
+        at = end;
+    }
+    return each;
+}
 // _define_form(operator, form, overload, names=""): the form of a functional operator that follows from its schema;
 // "autogen" is an out= form as PyTorch generates it, `names` are those of the tensors to write.
 PyObject* py_define_form(PyObject*, PyObject* args) {
@@ -519,10 +526,8 @@ PyObject* py_define_form(PyObject*, PyObject* args) {
         MT_CHECK_VALUE(inplace || generated || word == "out", "a form is 'inplace', 'out' or 'autogen', not '", form,
                        "'");
         const Schema& functional = op_of(o)->schema;
-        std::istringstream text(words);
-        const std::vector<std::string> names{std::istream_iterator<std::string>(text), {}};
         return handle_for(Registry::get().define(inplace ? inplace_schema(functional, overload)
-                                                         : out_schema(functional, overload, generated, names)));
+                                                         : out_schema(functional, overload, generated, split(words))));
     });
 }
 // _set_fallback(key, callable, flags) -> id: a kernel for every operator without one; None for fallthrough.
