@@ -87,6 +87,9 @@ struct alignas(2) Half {
     Half(float value) {
 #if defined(__F16C__)
         bits = static_cast<uint16_t>(_cvtss_sh(value, 0));
+#elif defined(__aarch64__)
+        const __fp16 narrow = static_cast<__fp16>(value);
+        std::memcpy(&bits, &narrow, 2);
 #else
         uint32_t x;
         std::memcpy(&x, &value, 4);
@@ -113,6 +116,10 @@ struct alignas(2) Half {
     operator float() const {
 #if defined(__F16C__)
         return _cvtsh_ss(bits);
+#elif defined(__aarch64__)
+        __fp16 narrow;
+        std::memcpy(&narrow, &bits, 2);
+        return narrow;
 #else
         uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16;
         uint32_t em = static_cast<uint32_t>(bits & 0x7fffu);

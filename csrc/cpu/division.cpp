@@ -35,7 +35,7 @@ void check_not_bool(DType t, const char* name) {
 
 // Doubles whose quotient is below 2^52: truncated it is right or one too large, and a fused product leaves no error.
 MT_INLINE bool fmod_is_near(double a, double b) {
-#ifdef __FMA__
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
     return __builtin_fabs(a) < __builtin_fabs(b) * 0x1p52;
 #else
     return false;

@@ -47,6 +47,8 @@ struct Register<double> {
         return Vec(_mm512_fmadd_pd(__m512d(a), __m512d(b), __m512d(c)));
 #elif defined(__FMA__)
         return Vec(_mm256_fmadd_pd(__m256d(a), __m256d(b), __m256d(c)));
+#elif defined(__aarch64__)
+        return Vec(vfmaq_f64(float64x2_t(c), float64x2_t(a), float64x2_t(b)));
 #else
         return a * b + c;
 #endif

@@ -4,6 +4,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #include <cstring>
@@ -37,6 +39,11 @@ inline void widen(const Half* x, float* y, int64_t n) {
 #elif defined(__F16C__)
     for (; i < n / 8 * 8; i += 8)
         _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i))));
+#elif defined(__aarch64__)
+    for (; i < n / 4 * 4; i += 4) {
+        const uint16x4_t narrow = vld1_u16(reinterpret_cast<const uint16_t*>(x + i));
+        vst1q_f32(y + i, vcvt_f32_f16(vreinterpret_f16_u16(narrow)));
+    }
 #endif
     for (; i < n; i++) y[i] = static_cast<float>(x[i]);
 }
@@ -58,6 +65,14 @@ inline void narrow(const float* x, BFloat16* y, int64_t n) {
     };
     for (; i < n / 32 * 32; i += 32)
         _mm512_storeu_si512(y + i, _mm512_permutex2var_epi16(rounded(x + i), upper, rounded(x + i + 16)));
+#elif defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+    for (; i < n / 8 * 8; i += 8) {
+        // One instruction rounds; it keeps the bits of a NaN, which here become those of all others.
+        const float32x4_t low = vld1q_f32(x + i), high = vld1q_f32(x + i + 4);
+        const uint16x8_t rounded = vreinterpretq_u16_bf16(vcvtq_high_bf16_f32(vcvtq_low_bf16_f32(low), high));
+        const uint16x8_t number = vcombine_u16(vmovn_u32(vceqq_f32(low, low)), vmovn_u32(vceqq_f32(high, high)));
+        vst1q_u16(reinterpret_cast<uint16_t*>(y + i), vbslq_u16(number, rounded, vdupq_n_u16(0x7fc0)));
+    }
 #endif
     for (; i < n; i++) {
         uint32_t u;
@@ -75,6 +90,11 @@ inline void narrow(const float* x, Half* y, int64_t n) {
 #elif defined(__F16C__)
     for (; i < n / 8 * 8; i += 8)
         _mm_storeu_si128(reinterpret_cast<__m128i*>(y + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), 0));
+#elif defined(__aarch64__)
+    for (; i < n / 4 * 4; i += 4) {
+        const float16x4_t rounded = vcvt_f16_f32(vld1q_f32(x + i));
+        vst1_u16(reinterpret_cast<uint16_t*>(y + i), vreinterpret_u16_f16(rounded));
+    }
 #endif
     for (; i < n; i++) y[i] = Half(x[i]);
 }

@@ -3,6 +3,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #include <cstdint>
@@ -36,14 +38,20 @@ inline void store_first(float* p, Vec v, int n) { _mm512_mask_storeu_ps(p, __mma
 #else
 #if defined(__FMA__)
 inline Vec fma(Vec a, Vec b, Vec c) { return Vec(_mm256_fmadd_ps(__m256(a), __m256(b), __m256(c))); }
+#elif defined(__aarch64__)
+inline Vec fma(Vec a, Vec b, Vec c) { return Vec(vfmaq_f32(float32x4_t(c), float32x4_t(a), float32x4_t(b))); }
 #else
 inline Vec fma(Vec a, Vec b, Vec c) { return a * b + c; }
 #endif
+#if defined(__aarch64__)
+inline float sum(Vec v) { return vaddvq_f32(float32x4_t(v)); }
+#else
 inline float sum(Vec v) {
     float s = 0;
     for (int i = 0; i < kLanes; i++) s += v[i];
     return s;
 }
+#endif
 inline Vec load_first(const float* p, int n) {
     Vec v{};
     for (int i = 0; i < n; i++) v[i] = p[i];

@@ -45,14 +45,14 @@ namespace mt::vec {
 
 // a * b + c, in one rounding where the instruction set has it (a library call would be far slower than two roundings).
 MT_INLINE float fma(float a, float b, float c) {
-#ifdef __FMA__
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
     return __builtin_fmaf(a, b, c);
 #else
     return a * b + c;
 #endif
 }
 MT_INLINE double fma(double a, double b, double c) {
-#ifdef __FMA__
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
     return __builtin_fma(a, b, c);
 #else
     return a * b + c;
@@ -61,7 +61,7 @@ MT_INLINE double fma(double a, double b, double c) {
 
 // a * b + c, nearly always in one rounding on every processor: for what only recovers a rounding error.
 MT_INLINE float fused(float a, float b, float c) {
-#ifdef __FMA__
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
     return __builtin_fmaf(a, b, c);
 #else
     return static_cast<float>(double(a) * b + c);

@@ -24,7 +24,12 @@ struct Lanes {
 
 }  // namespace
 
+// Who calls a vector function on ARM expects more registers to be left alone than by other functions.
+#if defined(__aarch64__)
+#define MT_HIDDEN extern "C" __attribute__((visibility("hidden"), aarch64_vector_pcs))
+#else
 #define MT_HIDDEN extern "C" __attribute__((visibility("hidden")))
+#endif
 #define MT_ONE(letter, lanes, name)                                                       \
     MT_HIDDEN Lanes<lanes>::Vec _ZGV##letter##N##lanes##v_##name(Lanes<lanes>::Vec x) {   \
         using Vec = Lanes<lanes>::Vec;                                                    \

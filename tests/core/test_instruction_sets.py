@@ -37,6 +37,9 @@ for n in (1, 7, 64, 1000, 5003):  # below, at and between the widths of vectors
     same(y.log(), numpy.log(b))
     same(x.tanh(), numpy.tanh(a))
     same(y.sqrt(), numpy.sqrt(b))
+    for name in ("exp", "sin", "tanh", "arctan", "cosh", "expm1"):  # by the system's vector functions
+        same(getattr(torch, name)(torch.tensor(a)), getattr(numpy, name)(a), 1e-14)
+    same(torch.tensor(b) ** torch.tensor(a), b**a, 1e-13)
     same(x.sum(), a.sum(), 1e-4)
     same(x.max(), a.max())
     same(x.softmax(0), numpy.exp(a) / numpy.exp(a).sum(), 1e-5)

@@ -22,7 +22,12 @@ _SYSTEM = (
     "libpython3.11-minimal libpython3.11-stdlib python3.11-minimal"
 ).split()
 # Tests that fit an emulator, some fifty times as slow as the processor: the operators' numbers, autograd, layers.
-_DEFAULT = ["tests/core/test_overflow.py", "tests/core/test_bool_bytes.py", "tests/test_random_state.py"]
+_DEFAULT = [
+    "tests/core/test_overflow.py",
+    "tests/core/test_bool_bytes.py",
+    "tests/test_random_state.py",
+    "tests/ops/test_exactness.py",
+]
 
 
 def main() -> int:
