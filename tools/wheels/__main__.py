@@ -21,6 +21,7 @@ from .targets import Target, cmake_arguments, glibc_stubs
 _ROOT = Path(__file__).parents[2]
 _MACHINES = ("x86_64", "aarch64")
 _ONEDNN = "onednn-cpu-gomp"
+_LARGEST = 20_000_000  # bytes of a wheel
 
 
 def main() -> int:
@@ -43,7 +44,10 @@ def main() -> int:
             stage = _stage(target, source, work, chosen.jobs, kernels)
             kernels = kernels or stage
             path = _wheel(target, source, work, stage, dist)
-            print(f"{path}: {path.stat().st_size / 1e6:.1f} MB", flush=True)
+            size = path.stat().st_size
+            print(f"{path}: {size / 1e6:.2f} MB", flush=True)
+            if size > _LARGEST:
+                raise RuntimeError(f"{path.name} has {size} bytes, more than {_LARGEST}: find out which library grew")
     _stand_in(source, dist)
     wheels = sorted(dist.glob("*.whl"))
     (dist / "SHA256SUMS").write_text("".join(f"{package.sha256(path)}  {path.name}\n" for path in wheels))

@@ -16,10 +16,8 @@ SUITES = {"3.11": "bookworm", "3.12": "noble", "3.13": "trixie", "3.14": "sid"}
 
 _DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}
 _OPENMP_SUITE = "bullseye"  # its libgomp asks for glibc 2.17, and has every function that GCC 12 and oneDNN call
-_DEBIAN_SOURCE = (
-    "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg arch=amd64,arm64] http://deb.debian.org/debian"
-)
-_UBUNTU_SOURCE = "deb [signed-by={keyring} arch=amd64] http://archive.ubuntu.com/ubuntu"
+_DEBIAN_ARCHIVE, _UBUNTU_ARCHIVE = "http://deb.debian.org/debian", "http://archive.ubuntu.com/ubuntu"
+_DEBIAN_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _UBUNTU = {"noble"}
 
 
@@ -82,10 +80,25 @@ def unpack(package: str, suite: str, machine: str, place: Path) -> None:
     done.touch()
 
 
+def archive(suite: str, folder: Path) -> tuple[str, list[str]]:
+    """The address of the archive that has that release, and what debootstrap must be told of it."""
+    options = [f"--keyring={_keyring(suite, folder)}"]
+    if suite in _UBUNTU:  # its main part has no python3-venv
+        return _UBUNTU_ARCHIVE, [*options, "--components=main,universe"]
+    return _DEBIAN_ARCHIVE, options
+
+
 def _source(suite: str, folder: Path) -> str:
-    """The archive of that release, as a line of apt's; Ubuntu's key is in a package of Debian's."""
+    """The archive of that release, as a line of apt's."""
+    architectures = "amd64" if suite in _UBUNTU else "amd64,arm64"
+    signed = f"[signed-by={_keyring(suite, folder)} arch={architectures}]"
+    return f"deb {signed} {_UBUNTU_ARCHIVE if suite in _UBUNTU else _DEBIAN_ARCHIVE}"
+
+
+def _keyring(suite: str, folder: Path) -> Path:
+    """The keys that the release is signed with; Ubuntu's are in a package of Debian's."""
     if suite not in _UBUNTU:
-        return _DEBIAN_SOURCE
+        return _DEBIAN_KEYRING
     place = folder / "ubuntu-keyring"
     unpack("ubuntu-keyring", "trixie", "x86_64", place)
-    return _UBUNTU_SOURCE.format(keyring=(place / "usr/share/keyrings/ubuntu-archive-keyring.gpg").resolve())
+    return (place / "usr/share/keyrings/ubuntu-archive-keyring.gpg").resolve()
