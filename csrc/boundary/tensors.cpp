@@ -1,6 +1,7 @@
 // Tensors across the boundary: what they are, where their memory is, new ones.
 #include "boundary/boundary.h"
 #include "core/autograd.h"
+#include "core/copy_on_write.h"
 #include "core/sparse.h"
 
 namespace mt::boundary {
@@ -51,18 +52,20 @@ void settled(const Tensor& t) {
 int data(mt_tensor h, void** first) {
     const Tensor& t = *tensor(h);
     // Asked for in every loop: no lock unless there is something to wait for.
-    if (__builtin_expect(!t.keys.has(Key::Tracer) && !putting_off() && !hides_data(t), 1)) {
+    if (__builtin_expect(!t.keys.has(Key::Tracer) && !putting_off() && !hides_data(t) && !has_lazy_copies(), 1)) {
         *first = t.storage->data ? t.raw() : nullptr;
         return 0;
     }
     return reported([&] {
         check_data(t);
+        before_write(t.storage);
         *first = t.storage->data ? t.raw() : nullptr;
     });
 }
 int storage(mt_tensor h, void** first, int64_t* bytes) {
     return reported([&] {
         settled(*tensor(h));
+        before_write(tensor(h)->storage);
         *first = tensor(h)->storage->data;
         *bytes = static_cast<int64_t>(tensor(h)->storage->nbytes);
     });

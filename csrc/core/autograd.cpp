@@ -412,8 +412,8 @@ void run_adinplaceorview(Call& c) {
             refresh_keys(view);
             view.keys = view.keys | lazy;
         }
-        // What detach returns has no part in its source's history: writing to it changes no gradient.
-        if (c.op == g_engine_ops.detach) return;
+        // What detach and view(dtype) return has no part in its source's history: writing to it changes no gradient.
+        if (!op.formula && !op.user) return;
         track_view(view, base, how);
         AutogradMeta& a = *view.autograd;
         if (view.dtype != base.dtype || (view.keys & kLazyKeys) != (base.keys & kLazyKeys) ||

@@ -1,5 +1,6 @@
 #include "bounds.h"
 
+#include "copy_on_write.h"
 #include "registry.h"
 
 namespace mt {
@@ -41,6 +42,19 @@ void check_bounds(const Call& c) {
         } else if (!c.op->schema.args[i].optional) {
             c.missing_tensor(i);
         }
+    }
+    if (has_lazy_copies()) before_write(c);
+}
+
+void before_write(const Call& c) {
+    if (c.op->inplace_view) return;
+    for (uint64_t m = c.op->tensor_args; m; m &= m - 1) {
+        const int i = __builtin_ctzll(m);
+        if (!c.op->schema.args[static_cast<size_t>(i)].writes && !c.op->excused) continue;
+        const Value& v = c.args[i];
+        if (v.tag == Tag::Tensor) own_bytes(v.t->storage);
+        for (uint32_t k = 0; v.tag == Tag::TensorList && k < v.len; k++)
+            if (v.tensors[k]) own_bytes(v.tensors[k]->storage);
     }
 }
 

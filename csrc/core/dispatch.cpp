@@ -122,6 +122,15 @@ Key asked_layout(const Call& c) {
     return c.args[i].i == kSparseCoo ? Key::SparseCPU : Key::SparseCsrCPU;
 }
 
+void refuse_functional(const Call& c) {
+    for (uint64_t m = c.op->tensor_args; m; m &= m - 1) {
+        const Value& v = c.args[__builtin_ctzll(m)];
+        MT_CHECK_AS(NotImplemented, v.tag != Tag::Tensor || !v.t->keys.has(Key::Functionalize), c.op->full_name,
+                    ": a functional tensor has no data of its own, and came to the kernels of a device because the key "
+                    "Functionalize was excluded. Take its value with torch._from_functional_tensor first");
+    }
+}
+
 }  // namespace
 
 KeySet dispatch_keys(const Call& c) {
@@ -137,6 +146,7 @@ KeySet dispatch_keys(const Call& c) {
     }
     // A pending tensor has no data for a kernel: no exclusion gets past it.
     const KeySet exclude = g_thread.exclude - (keys & Key::Tracer);
+    if (__builtin_expect((keys & exclude).has(Key::Functionalize), 0) && c.op->reads_elements) refuse_functional(c);
     const KeySet places = keys & kBackendKeys;
     if (__builtin_expect((places == KeySet(Key::CPU) || places == KeySet(Key::Meta)) && c.op->device_arg < 0, 1))
         return (keys | Key::BackendSelect | g_thread.include) - exclude;
@@ -171,12 +181,7 @@ KeySet dispatch_keys(const Call& c) {
 
 void missing_kernel(const Call& c, KeySet keys) {
     Key k = (keys & kBackendKeys).highest();
-    for (uint64_t m = c.op->tensor_args; m; m &= m - 1) {
-        const Value& v = c.args[__builtin_ctzll(m)];
-        MT_CHECK_AS(NotImplemented, v.tag != Tag::Tensor || !v.t->keys.has(Key::Functionalize), c.op->full_name,
-                    ": a functional tensor has no data of its own, and came to the kernels of a device because the key "
-                    "Functionalize was excluded. Take its value with torch._from_functional_tensor first");
-    }
+    refuse_functional(c);
     if (k == Key::Meta)
         MT_THROW(NotImplemented, c.op->full_name,
                  ": attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel "
@@ -342,6 +347,25 @@ void check_written_in_place(const Operator& op, const Tensor& t) {
     if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw PythonError();
 }
 
+void check_written_apart(const Call& c, const Tensor& written) {
+    const int end = c.op->form == Form::Out ? c.op->out_index : c.nargs;
+    for (uint64_t m = c.op->tensor_args; m; m &= m - 1) {
+        const int i = __builtin_ctzll(m);
+        const Value& v = c.args[i];
+        if (i == 0 || i >= end) continue;
+        if (v.tag == Tag::Tensor) check_disjoint(*v.t, written);
+        for (uint32_t k = 0; v.tag == Tag::TensorList && k < v.len; k++) {
+            const Tensor* index = v.tensors[k];
+            if (!index) continue;
+            // A mask may be one of itself (m[m] = False): it is read before anything is written.
+            if (index->dtype == DType::Bool || index->dtype == DType::UInt8)
+                check_apart(*index, written);
+            else
+                check_disjoint(*index, written);
+        }
+    }
+}
+
 void warn_resize(const Tensor& target, const OutSpec& s) {
     if (target.numel_ == 0) return;
     std::string text =
@@ -410,6 +434,7 @@ void run_outputs(Call& c, ComputeFn compute) {
     if (op.form == Form::Inplace) {
         Tensor& self = c.mutable_tensor(op.self_index);
         check_written_in_place(op, self);
+        if (flags & kWrittenApart) check_written_apart(c, self);
         MT_CHECK(IntSpan(specs[0].sizes) == self.sizes(), "output with shape ", self.sizes(),
                  " doesn't match the broadcast shape ", static_cast<IntSpan>(specs[0].sizes));
         TensorRef target = place(c, self, specs[0], (flags & kInputMayAlias) && !overlaps_input(c, self), flags);
@@ -432,6 +457,7 @@ void run_outputs(Call& c, ComputeFn compute) {
         Tensor& target = c.mutable_tensor(op.out_index + i);
         if (specs[i].undefined) continue;
         check_overlap(target);
+        if (flags & kWrittenApart) check_written_apart(c, target);
         MT_CHECK(target.device.type == specs[i].device.type, "Expected out tensor to have device ",
                  device_name(specs[i].device), ", but got ", device_name(target.device), " instead");
         if (!(target.sizes() == IntSpan(specs[i].sizes))) {

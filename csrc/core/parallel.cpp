@@ -4,7 +4,9 @@
 #include <signal.h>
 
 #include <atomic>
+#include <utility>
 
+#include "copy_on_write.h"
 #include "kernel.h"
 
 // What OpenMP's threads wait for is told to ThreadSanitizer here, as the OpenMP library is not instrumented
@@ -55,6 +57,13 @@ void refuse_signals() {
     pthread_sigmask(SIG_BLOCK, &all, nullptr);
     refused = true;
 }
+// The body of a loop on this thread. It does not throw.
+void run_body(RangeFn body, const void* f, int64_t begin, int64_t end) {
+    if (!has_lazy_copies()) return body(f, begin, end);
+    const bool outer = std::exchange(g_in_parallel_loop, true);
+    body(f, begin, end);
+    g_in_parallel_loop = outer;
+}
 int initial_threads() {
     pthread_atfork(nullptr, nullptr, in_child);
     return omp_get_max_threads();
@@ -79,7 +88,7 @@ MT_NOT_INSTRUMENTED void run_ranges(int64_t n, int64_t grain, RangeFn body, cons
     int threads = num_threads();
     if (n <= grain || threads == 1 || omp_in_parallel()) {
         NoGil g(n > 4 * grain);
-        body(f, 0, n);
+        run_body(body, f, 0, n);
         return;
     }
     int64_t parts = std::min<int64_t>(threads, (n + grain - 1) / grain);
@@ -92,7 +101,7 @@ MT_NOT_INSTRUMENTED void run_ranges(int64_t n, int64_t grain, RangeFn body, cons
         if (me > 0) refuse_signals();
         int64_t chunk = (n + team - 1) / team;
         int64_t begin = me * chunk, end = std::min(n, begin + chunk);
-        if (begin < end) body(f, begin, end);
+        if (begin < end) run_body(body, f, begin, end);
         region.leave();
     }
 }

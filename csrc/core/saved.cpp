@@ -1,4 +1,6 @@
 // What a node keeps for backward: versions are checked when it is taken out again, hooks may pack it meanwhile.
+#include <utility>
+
 #include "autograd.h"
 #include "gil.h"
 #include "python/types.h"
@@ -30,9 +32,7 @@ void save(Saved& s, Tensor* t, bool is_output, uint32_t nr) {
     if (!g_saved_hooks.empty()) {
         auto [pack, unpack_hook] = g_saved_hooks.back();
         TensorRef given = is_output ? detached_alias(*t) : TensorRef::share(t);
-        if (!is_output && s.requires_grad && !s.leaf) {
-            s.history = gradient_edge(*t);
-        }
+        if (!is_output && s.requires_grad) s.history = gradient_edge(*t);
         s.version = t->version();
         pack_saved(s, *given, pack, unpack_hook);
         return;
@@ -53,8 +53,10 @@ void save(Saved& s, Tensor* t, bool is_output, uint32_t nr) {
 void pack_saved(Saved& s, Tensor& t, PyObject* pack, PyObject* unpack_hook) {
     uint32_t version = t.version();
     std::vector<std::pair<PyObject*, PyObject*>> held;
-    held.swap(g_saved_hooks);  // a hook's own operations are not packed
+    held.swap(g_saved_hooks);  // a hook's own operations are not packed, nor recorded
+    const bool recording = std::exchange(g_thread.grad_mode, false);
     PyObject* packed = call_python(pack, t.py());
+    g_thread.grad_mode = recording;
     held.swap(g_saved_hooks);
     if (!packed) throw PythonError();
     if (t.version() != version) {
@@ -64,7 +66,7 @@ void pack_saved(Saved& s, Tensor& t, PyObject* pack, PyObject* unpack_hook) {
                  "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please open "
                  "an issue if you need to perform in-place operations on the input to a pack hook.");
     }
-    if (s.kind == Saved::Input && s.requires_grad && !s.leaf && !s.history.node) s.history = gradient_edge(t);
+    if (s.kind == Saved::Input && s.requires_grad && !s.history.node) s.history = gradient_edge(t);
     PyObject* old = std::exchange(s.object, packed);
     Py_XDECREF(old);
     s.unpack = Py_NewRef(unpack_hook);
@@ -87,7 +89,7 @@ PyObject* unpack(Saved& s, Node* owner) {
                      Py_TYPE(o)->tp_name);
         }
         Tensor* t = reinterpret_cast<Tensor*>(o);
-        if (!s.requires_grad || requires_grad(*t)) return o;
+        if (!s.requires_grad) return o;
         TensorRef again = detached_alias(*t);
         Py_DECREF(o);
         AutogradMeta& a = autograd_of(*again);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 
+#include "copy_on_write.h"
 #include "error.h"
 #include "foreign.h"
 #include "functional.h"
@@ -90,6 +91,7 @@ int shared_descriptor(const Storage* s) {
 void share_storage(Storage* s, bool keep_old) {
     MT_CHECK(s->device.is_cpu() && !is_functional(s), "only storages on the CPU can be moved to shared memory");
     if (shared_descriptor(s) >= 0) return;
+    before_write(s);
     size_t nbytes = s->nbytes;
     Mapped mapped(new_shared_file(nbytes), nbytes);
     if (nbytes) std::memcpy(mapped.data(), s->data, nbytes);

@@ -19,8 +19,10 @@
 #include <new>
 #include <thread>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "copy_on_write.h"
 #include "device_memory.h"
 #include "error.h"
 #include "foreign.h"
@@ -242,6 +244,12 @@ static_assert(sizeof(Storage) <= kHeader);
 
 bool holds_own_bytes(const Storage* s) { return s->data == reinterpret_cast<const char*>(s) + kHeader; }
 
+// A storage that was left alone with the bytes in the block of a small one, which it keeps (own_bytes).
+void release_tenant(Storage* s) {
+    if (s->context) static_cast<Storage*>(s->context)->drop();
+    delete s;
+}
+
 void release_small(Storage* s) {
     if (s->data && !holds_own_bytes(s)) allocator().give(s->data, s->block);
     size_t block = reinterpret_cast<uintptr_t>(s->context);
@@ -353,6 +361,7 @@ void release_owned_lent(Storage* s) { release_owned(s); }
 bool is_lent(const Storage* s) { return s->release != release_small && s->release != release_owned; }
 
 void note_export(Storage* s) {
+    before_write(s);
     std::lock_guard<std::mutex> lock(g_exports_mutex);
     exports()[s]++;
     if (s->release == release_small) s->release = release_small_lent;
@@ -373,6 +382,7 @@ bool is_exported(const Storage* s) {
 
 void storage_resize(Storage* s, size_t nbytes) {
     MT_CHECK(s->resizable && !is_exported(s), "Trying to resize storage that is not resizable");
+    before_write(s);
     if (s->device.is_meta() || is_functional(s)) {
         s->nbytes = nbytes;
         return;
@@ -388,15 +398,152 @@ void storage_resize(Storage* s, size_t nbytes) {
         return;
     }
     size_t block = nbytes ? block_size(nbytes) : 0;
-    bool own = s->data && holds_own_bytes(s);
+    const bool tenant = s->release == release_tenant;
+    bool own = s->data && (tenant || holds_own_bytes(s));
     if (own ? !nbytes || nbytes > s->block : block != s->block) {
         void* fresh = block ? allocator().take(block) : nullptr;
         if (s->data && fresh) std::memcpy(fresh, s->data, std::min(nbytes, s->nbytes));
         if (s->data && !own) allocator().give(s->data, s->block);
         s->data = fresh;
         s->block = block;
+        if (tenant) {
+            s->release = release_owned;
+            static_cast<Storage*>(std::exchange(s->context, nullptr))->drop();
+        }
     }
     s->nbytes = nbytes;
+}
+
+// ---- bytes that are copied when they are written ----
+
+std::atomic<int64_t> g_lazy_copies{0};
+thread_local bool g_in_parallel_loop = false;
+
+namespace {
+// Bytes that several storages show. They are a block of the allocator's, or lie in that of a small storage, which is
+// kept.
+struct Shared {
+    void* data;
+    size_t block;
+    Storage* home;  // the small storage, which may be one of those that share; else null
+    int members = 0;
+};
+// What a storage is but for its bytes.
+struct Member {
+    Shared* shared;
+    void (*release)(Storage*);
+    void* context;
+};
+
+void release_member(Storage* s);
+
+Member* member_of(const Storage* s) {
+    return s->release == release_member ? static_cast<Member*>(s->context) : nullptr;
+}
+
+// All of these with g_exports_mutex held. What `leave` returns is to be dropped without it.
+void join(Storage* s, std::unique_ptr<Member> member) {
+    member->shared->members++;
+    s->release = release_member;
+    s->context = member.release();
+    g_lazy_copies++;
+}
+Storage* leave(Storage* s) {
+    std::unique_ptr<Member> member(member_of(s));
+    s->release = member->release;
+    s->context = member->context;
+    g_lazy_copies--;
+    Shared* shared = member->shared;
+    shared->members--;
+    // A small storage that is left alone with its own bytes shares nothing any more.
+    Storage* home = shared->home;
+    const Member* last = home ? member_of(home) : nullptr;
+    if (shared->members == 1 && last && last->shared == shared) {
+        std::unique_ptr<Member> it(member_of(home));
+        home->release = it->release;
+        home->context = it->context;
+        g_lazy_copies--;
+        shared->members = 0;
+    }
+    return home;
+}
+// After `leave`: forgets bytes that nobody shares any more, all but themselves; whether it did.
+bool forget(Shared* shared) {
+    if (shared->members) return false;
+    delete shared;
+    return true;
+}
+
+void release_member(Storage* s) {
+    Storage* home;
+    {
+        std::lock_guard<std::mutex> lock(g_exports_mutex);
+        Shared* shared = member_of(s)->shared;
+        void* data = std::exchange(s->data, nullptr);
+        const size_t block = shared->block;
+        home = leave(s);
+        if (!forget(shared)) {
+            home = nullptr;
+        } else if (!home) {
+            allocator().give(data, block);
+        }
+    }
+    s->release(s);
+    if (home) home->drop();
+}
+}  // namespace
+
+bool is_lazy_copy(const Storage* s) { return s->release == release_member; }
+
+Storage* lazy_clone(Storage* s) {
+    std::lock_guard<std::mutex> lock(g_exports_mutex);
+    const bool ours = is_lazy_copy(s) || s->release == release_small || s->release == release_owned;
+    if (!s->device.is_cpu() || !s->data || !ours) return nullptr;
+    auto made = std::make_unique<Storage>();
+    auto own = std::make_unique<Member>(), theirs = std::make_unique<Member>();
+    Member* member = member_of(s);
+    if (!member) {
+        Storage* home = holds_own_bytes(s) ? s : nullptr;
+        *own = {new Shared{s->data, s->block, home}, s->release, s->context};
+        if (home) home->retain();
+        member = own.get();
+        join(s, std::move(own));
+    }
+    made->data = s->data;
+    made->nbytes = s->nbytes;
+    made->block = s->block;
+    *theirs = {member->shared, release_owned, nullptr};
+    join(made.get(), std::move(theirs));
+    return made.release();
+}
+
+void own_bytes(Storage* s) {
+    Storage* home;
+    {
+        std::lock_guard<std::mutex> lock(g_exports_mutex);
+        Member* member = member_of(s);
+        if (!member) return;
+        MT_CHECK(!g_in_parallel_loop,
+                 "Materializing a storage in the loop function of at::parallel_for is forbidden: write the tensor, or "
+                 "ask for its address, before the loop");
+        Shared* shared = member->shared;
+        const bool alone = shared->members == 1;
+        if (!alone) {
+            const size_t block = block_size(s->nbytes);
+            void* fresh = allocator().take(block);
+            std::memcpy(fresh, s->data, s->nbytes);
+            s->data = fresh;
+            s->block = block;
+        }
+        home = leave(s);
+        if (!forget(shared)) {
+            home = nullptr;
+        } else if (alone && home && home != s) {
+            s->release = release_tenant;
+            s->context = std::exchange(home, nullptr);
+        }
+    }
+    if (home) home->drop();
 }
 
 MemoryStats memory_stats() { return allocator().stats(); }

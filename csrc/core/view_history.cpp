@@ -13,7 +13,7 @@ namespace {
 
 // Memory for the gradient of a view's base, of the kind of tensor that the gradient is.
 TensorRef base_gradient(const ViewGeometry& g, const Tensor& grad, DType dtype, bool zero) {
-    if (grad.keys.has(Key::Functionalize) || (grad.autograd && grad.autograd->no_data)) {
+    if (grad.keys.has(Key::Functionalize) || grad.keys.has(Key::Batched) || (grad.autograd && grad.autograd->no_data)) {
         Value type;
         type.tag = Tag::DType;
         type.dtype = dtype;

@@ -1,5 +1,10 @@
 // Copies, fills and casts as operators.
+#include <atomic>
+#include <exception>
+
+#include "core/copy_on_write.h"
 #include "core/device_memory.h"
+#include "core/lazy_views.h"
 #include "core/number_fits.h"
 #include "core/overlap.h"
 #include "core/python/operator_call.h"
@@ -177,6 +182,31 @@ TensorRef type_as_cpu(const Tensor& self, const Tensor& other) {
     return to_copy({Value::of(const_cast<Tensor*>(&self)), Value::of(other.dtype), none, value_of(other.device)});
 }
 
+TensorRef lazy_clone_cpu(const Tensor& self) {
+    static OperatorName clone("aten::clone");
+    Storage* storage = lazy_clone(self.storage);
+    if (!storage) return clone({Value::of(const_cast<Tensor*>(&self))});
+    TensorRef r = from_storage(storage, self.offset, self.sizes(), self.strides(), self.dtype);
+    storage->drop();
+    r->keys = r->keys | (self.keys & kLazyKeys);
+    return r;
+}
+
+TensorRef test_parallel_materialize_cpu(const Tensor& self, int64_t num_parallel, bool skip_first) {
+    std::atomic<bool> failed{false};
+    std::exception_ptr error;  // no exception leaves a parallel region
+    parallel_for(num_parallel, 1, [&](int64_t begin, int64_t end) {
+        if (skip_first && begin == 0 && end == 1) return;
+        try {
+            before_write(self.storage);
+        } catch (...) {
+            if (!failed.exchange(true)) error = std::current_exception();
+        }
+    });
+    if (error) std::rethrow_exception(error);
+    return TensorRef::share(&self);
+}
+
 template <DType kTo>
 TensorRef method_cpu(const Tensor& self, std::optional<MemoryFormat> memory_format) {
     return convert_to(self, kTo, std::nullopt, false, false, memory_format);
@@ -205,6 +235,8 @@ KERNELS
     direct<method_cpu<DType::Complex32>>("chalf");
     direct<method_cpu<DType::Int8>>("char");
     direct<clone_cpu>("clone");
+    direct<lazy_clone_cpu>("_lazy_clone");
+    direct<test_parallel_materialize_cpu>("_test_parallel_materialize");
     direct<contiguous_cpu>("contiguous");
     direct<copy_cpu>("copy_");
     direct<cpu_cpu>("cpu");

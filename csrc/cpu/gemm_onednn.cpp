@@ -81,6 +81,15 @@ bool suits_primitive(const Product& p) {
 
 bool onednn_product(const Product& p) {
     if (!suits_primitive(p)) return false;
+    if (p.batch > 1 && p.a_batch == 0 && p.b_batch == 0) {  // one of the two must have the batch, says oneDNN
+        Product one = p;
+        one.batch = 1;
+        for (int64_t i = 0; i < p.batch; i++) {
+            one.c = static_cast<char*>(p.c) + i * p.c_batch * itemsize(p.dtype);
+            if (!onednn_product(one)) return false;  // the first, if any
+        }
+        return true;
+    }
     const dnnl_data_type_t type = p.dtype == DType::BFloat16 ? dnnl_bf16 : dnnl_f32;
     onednn::Key key;
     key.add(int64_t{1});

@@ -2,6 +2,7 @@
 // result).
 #include <vector>
 
+#include "core/overlap.h"
 #include "core/typed_kernel.h"
 #include "cpu/nonzero.h"
 #include "cpu/number.h"
@@ -296,8 +297,8 @@ KERNELS
 {
     direct<index_cpu>("index.Tensor");
     direct<index_cpu>("_unsafe_index.Tensor");
-    structured<index_put_cpu>("index_put", kInputMayAlias);
-    structured<index_put_impl_cpu>("_index_put_impl", kInputMayAlias);
+    structured<index_put_cpu>("index_put", kInputMayAlias | kWrittenApart);
+    structured<index_put_impl_cpu>("_index_put_impl", kInputMayAlias | kWrittenApart);
     structured<index_put_cpu>("_unsafe_index_put", kInputMayAlias);
 }
 

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "core/deterministic.h"
+#include "core/overlap.h"
 #include "core/typed_kernel.h"
 #include "cpu/index_combine.h"
 #include "cpu/strided_walk.h"
@@ -310,15 +311,15 @@ KERNELS
     structured<gather_cpu>("gather");
     shape<gather_shape>("gather");
     shape<scatter_shape>("scatter");
-    structured<scatter_cpu>("scatter.src", kInputMayAlias);
-    structured<scatter_cpu>("scatter.value", kInputMayAlias);
-    structured<scatter_named_cpu>("scatter.reduce", kInputMayAlias);
-    structured<scatter_named_cpu>("scatter.value_reduce", kInputMayAlias);
-    structured<scatter_add_cpu>("scatter_add", kInputMayAlias);
-    structured<scatter_reduce_cpu>("scatter_reduce.two", kInputMayAlias);
+    structured<scatter_cpu>("scatter.src", kInputMayAlias | kWrittenApart);
+    structured<scatter_cpu>("scatter.value", kInputMayAlias | kWrittenApart);
+    structured<scatter_named_cpu>("scatter.reduce", kInputMayAlias | kWrittenApart);
+    structured<scatter_named_cpu>("scatter.value_reduce", kInputMayAlias | kWrittenApart);
+    structured<scatter_add_cpu>("scatter_add", kInputMayAlias | kWrittenApart);
+    structured<scatter_reduce_cpu>("scatter_reduce.two", kInputMayAlias | kWrittenApart);
     structured<take_cpu>("take", kContiguousOutputs);
     shape<take_shape>("take");
-    structured<put_cpu>("put", kInputMayAlias);
+    structured<put_cpu>("put", kInputMayAlias | kWrittenApart);
 }
 
 }  // namespace

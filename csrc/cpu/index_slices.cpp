@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/number_fits.h"
+#include "core/overlap.h"
 #include "core/typed_kernel.h"
 #include "cpu/index_combine.h"
 #include "cpu/number.h"
@@ -51,6 +52,12 @@ void index_select_cpu(Out out, const Tensor& given_self, int64_t given_dim, cons
     Slices s = slices_of(given_self, dim);
     const int64_t* picks = index->data<int64_t>();
     int64_t n = index->numel();
+    if (given_self.dim() > 1 && given_self.numel() == 0 && n > 0) {
+        MT_CHECK(s.size > 0, "index_select(): self indexing axis dim should be positive");
+        for (int64_t i = 0; i < n; i++)
+            MT_CHECK(picks[i] >= 0 && picks[i] < s.size, "INDICES element is out of DATA bounds, id=", picks[i],
+                     " axis_dim=", s.size);
+    }
     for (int64_t i = 0; i < n; i++) MT_CHECK_INDEX(picks[i] >= 0 && picks[i] < s.size, "index out of range in self");
     if (out->numel() == 0) return;
     // Few slices do not pay for a contiguous copy of the whole.
@@ -269,10 +276,10 @@ KERNELS
 {
     structured<index_select_cpu>("index_select", kContiguousOutputs);
     shape<index_select_shape>("index_select");
-    structured<index_add_cpu>("index_add", kInputMayAlias);
-    structured<index_copy_cpu>("index_copy", kInputMayAlias);
-    structured<index_fill_cpu>("index_fill", kInputMayAlias);
-    structured<index_reduce_cpu>("index_reduce", kInputMayAlias);
+    structured<index_add_cpu>("index_add", kInputMayAlias | kWrittenApart);
+    structured<index_copy_cpu>("index_copy", kInputMayAlias | kWrittenApart);
+    structured<index_fill_cpu>("index_fill", kInputMayAlias | kWrittenApart);
+    structured<index_reduce_cpu>("index_reduce", kInputMayAlias | kWrittenApart);
 }
 
 }  // namespace

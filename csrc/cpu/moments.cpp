@@ -191,6 +191,7 @@ void check_identity(const Tensor& self, uint64_t mask, const Value& dim, double 
 // linalg_vector_norm(self, ord, dim, keepdim, *, dtype)
 void vector_norm_cpu(Out out, const Tensor& self, const Value& ord, ReducedDims dim, bool keepdim,
                      std::optional<DType> dtype) {
+    MT_CHECK(ord.tag != Tag::Complex, "linalg.vector_norm: Expected a non-complex scalar as the order of norm.");
     const double order = ord.as_double();
     uint64_t mask = dim.mask(self.ndim);
     check_identity(self, mask, dim.given, order, ord);

@@ -86,8 +86,8 @@ from .amp import GradScaler as GradScaler
 from ._operators.tensor_types import HalfTensor as HalfTensor
 from ._operators.tensor_types import IntTensor as IntTensor
 from ._operators.tensor_types import LongTensor as LongTensor
-from ._core.c_names import PyTorchFileReader as PyTorchFileReader
-from ._core.c_names import PyTorchFileWriter as PyTorchFileWriter
+from .serialization._records import PyTorchFileReader as PyTorchFileReader
+from .serialization._records import PyTorchFileWriter as PyTorchFileWriter
 from .jit import ScriptFunction as ScriptFunction
 from .jit import ScriptModule as ScriptModule
 from ._operators.tensor_types import ShortTensor as ShortTensor
@@ -865,6 +865,8 @@ def _is_all_true(input: Tensor) -> Tensor:
     """Whether every element of a boolean tensor is true, as a 0-dim tensor."""
 def _is_any_true(input: Tensor) -> Tensor:
     """Whether any element of a boolean tensor is true, as a 0-dim tensor."""
+def _lazy_clone(input: Tensor) -> Tensor:
+    """A copy whose memory is copied when it, or the tensor that it was made from, is next written."""
 def _linalg_check_errors(info: Tensor, api_name: str, *, is_matrix: _bool) -> None:
     """Raises what LAPACK's error codes mean."""
 def _log_softmax(input: Tensor, dim: _int, half_to_float: _bool, *, out: Tensor | None = ...) -> Tensor:
@@ -973,6 +975,8 @@ def _test_autograd_multiple_dispatch_view_copy(input: Tensor, *, out: Tensor | N
     """The elements in a row, as a copy."""
 def _test_check_tensor(input: Tensor) -> Tensor:
     """A copy; RuntimeError unless all elements are true."""
+def _test_parallel_materialize(input: Tensor, num_parallel: _int, skip_first: _bool = ...) -> Tensor:
+    """Asks for memory of the tensor's own in a parallel loop, which is refused where it is a lazy copy."""
 def _unique(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ...) -> tuple[Tensor, Tensor]:
     """Distinct elements in ascending order, and where each element went."""
 def _unique2(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ...) -> tuple[Tensor, Tensor, Tensor]:
@@ -1183,11 +1187,14 @@ def bartlett_window(window_length: _int, periodic: _bool, *, dtype: _dtype | Non
 def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool) -> Tensor:
     """Normalises each channel over all other dimensions."""
 @overload
-def bernoulli(input: Tensor, *, generator: _Generator | None = ..., out: Tensor | None = ...) -> Tensor:
+def bernoulli(input: Tensor, *, generator: _Generator | None = ...) -> Tensor:
     """1 with the probability that the element gives, else 0."""
 @overload
 def bernoulli(input: Tensor, p: _float, *, generator: _Generator | None = ...) -> Tensor:
     """1 with probability `p`, else 0, shaped like `self`."""
+@overload
+def bernoulli(input: Tensor, *, generator: _Generator | None = ..., out: Tensor) -> Tensor:
+    """`bernoulli` into `out`, which is of any dtype and takes the size without a warning."""
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = ...) -> Tensor:
     """`input1 @ weight[k] @ input2` for each output feature k."""
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = ..., pos_weight: Tensor | None = ..., reduction: _int = ...) -> Tensor:

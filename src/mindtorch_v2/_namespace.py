@@ -86,7 +86,7 @@ LAZY_NAMES: dict[str, str] = {
     "GradScaler": "amp",
     "get_device_module": "_core.device",
     **dict.fromkeys("ScriptFunction ScriptModule".split(), "jit"),
-    **dict.fromkeys("PyTorchFileReader PyTorchFileWriter".split(), "_core.c_names"),
+    **dict.fromkeys("PyTorchFileReader PyTorchFileWriter".split(), "serialization._records"),
     **dict.fromkeys("svd_lowrank pca_lowrank".split(), "_lowrank"),
     "lobpcg": "_lobpcg",
     "symeig": "_core.removed",
@@ -168,6 +168,12 @@ def _save(obj: object, f: Any) -> None:
     save(obj, f)
 
 
+def _file_records() -> Any:
+    from .serialization import _records
+
+    return _records
+
+
 def _text(tensor: Tensor, tensor_contents: str | None) -> str:
     from ._tensor_str import _str
 
@@ -209,6 +215,7 @@ provide_absent_modules()
 provide(
     companion_operators=_companion_operators,
     device_module=_device_module,
+    file_records=_file_records,
     is_onednn_enabled=_is_onednn_enabled,
     is_tracing=_is_tracing,
     operators=_operators,

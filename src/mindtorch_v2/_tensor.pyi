@@ -36,6 +36,8 @@ class Tensor(TensorBase):
         """Whether every element of a boolean tensor is true, as a 0-dim tensor."""
     def _is_any_true(self) -> Tensor:
         """Whether any element of a boolean tensor is true, as a 0-dim tensor."""
+    def _lazy_clone(self) -> Tensor:
+        """A copy whose memory is copied when it, or the tensor that it was made from, is next written."""
     def _neg_view(self) -> Tensor:
         """The negative: a view of memory on the CPU, else computed at once."""
     def _new_zeros_with_same_feature_meta(self, other: Tensor, *, self_num_batch_dims: _int = ...) -> Tensor:

@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 import traceback
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -17,6 +18,19 @@ import mindtorch_v2 as torch
 
 if TYPE_CHECKING:
     from mindtorch_v2._core.storage import UntypedStorage
+
+
+class _Skipping(threading.local):
+    """What `torch.serialization.skip_data` says on this thread."""
+
+    skip_data = False
+    materialize_fake_tensors = False
+
+    def __init__(self) -> None:
+        self.places: dict[int, str] = {}  # the devices of fake tensors, by their storages
+
+
+skipping = _Skipping()
 
 
 def _rebuild_tensor(storage, storage_offset, size, stride) -> torch.Tensor:
@@ -218,8 +232,9 @@ def _set_obj_state(obj, state) -> torch.Tensor:
 def reduce_tensor(tensor: torch.Tensor) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """The result of `Tensor.__reduce_ex__`: the function that rebuilds the tensor, and its arguments."""
     state = _get_obj_state(tensor)
-    plain = type(tensor) is torch.Tensor
-    if plain and not state:
+    fake = skipping.materialize_fake_tensors and torch._subclasses.fake_tensor.is_fake(tensor)
+    plain = type(tensor) is torch.Tensor or (fake and type(tensor) is torch._subclasses.FakeTensor)
+    if plain and (fake or not state):
         return _reduce_plain(tensor)
     func, args = _reduce_plain(tensor)
     return _rebuild_from_type_v2, (func, type(tensor), args, state or None)
@@ -227,7 +242,16 @@ def reduce_tensor(tensor: torch.Tensor) -> tuple[Callable[..., Any], tuple[Any, 
 
 def _reduce_plain(tensor):
     torch.utils.hooks.warn_if_has_hooks(tensor)
+    if skipping.materialize_fake_tensors and torch._subclasses.fake_tensor.is_fake(tensor):
+        skipping.places[tensor.untyped_storage()._cdata] = str(tensor.device)
+        return _reduce_strided(tensor)
     if tensor.device.type == "meta":
+        if skipping.skip_data:
+            warnings.warn(
+                "Serializing tensors on the meta device under skip_data context manager is a no-op",
+                UserWarning,
+                stacklevel=2,
+            )
         return _rebuild_meta_tensor_no_storage, (
             tensor.dtype,
             tuple(tensor.size()),
@@ -248,6 +272,10 @@ def _reduce_plain(tensor):
         starts = plain.crow_indices() if by_rows else plain.ccol_indices()
         others = plain.col_indices() if by_rows else plain.row_indices()
         return _rebuild_sparse_tensor, (tensor.layout, (starts, others, plain.values(), tensor.size()))
+    return _reduce_strided(tensor)
+
+
+def _reduce_strided(tensor):
     metadata = get_tensor_metadata(tensor)
     place = (tensor.storage_offset(), tuple(tensor.size()), tensor.stride(), tensor.requires_grad)
     hooks = torch.storage.no_hooks()

@@ -140,7 +140,7 @@ def _own_globals():
 _table = None
 
 
-def _allowed():
+def _get_allowed_globals():
     global _table
     if _table is None:
         _table = _own_globals()
@@ -227,8 +227,8 @@ class Unpickler:
     def find_global(self, module: str, name: str) -> Any:
         """The object that a file's global stands for; UnpicklingError if it is not allowed."""
         path = _normalized(module, name)
-        if path in _allowed() and _allowed()[path] is not None:
-            return _allowed()[path]
+        if path in _get_allowed_globals() and _get_allowed_globals()[path] is not None:
+            return _get_allowed_globals()[path]
         # Before what the user allows: nobody has a good reason to let a file start programs.
         if module.partition(".")[0] in _BLOCKED_MODULES:
             raise UnpicklingError(
@@ -332,7 +332,7 @@ def _stack_global(u) -> None:
 
 
 def _is_callable_here(u, func) -> bool:
-    if any(func is allowed for allowed in _allowed().values() if callable(allowed)):
+    if any(func is allowed for allowed in _get_allowed_globals().values() if callable(allowed)):
         return True
     return any(func is obj for obj, _ in _user_globals.values()) or any(func is own for own in u.functions)
 

@@ -17,8 +17,12 @@ def fft(input: Tensor, n: _int | None = ..., dim: _int = ..., norm: str | None =
     """The discrete Fourier transform."""
 def fft2(input: Tensor, s: _Sequence[_int] | _int | None = ..., dim: _Sequence[_int] | _int = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """The discrete Fourier transform over several dimensions."""
+@overload
 def fftfreq(n: _int, d: _float = ..., *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Frequencies of the points of a transform."""
+@overload
+def fftfreq(n: _int, d: _float = ..., *, out: Tensor) -> Tensor:
+    """`torch.fft.fftfreq` into `out`, in its dtype."""
 def fftn(input: Tensor, s: _Sequence[_int] | _int | None = ..., dim: _Sequence[_int] | _int | None = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """The discrete Fourier transform over several dimensions."""
 def fftshift(input: Tensor, dim: _Sequence[_int] | _int | None = ...) -> Tensor:
@@ -53,7 +57,11 @@ def rfft(input: Tensor, n: _int | None = ..., dim: _int = ..., norm: str | None 
     """The first half of a real signal's transform."""
 def rfft2(input: Tensor, s: _Sequence[_int] | _int | None = ..., dim: _Sequence[_int] | _int = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Half the transform of a real signal over several dimensions."""
+@overload
 def rfftfreq(n: _int, d: _float = ..., *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Frequencies of the points of `rfft`."""
+@overload
+def rfftfreq(n: _int, d: _float = ..., *, out: Tensor) -> Tensor:
+    """`torch.fft.rfftfreq` into `out`, in its dtype."""
 def rfftn(input: Tensor, s: _Sequence[_int] | _int | None = ..., dim: _Sequence[_int] | _int | None = ..., norm: str | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Half the transform of a real signal over several dimensions."""

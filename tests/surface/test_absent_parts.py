@@ -27,7 +27,7 @@ def test_cuda_calls_raise_as_in_a_cpu_build(call):
 
 @pytest.mark.parametrize(
     "name",
-    ["export.draft_export", "PyTorchFileReader",
+    ["export.draft_export",
      "profiler.ExecutionTraceObserver", "cuda.Stream", "sparse.spsolve"],
 )  # fmt: skip
 def test_calling_what_is_missing_names_it(name):

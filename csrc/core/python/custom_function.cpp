@@ -393,6 +393,11 @@ PyObject* get_saved(PyObject* o, void*) {
         return t.release();
     });
 }
+PyObject* get_saved_variables(PyObject* o, void* closure) {
+    if (PyErr_WarnEx(PyExc_DeprecationWarning, "'saved_variables' is deprecated; use 'saved_tensors'", 1) < 0)
+        return nullptr;
+    return get_saved(o, closure);
+}
 PyObject* get_raw_saved(PyObject* o, void*) {
     return guarded<PyObject*>(nullptr, [&] {
         FunctionNode* n = as_function(o);
@@ -468,7 +473,7 @@ PyGetSetDef getset[] = {
      nullptr},
     {"_fills_absent_grads", get_fills_absent, nullptr, nullptr, nullptr},
     {"saved_tensors", get_saved, nullptr, "What save_for_backward kept.", nullptr},
-    {"saved_variables", get_saved, nullptr, "Deprecated: saved_tensors.", nullptr},
+    {"saved_variables", get_saved_variables, nullptr, "Deprecated: saved_tensors.", nullptr},
     {"_raw_saved_tensors", get_raw_saved, nullptr, nullptr, nullptr},
     {"requires_grad", get_requires_grad, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "../autograd.h"
+#include "../copy_on_write.h"
 #include "../foreign.h"
 #include "../gil.h"
 #include "../shared_memory.h"
@@ -31,7 +32,7 @@ bool is_shared(PyObject* owner) {
 }  // namespace
 
 bool is_exposed(const Tensor& t) {
-    if (is_exported(t.storage) || shared_descriptor(t.storage) >= 0) return true;
+    if (is_lazy_copy(t.storage) || is_exported(t.storage) || shared_descriptor(t.storage) >= 0) return true;
     if (!is_foreign(t.storage)) return false;
     const void* buffer = foreign_context(t.storage, release_buffer);
     return !buffer || is_shared(static_cast<const Py_buffer*>(buffer)->obj);

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "../autograd.h"
+#include "../copy_on_write.h"
 #include "../foreign.h"
 #include "../gil.h"
 #include "../sparse.h"
@@ -100,6 +101,7 @@ void fill_dl(DLTensor& d, const Tensor& t, Exported* e) {
     settle_all();  // what was put off would see what others write
     if (is_sparse(t)) buffer_error("Can't export tensors with layout other than torch.strided");
     check_data(t);
+    before_write(t.storage);  // who takes it may write
     d.device = dl_device(t.device);
     d.dtype = dl_type(t.dtype);
     e->sizes.assign(t.sizes());
@@ -265,6 +267,7 @@ int exchange_view(void* o, DLTensor* out) {
         settle_all();
         if (is_sparse(t)) buffer_error("Can't export tensors with layout other than torch.strided");
         check_data(t);
+        before_write(t.storage);
         *out = {t.numel() ? t.raw() : nullptr,
                 dl_device(t.device),
                 t.ndim,

@@ -4,6 +4,7 @@
 
 #include "../autograd.h"
 #include "../bounds.h"
+#include "../copy_on_write.h"
 #include "../derived_schema.h"
 #include "../python_keys.h"
 #include "../rest.h"
@@ -654,6 +655,7 @@ PyObject* py_alias_on_device(PyObject*, PyObject* args) {
     return guarded<PyObject*>(nullptr, [&] {
         const Tensor& t = *reinterpret_cast<Tensor*>(o);
         Device d = device_from_python(device);
+        before_write(t.storage);
         t.storage->retain();
         Storage* s = storage_wrap(t.storage->data, t.storage->nbytes, d, t.storage,
                                   [](void* context) { static_cast<Storage*>(context)->drop(); });

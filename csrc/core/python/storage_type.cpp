@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "../autograd.h"
+#include "../copy_on_write.h"
 #include "../device_memory.h"
 #include "../foreign.h"
 #include "../functional.h"
@@ -143,8 +144,8 @@ PyObject* storage_subscript(PyObject* o, PyObject* key) {
             Py_ssize_t n = PySlice_AdjustIndices(static_cast<Py_ssize_t>(s->nbytes), &start, &stop, step);
             MT_CHECK(step == 1, "Trying to slice with a step of ", step, ", but only a step of 1 is supported");
             auto slice = std::make_unique<Slice>(Slice{s});
-            char* data = s->data ? static_cast<char*>(s->data) + start : nullptr;
             note_export(s);  // the slice stands on its memory
+            char* data = s->data ? static_cast<char*>(s->data) + start : nullptr;
             Storage* made;
             try {
                 made = storage_wrap(data, static_cast<size_t>(n), s->device, slice.get(), release_slice);
@@ -177,6 +178,7 @@ int storage_ass_subscript(PyObject* o, PyObject* key, PyObject* value) {
         MT_CHECK(v >= 0 && v < 256, "storage bytes are between 0 and 255");
         if (s->device.is_meta()) return 0;
         MT_CHECK(!is_functional(s), "a storage of a functional tensor has no data");
+        before_write(s);
         if (PySlice_Check(key)) {
             Py_ssize_t start, stop, step;
             if (PySlice_Unpack(key, &start, &stop, &step) < 0) throw PythonError();
@@ -198,6 +200,7 @@ PyObject* m_nbytes(PyObject* o, PyObject*) { return PyLong_FromSize_t(get(o)->nb
 PyObject* m_data_ptr(PyObject* o, PyObject*) {
     return guarded<PyObject*>(nullptr, [&] {
         settle_all();
+        before_write(get(o));
         return PyLong_FromVoidPtr(get(o)->data);
     });
 }
@@ -309,6 +312,7 @@ PyObject* m_copy_(PyObject* o, PyObject* args, PyObject* kw) {
                  s->nbytes, " bytes");
         MT_CHECK(!is_functional(s) && !is_functional(get(o)),
                  "Attempted to call copy_() on an invalid python storage.");
+        before_write(get(o));
         move_bytes(get(o), s->data, s->device);
         Py_INCREF(o);
         return o;

@@ -80,14 +80,21 @@ int set_requires_grad(PyObject* o, PyObject* v, void*) {
     }
     return change_requires_grad(o, v, "only Tensors of floating point and complex dtype can require gradients");
 }
+// The node that made a tensor. A leaf that hooks packed is taken out as another tensor, whose gradient goes to the
+// leaf's own (saved.cpp): it is shown as a leaf too.
+Node* shown_history(const Tensor& t) {
+    Node* n = t.autograd ? t.autograd->grad_fn : nullptr;
+    return n && is_accumulate(n) ? nullptr : n;
+}
 PyObject* get_is_leaf(PyObject* o, void*) {
     const Tensor& t = as_tensor(o);
     // A pending tensor that requires grad is a result of calls.
-    return PyBool_FromLong(t.keys.has(Key::Tracer) ? !requires_grad(t) : is_leaf(t));
+    return PyBool_FromLong(t.keys.has(Key::Tracer) ? !requires_grad(t)
+                                                   : is_leaf(t) || (t.autograd->grad_fn && !shown_history(t)));
 }
 PyObject* get_grad_fn(PyObject* o, void*) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
-        Node* n = grad_fn_of(as_tensor(o));
+        Node* n = grad_fn_of(as_tensor(o)) ? shown_history(as_tensor(o)) : nullptr;
         PyObject* r = n ? reinterpret_cast<PyObject*>(n) : Py_None;
         Py_INCREF(r);
         return r;

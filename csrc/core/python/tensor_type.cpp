@@ -1,6 +1,7 @@
 // _C.TensorBase as Python sees it: lifetime, methods, number slots. Its attributes are in tensor_attributes.cpp.
 #include "tensor_type.h"
 #include "../autograd.h"
+#include "../copy_on_write.h"
 #include "../gil.h"
 #include "../hooks.h"
 #include "../sparse.h"
@@ -153,9 +154,19 @@ PyObject* m_data_ptr(PyObject* o, PyObject*) {
         if (t.keys.has(Key::Functionalize) || (t.autograd && t.autograd->no_data)) return PyLong_FromLong(0);
         check_data(t);
         if (!t.storage->data || t.numel() == 0) return PyLong_FromLong(0);
+        before_write(t.storage);
         return PyLong_FromVoidPtr(t.raw());
     });
 }
+// Where the first element lies, for who only wants to know.
+PyObject* m_address(PyObject* o, PyObject*) {
+    return guarded<PyObject*>(nullptr, [&] {
+        const Tensor& t = as_tensor(o);
+        check_data(t);
+        return PyLong_FromVoidPtr(t.storage->data ? t.raw() : nullptr);
+    });
+}
+PyObject* m_is_lazy_copy(PyObject* o, PyObject*) { return PyBool_FromLong(is_lazy_copy(as_tensor(o).storage)); }
 PyObject* m_is_contiguous(PyObject* o, PyObject* args, PyObject* kw) {
     static const char* names[] = {"memory_format", nullptr};
     PyObject* f = nullptr;
@@ -316,6 +327,8 @@ PyMethodDef methods[] = {
     {"_swap_contents", m_swap, METH_O, nullptr},
     {"_leading_length", m_len, METH_NOARGS, nullptr},
     {"_shallow_alias", m_shallow_alias, METH_NOARGS, nullptr},
+    {"_address", m_address, METH_NOARGS, nullptr},
+    {"_is_lazy_copy", m_is_lazy_copy, METH_NOARGS, nullptr},
     {"_bump_version", m_bump_version, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -15,6 +15,8 @@ class _Above:
     """Register the operators of a companion package, "torchvision" say; whether there are such."""
     device_module: Callable[[str], Any]
     """The module `torch.<name>` of a kind of device, "npu" say."""
+    file_records: Callable[[], Any]
+    """The module with the classes of the records of files."""
     is_onednn_enabled: Callable[[], bool]
     """Whether `torch.backends.mkldnn` is switched on."""
     is_tracing: Callable[[], bool]

@@ -24,7 +24,7 @@ _FUNCTIONS = {
             "_fill_mem_eff_dropout_mask_ _flash_attention_forward_no_dropout_inplace _foobar _foreach_powsum "
             "_functional_assert_async _functional_assert_scalar _functional_sym_constrain_range "
             "_functional_sym_constrain_range_for_size _fused_moving_avg_obs_fq_helper _fw_primal_copy "
-            "_grid_sampler_2d_cpu_fallback _indices_copy _lazy_clone _logcumsumexp _lstm_mps _lu_with_info "
+            "_grid_sampler_2d_cpu_fallback _indices_copy _logcumsumexp _lstm_mps _lu_with_info "
             "_make_dep_token _make_dual _make_dual_copy _make_per_channel_quantized_tensor "
             "_make_per_tensor_quantized_tensor _masked_softmax _mixed_dtypes_linear _mkldnn_reshape "
             "_mkldnn_transpose _mkldnn_transpose_ _mps_convolution _mps_convolution_transpose "
@@ -45,7 +45,7 @@ _FUNCTIONS = {
             "_sparse_semi_structured_apply _sparse_semi_structured_apply_dense _sparse_semi_structured_linear "
             "_sparse_semi_structured_mm _sparse_semi_structured_tile _stack "
             ""
-            "_test_functorch_fallback _test_parallel_materialize _test_serialization_subcmul _to_cpu "
+            "_test_functorch_fallback _test_serialization_subcmul _to_cpu "
             "_to_sparse_semi_structured _transform_bias_rescale_qkv _transformer_encoder_layer_fwd _trilinear "
             "_triton_multi_head_attention _triton_scaled_dot_attention _unpack_dual _use_cudnn_ctc_loss "
             "_use_cudnn_rnn_flatten_weight _use_miopen_ctc_loss _validate_compressed_sparse_indices "
@@ -69,7 +69,7 @@ _FUNCTIONS = {
     "torch._C._linalg": frozenset("_linalg_eigvals linalg__powsum".split()),
 }
 METHODS = (
-    "_autocast_to_full_precision _autocast_to_reduced_precision _lazy_clone _nested_tensor_size "
+    "_autocast_to_full_precision _autocast_to_reduced_precision _nested_tensor_size "
     "_nested_tensor_storage_offsets _nested_tensor_strides _philox_normal_ _philox_uniform_ "
     "_sparse_mask_projection int_repr is_distributed q_per_channel_axis "
     "q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme resize_as_sparse_ slice_inverse "

@@ -71,10 +71,6 @@ def _log_api_usage_once(event: str) -> None:
     """Nothing: no use is counted here."""
 
 
-PyTorchFileReader = unavailable_class("torch.PyTorchFileReader", "torch.load reads files")
-PyTorchFileWriter = unavailable_class("torch.PyTorchFileWriter", "torch.save writes files")
-
-
 def _get_cpu_capability() -> dict[str, Any]:
     """`torch.cpu.get_capabilities()`."""
     return above.device_module("cpu").get_capabilities()
@@ -101,8 +97,6 @@ for _value in (
     _set_tracing_state,
     _get_privateuse1_backend_name,
     _log_api_usage_once,
-    PyTorchFileReader,
-    PyTorchFileWriter,
     unavailable_class("torch._C.Block"),
     unavailable_class("torch._C.Graph"),
     unavailable_class("torch._C.ScriptDict"),
@@ -121,6 +115,8 @@ _C._get_warnAlways, _C._set_warnAlways = is_warn_always_enabled, set_warn_always
 
 def _lazily(name: str) -> Any:
     """Names about schemas and dispatch, which most programs never ask for."""
+    if name in ("PyTorchFileReader", "PyTorchFileWriter"):
+        return getattr(above.file_records(), name)
     if not name.startswith("__"):
         from mindtorch_v2._core import suite_names  # loaded on demand, like the other
         from mindtorch_v2._dispatch import pytorch_names

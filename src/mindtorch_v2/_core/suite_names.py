@@ -61,7 +61,7 @@ class _WeakTensorRef:
 
 def _data_address(tensor: Any) -> int:
     """Where a tensor's first element lies."""
-    return tensor.data_ptr()
+    return tensor._address()
 
 
 def _storage_address(tensor: Any) -> int:
@@ -75,8 +75,8 @@ def _is_alias_of(first: Any, second: Any) -> bool:
 
 
 def _is_cow_tensor(tensor: Any) -> bool:
-    """Whether a tensor's memory is copied when it is next written: no, there is none such here."""
-    return False
+    """Whether a tensor's memory is another's too, and is copied when it is next written."""
+    return tensor._is_lazy_copy()
 
 
 def _warn(message: str = "Test message for TORCH_WARN") -> None:

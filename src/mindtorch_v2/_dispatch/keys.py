@@ -72,6 +72,13 @@ def key_name(key: Any) -> str:
     raise RuntimeError(f"could not parse dispatch key: {key}")
 
 
+def _runtime_bits(key: Any) -> int:
+    name = key_name(key)
+    if name != "Autograd":
+        return _C._key_bit(name)
+    return sum(_C._key_bit(f"Autograd{place}") for place in ("Other", "CPU", "CUDA", "NPU", "Meta"))
+
+
 class DispatchKeySet:
     """A set of dispatch keys, as a tensor carries one.
 
@@ -86,7 +93,7 @@ class DispatchKeySet:
     def __init__(self, *keys: Any) -> None:
         bits = 0
         for key in keys:
-            bits |= key if isinstance(key, int) else _C._key_bit(key_name(key))
+            bits |= key if isinstance(key, int) else _runtime_bits(key)
         self._bits = bits
 
     @classmethod
@@ -101,8 +108,8 @@ class DispatchKeySet:
     __int__ = __index__ = raw_repr
 
     def has(self, key: Any) -> bool:
-        """Whether the key is in the set."""
-        return bool(self._bits & _C._key_bit(key_name(key)))
+        """Whether the key is in the set; of Autograd, which stands for the keys of all devices, whether one of them is."""
+        return bool(self._bits & _runtime_bits(key))
 
     def add(self, key: Any) -> DispatchKeySet:
         """The set with the key."""
@@ -180,4 +187,4 @@ def _bits(key: Any) -> Any:
     return int(key) if isinstance(key, DispatchKeySet) else key
 
 
-AUTOGRAD = DispatchKeySet("AutogradOther", "AutogradCPU", "AutogradCUDA", "AutogradNPU", "AutogradMeta")
+AUTOGRAD = DispatchKeySet("Autograd")

@@ -19,6 +19,7 @@ from mindtorch_v2._behaviours.batched import active_levels
 from mindtorch_v2._core.autograd import batched, tangents
 from mindtorch_v2._core.autograd.backward import without_history
 from mindtorch_v2._core.autograd.grad_mode import enable_grad
+from mindtorch_v2._dispatch.keys import AUTOGRAD
 from mindtorch_v2.func._vmap import vmap
 from mindtorch_v2.utils import _pytree as pytree
 
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 
 __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp"]
+
+
+_RECORDING = int(AUTOGRAD) | _C._key_bit("ADInplaceOrView")
 
 
 class _State(threading.local):
@@ -41,11 +45,15 @@ _state = _State()
 
 @contextlib.contextmanager
 def _transforming():
+    """A transform under way: what its function does is recorded, also where autograd was excluded around it."""
+    include, exclude = _C._tls_keys()
+    _C._set_tls_keys(include, exclude & ~_RECORDING)
     _C._change_transforms(1)
     try:
         yield
     finally:
         _C._change_transforms(-1)
+        _C._set_tls_keys(include, exclude)
 
 
 def _tensors(values) -> list:

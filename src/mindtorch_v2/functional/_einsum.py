@@ -98,6 +98,7 @@ def _plan(equation, shapes):
     dots = [f"{_ELLIPSIS}{i}" for i in range(ellipsis_rank)]
     order, kept = _order(inputs, output, dots)
     alignments, aligned = zip(*[_align(labels, shape, order, dots) for labels, shape in zip(inputs, shapes)])
+    _check_ellipses(shapes, aligned, [dim for dim, label in enumerate(order) if label in dots])
     last_use = {label: i for i, labels in enumerate(inputs) for label in _expand(labels, dots)}
     done = [
         [dim for dim, label in enumerate(order) if label not in kept and last_use.get(label) == i]
@@ -116,32 +117,42 @@ _kept_plan = functools.lru_cache(maxsize=512)(_plan)
 
 def _parse(equation, count) -> tuple:
     """The labels of each operand and of the output (None if implicit), as lists of letters and "..."."""
-    left, arrow, right = equation.replace(" ", "").partition("->")
-    inputs = [_labels(part, f"operand {i}") for i, part in enumerate(left.split(","))]
+    left, arrow, right = equation.partition("->")
+    inputs, begin = [], 0
+    for i, part in enumerate(left.split(",")):
+        inputs.append(_labels(part, f"operand {i}", begin))
+        begin += len(part) + 1
     if len(inputs) < count:
         raise RuntimeError("einsum(): more operands were provided than specified in the equation")
     if len(inputs) > count:
         raise RuntimeError("einsum(): fewer operands were provided than specified in the equation")
-    output = _labels(right, "the output") if arrow else None
+    output = _labels(right, "output", len(left) + len(arrow)) if arrow else None
     return inputs, output
 
 
-def _labels(text, where) -> list[str]:
+def _labels(text, where, begin) -> list[str]:
+    """The labels of a part of the equation, which begins there in it."""
     labels, i = [], 0
     while i < len(text):
-        if text.startswith(_ELLIPSIS, i):
+        if text[i] == " ":
+            i += 1
+            continue
+        if text[i] == ".":
             if _ELLIPSIS in labels:
-                raise RuntimeError(f"einsum(): found '.' for {where} for which an ellipsis was already found")
+                known = "but an ellipsis (...) was" if where == "output" else "for which an ellipsis was"
+                raise RuntimeError(f"einsum(): found '.' for {where} {known} already found")
+            if not text.startswith(_ELLIPSIS, i):
+                dots = " (...)" if where == "output" else ""
+                raise RuntimeError(f"einsum(): found '.' for {where} that is not part of any ellipsis{dots}")
             labels.append(_ELLIPSIS)
             i += 3
             continue
-        if text[i] == ".":
-            raise RuntimeError(f"einsum(): found '.' for {where} that is not part of any ellipsis")
         if not (text[i].isascii() and text[i].isalpha()):
             raise RuntimeError(
-                f"einsum(): invalid subscript given at index {i} in the equation string, subscripts must be in [a-zA-Z]"
+                f"einsum(): invalid subscript given at index {begin + i} in the equation string, subscripts must be in "
+                "[a-zA-Z]"
             )
-        if where == "the output" and text[i] in labels:
+        if where == "output" and text[i] in labels:
             raise RuntimeError(f"einsum(): output subscript {text[i]} appears more than once in the output")
         labels.append(text[i])
         i += 1
@@ -184,6 +195,21 @@ def _check_sizes(inputs, shapes) -> int:
             sizes[label] = max(size, known) if 0 not in (size, known) else 0
             dim += 1
     return ellipsis_rank
+
+
+def _check_ellipses(shapes, aligned, dims) -> None:
+    """Raises RuntimeError where what the operands have in place of "..." does not broadcast; `_check_sizes` saw the letters."""
+    for dim in dims:
+        known = 1
+        for sizes in aligned:
+            if sizes[dim] != known and sizes[dim] != 1 and known != 1:
+                raise RuntimeError(
+                    "einsum(): operands do not broadcast with remapped shapes [original->remapped]:"
+                    + "".join(
+                        f" {list(shape)}->{list(remapped)}" for shape, remapped in zip(shapes, aligned, strict=True)
+                    )
+                )
+            known = sizes[dim] if known == 1 else known
 
 
 def _order(inputs, output, dots) -> tuple:

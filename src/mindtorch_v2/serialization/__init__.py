@@ -17,6 +17,7 @@ import os
 import pickle
 import threading
 import types
+import warnings
 from enum import Enum
 
 import mindtorch_v2 as torch
@@ -27,15 +28,15 @@ from mindtorch_v2.serialization import _replacing
 from mindtorch_v2.serialization import _zip_format as zip_format
 from mindtorch_v2.serialization._legacy_format import MAGIC_NUMBER, PROTOCOL_VERSION
 from mindtorch_v2.serialization._locations import default_restore_location, location_tag, register_package
+from mindtorch_v2.serialization._records import folder_of as _folder_of
+from mindtorch_v2.serialization._records import is_path as _is_path
+from mindtorch_v2.serialization._records import open_reader as _open_zipfile_reader
+from mindtorch_v2.serialization._records import open_writer as _open_zipfile_writer
 from mindtorch_v2.serialization._unpickler import StorageType
-
-from mindtorch_v2._core.unavailable import unavailable_class as _unavailable_class
 
 if TYPE_CHECKING:
     from mindtorch_v2.types import FileLike
 
-
-skip_data = _unavailable_class("torch.serialization.skip_data")
 
 __all__ = [
     "MAGIC_NUMBER",
@@ -60,6 +61,7 @@ __all__ = [
     "set_crc32_options",
     "set_default_load_endianness",
     "set_default_mmap_options",
+    "skip_data",
     "storage_to_tensor_type",
 ]
 
@@ -71,6 +73,7 @@ MAP_PRIVATE = 2
 safe_globals = _weights_only_unpickler._safe_globals
 
 _options = threading.local()
+_serialization_tls = torch._utils.skipping
 
 
 class SourceChangeWarning(Warning):
@@ -148,6 +151,36 @@ class set_default_mmap_options:
         _options.mmap_flags = self.previous
 
 
+class skip_data:
+    """Within it `save` writes no data, but zeros in its place, to be written into the file by other means.
+
+    Where the bytes of a storage go, `torch.serialization._open_zipfile_reader` tells: `get_record_offset("data/0")`. With
+    `materialize_fake_tensors` fake tensors are saved as tensors of their devices, of which there are no data. Files cannot be
+    loaded within it, nor written in the format before the zip files: RuntimeError.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> with torch.serialization.skip_data():
+    ...     torch.save(torch.ones(2), file)
+    >>> torch.load(file)
+    tensor([0., 0.])
+    """
+
+    def __init__(self, materialize_fake_tensors: bool = False) -> None:
+        self.materialize_fake_tensors = materialize_fake_tensors
+
+    def __enter__(self) -> None:
+        tls = _serialization_tls
+        self._before = tls.skip_data, tls.materialize_fake_tensors, tls.places
+        tls.skip_data, tls.materialize_fake_tensors, tls.places = True, self.materialize_fake_tensors, {}
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc_value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        tls = _serialization_tls
+        tls.skip_data, tls.materialize_fake_tensors, tls.places = self._before
+
+
 def add_safe_globals(safe_globals: Sequence[tuple[Callable[..., Any], str] | Callable[..., Any]]) -> None:
     """Allows functions and classes, or `(object, "dotted name in the file")`, in files loaded with `weights_only`."""
     _weights_only_unpickler._add_safe_globals(safe_globals)
@@ -170,7 +203,7 @@ def get_unsafe_globals_in_checkpoint(f: FileLike) -> list:
             raise ValueError("Expected input to be a checkpoint returned by torch.save")
         archive = _archive.ArchiveReader(file)
         found = _weights_only_unpickler.get_globals_in_pkl(io.BytesIO(archive.read("data.pkl")))
-    allowed = set(_weights_only_unpickler._allowed()) | set(_weights_only_unpickler._user_globals)
+    allowed = set(_weights_only_unpickler._get_allowed_globals()) | set(_weights_only_unpickler._user_globals)
     normalized = {_weights_only_unpickler._normalized(*path.rpartition(".")[::2]): path for path in sorted(found)}
     return [path for name, path in normalized.items() if name not in allowed and path not in allowed]
 
@@ -193,10 +226,6 @@ def _get_layout(name):
 
 
 copyreg.pickle(torch.layout, lambda layout: (_get_layout, (str(layout),)))
-
-
-def _is_path(name_or_buffer) -> bool:
-    return isinstance(name_or_buffer, (str, os.PathLike))
 
 
 def _opened(f, mode):
@@ -226,14 +255,6 @@ def _check_save_filelike(f) -> None:
         raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
 
 
-def _folder_of(f):
-    """The folder inside the archive: the file's name without its last suffix."""
-    if not _is_path(f):
-        return "archive"
-    name = os.path.basename(os.fspath(f))
-    return os.path.splitext(name)[0] or "archive"
-
-
 def save(
     obj: object,
     f: FileLike,
@@ -260,6 +281,8 @@ def save(
         if _use_new_zipfile_serialization:
             writer = _archive.ArchiveWriter(file, _folder_of(f), get_crc32_options())
             zip_format.write(obj, writer, pickle_module, pickle_protocol, not _disable_byteorder_record)
+        elif torch._utils.skipping.skip_data:
+            raise RuntimeError("Cannot use skip_data=True with _use_new_zipfile_serialization=False")
         else:
             legacy_format.write(obj, file, pickle_module, pickle_protocol)
         # A file object stays open, and may be read by its name next.
@@ -278,6 +301,13 @@ def _is_weights_only(given, pickle_module):
         )
     if given is not None:
         return forced or given
+    if forbidden and pickle_module is None:
+        warnings.warn(
+            "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD is set and `weights_only` was not given to `torch.load`: forcing "
+            "weights_only=False",
+            UserWarning,
+            stacklevel=3,
+        )
     return forced or (pickle_module is None and not forbidden)
 
 
@@ -318,10 +348,14 @@ def load(
         mmap = False
     if mmap and not _is_path(f):
         raise ValueError("f must be a file path in order to use the mmap argument")
-    if not weights_only and "encoding" not in pickle_load_args:
-        pickle_load_args["encoding"] = "utf-8"
+    encoding = pickle_load_args.setdefault("encoding", "utf-8")
     if weights_only:
-        pickle_load_args = {}
+        pickle_load_args = {"encoding": encoding}
+    if torch._utils.skipping.skip_data:
+        raise RuntimeError(
+            "torch.load: within torch.serialization.skip_data files are only written. Please call torch.load outside the "
+            "skip_data context manager."
+        )
 
     with _opened(f, "rb") as file:
         _check_seekable(file)
@@ -382,8 +416,6 @@ def check_module_version_greater_or_equal(
 
     A version that is not numbers with dots raises RuntimeError, or warns and counts as new enough.
     """
-    import warnings
-
     try:
         found = tuple(
             kind(part) for kind, part in zip((type(each) for each in req_version_tuple), module.__version__.split("."))

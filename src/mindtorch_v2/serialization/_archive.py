@@ -22,6 +22,7 @@ _LOCATOR = struct.Struct("<4sIQI")
 _END = struct.Struct("<4s4H2IH")
 _UTF8_NAMES = 0x0800
 _LIMIT = 0xFFFFFFFF
+_ZEROS = memoryview(bytes(1 << 20))
 
 _CORRUPT = (
     "This is an internal miniz error. If you are seeing this error, there is a high likelihood that your checkpoint "
@@ -42,15 +43,25 @@ class ArchiveWriter:
         # Folded from all records' checksums: two files with the same id hold the same.
         self._fingerprint = 0
 
-    def _write(self, data) -> None:
-        self._position += write_all(self._file, data)
+    def _write(self, data) -> int:
+        count = write_all(self._file, data)
+        self._position += count
+        return count
 
     def write(self, name: str, data: bytes | memoryview) -> None:
         """Adds one record; `data` is bytes or a memory of bytes."""
         view = memoryview(data).cast("B")
+        self._begin(name, view.nbytes, zlib.crc32(view) if self._compute_crc32 else 0)
+        self._write(view)
+
+    def write_blank(self, name: str, size: int) -> None:
+        """Adds a record of so many zeros, without a checksum: a place for what is written into the file later."""
+        self._begin(name, size, 0)
+        while size:
+            size -= self._write(_ZEROS[:size])
+
+    def _begin(self, name: str, size: int, crc: int) -> None:
         path = f"{self._folder}/{name}".encode()
-        size = view.nbytes
-        crc = zlib.crc32(view) if self._compute_crc32 else 0
         self._fingerprint = zlib.crc32(path, zlib.crc32(crc.to_bytes(4, "little"), self._fingerprint))
         start = self._position
         # Sizes that do not fit go into a ZIP64 field; the padding is a field of PyTorch's own, "FB".
@@ -65,7 +76,6 @@ class ArchiveWriter:
             + path
             + extra
         )
-        self._write(view)
         self._entries.append((path, crc, size, start))
 
     def close(self) -> None:

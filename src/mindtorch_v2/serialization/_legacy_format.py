@@ -113,7 +113,7 @@ def read(file: Any, map_location: Any, pickle_module: Any, weights_only: bool, *
 
     def plain(stream: BytesIO | IO[bytes]) -> Any:
         if weights_only:
-            return _weights_only_unpickler.load(stream, encoding="utf-8")
+            return _weights_only_unpickler.load(stream, **pickle_load_args)
         return (pickle_module or pickle).load(stream, **pickle_load_args)
 
     if plain(file) != MAGIC_NUMBER:
@@ -130,7 +130,7 @@ def read(file: Any, map_location: Any, pickle_module: Any, weights_only: bool, *
 
     def unpickle() -> Any:
         if weights_only:
-            unpickler: Any = _weights_only_unpickler.Unpickler(file, encoding="utf-8")
+            unpickler: Any = _weights_only_unpickler.Unpickler(file, **pickle_load_args)
             unpickler.persistent_load = storages.load
             return unpickler.load()
         return TrustingUnpickler.over(pickle_module)(file, storages.load, **pickle_load_args).load()

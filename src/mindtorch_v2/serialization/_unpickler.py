@@ -79,7 +79,7 @@ class TrustingUnpickler:
                 if is_storage_name(module, name):
                     return StorageType(name)
                 path = _weights_only_unpickler._normalized(module, name)
-                known = _weights_only_unpickler._allowed().get(path) if path.startswith("torch") else None
+                known = _weights_only_unpickler._get_allowed_globals().get(path) if path.startswith("torch") else None
                 if known is not None:
                     return known
                 if module == "torch" or module.startswith("torch."):

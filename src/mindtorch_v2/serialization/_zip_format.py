@@ -13,6 +13,7 @@ import mindtorch_v2 as torch
 from mindtorch_v2 import _weights_only_unpickler
 from mindtorch_v2.serialization import _locations as locations
 from mindtorch_v2.serialization._pickler import Pickler, stored
+from mindtorch_v2.serialization._records import VERSION
 from mindtorch_v2.serialization._unpickler import StorageType, TrustingUnpickler, length, word
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from mindtorch_v2.storage import TypedStorage
 
 
-# Of the format; PyTorch reads up to 10.
-_VERSION = b"3\n"
 _MAX_VERSION = 10
 
 
@@ -49,7 +48,8 @@ def pickled(
                 )
         key = keys.setdefault(untyped._cdata, str(len(keys)))
         storages[key] = untyped
-        return "storage", kind, key, locations.location_tag(untyped), count
+        place = torch._utils.skipping.places.get(untyped._cdata) or locations.location_tag(untyped)
+        return "storage", kind, key, place, count
 
     stream = io.BytesIO()
     make(stream, protocol, persistent_id).dump(obj)
@@ -57,8 +57,11 @@ def pickled(
 
 
 def write_storages(archive: ArchiveWriter, storages: dict[str, Any]) -> None:
-    """Write each storage into a record of its own."""
+    """Write each storage into a record of its own; within `torch.serialization.skip_data` zeros instead."""
     for key, storage in storages.items():
+        if torch._utils.skipping.skip_data:
+            archive.write_blank(f"data/{key}", storage.nbytes())
+            continue
         if storage.device.type != "cpu":
             storage = storage.cpu()
         archive.write(f"data/{key}", memoryview(storage) if storage.nbytes() else b"")
@@ -86,7 +89,7 @@ def write(
     if byteorder_record:
         archive.write("byteorder", sys.byteorder.encode())
     write_storages(archive, storages)
-    archive.write("version", _VERSION)
+    archive.write("version", VERSION)
     archive.close()
 
 
@@ -203,7 +206,7 @@ def read(
     persistent_load = storage_loader(archive, map_location, mapping)
     stream = io.BytesIO(archive.read("data.pkl"))
     if weights_only:
-        unpickler: Any = _weights_only_unpickler.Unpickler(stream, encoding="utf-8")
+        unpickler: Any = _weights_only_unpickler.Unpickler(stream, **pickle_load_args)
         unpickler.persistent_load = persistent_load
         return unpickler.load()
     return TrustingUnpickler.over(pickle_module)(stream, persistent_load, **pickle_load_args).load()

@@ -396,6 +396,9 @@ class _Frame:
         self.recomputed: dict[Any, Any] = {}
         self.counts: dict[Any, Any] = {}
         self.finished: set[Any] = set()
+        # A backward within the first run runs the whole again, which then saves more than was saved so far.
+        self.first_run_is_over = False
+        self.saved_more = False
 
     def keep_inputs(self, args: Any) -> None:
         anchor = torch.empty((0,), requires_grad=True)
@@ -409,6 +412,8 @@ class _Frame:
 
     def check(self, run: int) -> None:
         """Raises CheckpointError unless the second run saved what the first one did."""
+        if self.saved_more:
+            return
         count = self.counts[run]
         if count != len(self.holders):
             raise CheckpointError(
@@ -458,6 +463,8 @@ class _RecomputationHook(torch.autograd.graph.saved_tensors_hooks):
                     handle = _Handle()
                     holder.handles[run] = handle
                     frame.recomputed[run][handle] = x
+            elif not frame.first_run_is_over:
+                frame.saved_more = True
             if frame.early_stop and frame.counts[run] == len(frame.holders):
                 raise _StopRecomputationError
             return x
@@ -532,4 +539,6 @@ def _checkpoint_without_reentrant(fn, preserve, context_fn, determinism_check, d
             return fn(*args, **kwargs)
     frame.keep_inputs((kwargs, *args))
     with _CheckpointHook(frame), forward_context:
-        return fn(*args, **kwargs)
+        made = fn(*args, **kwargs)
+    frame.first_run_is_over = True
+    return made

@@ -55,7 +55,7 @@ def in_vmap(size: int, randomness: str) -> Iterator[Level]:
     level = Level(next(_numbers), size, randomness)
     include, exclude = _C._tls_keys()
     _state.stack.append(level)
-    _C._set_tls_keys(include | _BATCHED, exclude)
+    _C._set_tls_keys(include | _BATCHED, exclude & ~_BATCHED)
     _C._change_transforms(1)
     try:
         yield level

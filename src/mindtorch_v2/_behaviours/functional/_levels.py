@@ -58,7 +58,7 @@ def entered(reapply_views: bool = True) -> Iterator[int]:
     before = _state.stack
     keys = _C._tls_keys()
     _state.stack = [*before, reapply_views]
-    _watch()
+    _C._set_tls_keys(keys[0] | _KEY, keys[1] & ~_KEY)  # what was excluded around it comes to this level all the same
     try:
         yield len(_state.stack)
     finally:

@@ -280,6 +280,23 @@ def fft_rfftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:
     return steps * (1.0 / (n * d))
 
 
+def _frequencies_into(name) -> None:
+    @composite(
+        f"fft_{name}.out(int n, float d=1.0, *, Tensor(a!) out) -> Tensor(a!)",
+        f"`torch.fft.{name}` into `out`, in its dtype.",
+        bind="fft",
+    )
+    def into(n: int, d: float = 1.0, *, out: Tensor) -> Tensor:
+        if not (out.is_floating_point() or out.is_complex()):
+            raise RuntimeError(f"{name} requires a floating point or complex dtype, but got {class_name(out.dtype)}")
+        made = getattr(aten, f"fft_{name}")(n, d, dtype=out.dtype, device=out.device)
+        return aten.copy_(aten.arange(made.numel(), out=out), made)  # tells of another size, and takes it
+
+
+for _name in ("fftfreq", "rfftfreq"):
+    _frequencies_into(_name)
+
+
 def _shifted(self, dim, inverse):
     dims = list(range(self.dim())) if dim is None else list(dim)
     if not dims:
@@ -491,5 +508,11 @@ def istft(
         refuse(" window overlap add min: 1\n[ CPUBoolType{} ]")
     signal = signal / envelope
     if end > whole:
+        warnings.warn(
+            "The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. "
+            "Please check your center and hop_length settings.",
+            UserWarning,
+            stacklevel=2,
+        )
         signal = aten.constant_pad_nd(signal, [0, end - whole])
     return signal if self.dim() == 3 else signal.squeeze(0)

@@ -218,6 +218,11 @@ def _lu_unpack_grad(grads, LU_data_sizes):
     nondiff=(0,),
 )
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> tuple:
+    if unpack_pivots and LU_pivots.dtype is not DTYPES["int32"]:
+        raise RuntimeError(
+            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype. Note: this function "
+            "is intended to be used with the output produced by torch.linalg.lu_factor"
+        )
     rows, cols = LU_data.shape[-2:]
     k = min(rows, cols)
     nothing = LU_data.new_empty([0])
@@ -385,7 +390,7 @@ def linalg_solve_triangular(
 def triangular_solve(
     self: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> tuple:
-    matrix = _adjoint(A) if transpose else A
+    matrix = A.mT if transpose else A
     solution = aten.linalg_solve_triangular(matrix, self, upper=upper != transpose, unitriangular=unitriangular)
     return solution, A.mT.clone(memory_format=_C.contiguous_format).mT
 

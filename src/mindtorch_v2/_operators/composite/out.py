@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from ... import _C
@@ -58,6 +59,14 @@ def _factory(name, overload, arguments, optional="") -> None:
             aten.resize_(out, args[0])
             return getattr(aten, "uniform_" if name == "rand" else "normal_")(out, **options)
         made = getattr(aten, name)(*args[: len(takes)], dtype=out.dtype, device=out.device, **options)
+        if name == "arange" and out.numel() not in (0, made.numel()):
+            warnings.warn(
+                f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which does not match "
+                f"the computed number of elements {made.numel()}. Note that this may occur as a result of rounding error. "
+                f"The out tensor will be resized to a tensor of shape ({made.numel()},).",
+                UserWarning,
+                stacklevel=2,
+            )
         # A range goes into as many elements of any shape.
         return fill(out, made.view(out.shape) if name in _RANGES and made.numel() == out.numel() else made, warn=False)
 
@@ -124,6 +133,17 @@ def normal_out(
         raise RuntimeError(f"dtype {class_name(dtype)} does not match dtype of out parameter ({class_name(out.dtype)})")
     aten.resize_(out, size)
     return aten.normal_(out, mean, std, generator=generator)
+
+
+@composite(
+    "bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
+    "`bernoulli` into `out`, which is of any dtype and takes the size without a warning.",
+    bind="function",
+    explicit=True,
+    tags="nondeterministic_seeded",
+)
+def bernoulli_out(self: Tensor, *, out: Tensor, generator: _C.Generator | None = None) -> Tensor:
+    return aten.bernoulli_(aten.resize_(out, self.shape), self, generator=generator)
 
 
 def _drawn(schema, name) -> None:

@@ -11,6 +11,27 @@ _EVERY_DEVICE = "CompositeExplicitAutograd"  # the kernels know the meta device
 
 
 op(
+    "_lazy_clone(Tensor self) -> Tensor",
+    "A copy whose memory is copied when it, or the tensor that it was made from, is next written.",
+    bind="function method generated_out",
+    batching="whole",
+    linear="self",
+    key=_EVERY_DEVICE,
+    grad={"self": lambda grad: grad},
+    samples=[S(3, 4)],
+    dtypes="all",
+)
+
+op(
+    "_test_parallel_materialize(Tensor self, int num_parallel, bool skip_first=False) -> Tensor",
+    "Asks for memory of the tensor's own in a parallel loop, which is refused where it is a lazy copy.",
+    bind="function generated_out",
+    batching="whole",
+    key=_EVERY_DEVICE,
+    grad=None,
+)
+
+op(
     "_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, "
     "bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
     "A copy with another dtype, device or memory order.",

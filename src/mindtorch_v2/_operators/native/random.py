@@ -34,7 +34,7 @@ def _draw(schema, doc, node=None) -> None:
 op(
     "bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
     "1 with the probability that the element gives, else 0.",
-    bind="function method out",
+    bind="function method",
     tags="nondeterministic_seeded",
     meta=rule("like", "self"),
     grad={"self": _no_gradient},

@@ -15,7 +15,11 @@ def _as_strided_tangent(self, self_t, size, stride, storage_offset):
         raise NotImplementedError("forward AD of as_strided with a tangent that vmap maps over is not implemented")
     span = 1 + sum((n - 1) * s for n, s in zip(self.shape, self.stride(), strict=True)) if self.numel() else 0
     memory = aten.zeros([span], dtype=self_t.dtype, device=self_t.device)
-    memory.as_strided(self.shape, self.stride(), 0).copy_(self_t)
+    if _overlaps(self.shape, self.stride()):  # as of expand: what lies at one place has one tangent
+        places = aten.arange(span, device=self_t.device).as_strided(self.shape, self.stride(), 0)
+        memory = memory.index_put([places.reshape(-1)], self_t.reshape(-1))
+    else:
+        memory.as_strided(self.shape, self.stride(), 0).copy_(self_t)
     start = 0 if storage_offset is None else storage_offset - self.storage_offset()
     return memory.as_strided(size, stride, start)
 

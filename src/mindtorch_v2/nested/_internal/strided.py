@@ -128,6 +128,8 @@ class StridedNestedTensor(torch.Tensor):
         return iter(self.unbind())
 
     def __reduce_ex__(self, protocol: Any) -> Any:
+        if torch._utils.skipping.skip_data:
+            raise RuntimeError("Cannot serialize nested tensor under skip_data context manager")
         return StridedNestedTensor, (self._tensors, self.requires_grad)
 
     @classmethod
