@@ -301,7 +301,7 @@ def _is_weights_only(given, pickle_module):
         )
     if given is not None:
         return forced or given
-    if forbidden and pickle_module is None:
+    if forbidden:
         warnings.warn(
             "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD is set and `weights_only` was not given to `torch.load`: forcing "
             "weights_only=False",
