@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _Skipping(threading.local):
-    """What `torch.serialization.skip_data` says on this thread."""
+    """The settings of `torch.serialization.skip_data` on this thread."""
 
     skip_data = False
     materialize_fake_tensors = False

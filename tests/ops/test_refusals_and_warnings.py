@@ -1,4 +1,4 @@
-"""What PyTorch refuses or warns of, where values alone would not tell."""
+"""Refusals and warnings of PyTorch, and products that values of other shapes would not tell of."""
 
 import pytest
 
