@@ -36,6 +36,10 @@ C10_DEFINE_REGISTRY(ShapeRegistry, Shape, double);
 C10_REGISTER_CLASS(ShapeRegistry, square, Square);
 
 static void names() {
+    std::string dashes = "a--b-c";
+    EXPECT(c10::ReplaceAll(dashes, "-", "+-") == 3 && dashes == "a+-+-b+-c" && c10::ReplaceAll(dashes, "x", "y") == 0);
+    EXPECT(c10::maybe_wrap_dim(-1, 3) == 2 && at::maybe_wrap_dim(0, 0) == 0);
+    EXPECT((std::is_same_v<c10::Stack, torch::jit::Stack>));
     EXPECT(ShapeRegistry()->Create("square", 3.0)->area() == 9);
     EXPECT(!ShapeRegistry()->Has("circle") && ShapeRegistry()->Create("circle", 1.0) == nullptr);
     EXPECT(ShapeRegistry()->Keys() == std::vector<std::string>{"square"});
@@ -52,6 +56,17 @@ static void names() {
     std::ostringstream text;
     text << std::vector<int>{1, 2} << ", " << std::pair<int, int>(3, 4);
     EXPECT(text.str() == "1 2, (3, 4)");
+}
+
+static void generators() {
+    at::Generator generator = at::detail::createCPUGenerator(5);
+    at::Generator twin = generator.clone();
+    EXPECT(at::rand({3}, generator).equal(at::rand({3}, twin)));
+    const at::Tensor state = generator.get_state(), next = at::rand({3}, generator);
+    EXPECT(!at::rand({3}, generator).equal(next));
+    generator.set_state(state);
+    EXPECT(at::rand({3}, generator).equal(next) && at::rand({3}, twin).equal(next));
+    EXPECT(generator.seed() == generator.current_seed() && generator.current_seed() != 5);
 }
 
 static void engines() {
@@ -183,6 +198,7 @@ static py::object tripled(const py::object& number) {
 
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     m.def("names", &names);
+    m.def("generators", &generators);
     m.def("engines", &engines);
     m.def("streams", &streams);
     m.def("exchange", &exchange);

@@ -226,6 +226,14 @@ std::string Join(const std::string& between, const Container& items) {
     }
     return s.str();
 }
+// Puts `to` where `from` stands; how often it did.
+inline size_t ReplaceAll(std::string& text, std::string_view from, std::string_view to) {
+    if (from.empty()) return 0;
+    size_t count = 0;
+    for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()), count++)
+        text.replace(at, from.size(), to);
+    return count;
+}
 inline std::string str(const char* text) { return text; }
 inline std::string str(const std::string& text) { return text; }
 

@@ -7,6 +7,15 @@
 
 #include <functional>
 
+namespace c10 {
+inline int64_t maybe_wrap_dim(int64_t dim, int64_t n, bool wrap_scalar = true) {
+    const int64_t count = n == 0 && wrap_scalar ? 1 : n;
+    TORCH_CHECK_INDEX(dim >= -count && dim < count, "Dimension out of range (expected to be in range of [", -count,
+                      ", ", count - 1, "], but got ", dim, ")");
+    return dim < 0 ? dim + count : dim;
+}
+}  // namespace c10
+
 namespace at {
 
 inline Tensor& Tensor::operator=(const Tensor& o) && { return copy_(o); }
@@ -410,6 +419,11 @@ inline void set_num_threads(int n) { mindtorch::api().set_num_threads(n); }
 inline bool hasCUDA() { return false; }
 inline bool hasMKL() { return false; }
 namespace detail {
+template <class... A>
+mt_value method_of(const Generator& g, const char* name, A... args) {
+    return mindtorch::call_python("mindtorch_v2._library.compiled", "call_method",
+                                  {mindtorch::arg(g), mindtorch::arg(name), args...});
+}
 inline Generator createCPUGenerator(uint64_t seed) {
     const mt_value made = mindtorch::call_python("mindtorch_v2", "Generator", {});
     Generator g(mindtorch::Object::steal(made.as.object));
@@ -417,6 +431,17 @@ inline Generator createCPUGenerator(uint64_t seed) {
     return g;
 }
 }  // namespace detail
+inline Generator Generator::clone() const {
+    const mt_value made = detail::method_of(*this, "clone_state");
+    return Generator(mindtorch::Object::steal(made.as.object));
+}
+inline Tensor Generator::get_state() const { return mindtorch::tensor_of(detail::method_of(*this, "get_state")); }
+inline void Generator::set_state(const Tensor& state) { detail::method_of(*this, "set_state", mindtorch::arg(state)); }
+inline uint64_t Generator::seed() {
+    const int64_t drawn = mindtorch::call_python("secrets", "randbits", {mindtorch::arg(int64_t{53})}).as.integer;
+    set_current_seed(static_cast<uint64_t>(drawn));
+    return static_cast<uint64_t>(drawn);
+}
 inline Generator get_generator_or_default(const std::optional<Generator>& g, const Generator& otherwise) {
     return g && g->defined() ? *g : otherwise;
 }
@@ -437,13 +462,6 @@ inline Tensor flatten_dense_tensors(TensorList tensors) {
     std::vector<Tensor> flat;
     for (const Tensor& t : tensors) flat.push_back(t.contiguous().view({-1}));
     return at::cat(flat);
-}
-
-inline int64_t maybe_wrap_dim(int64_t dim, int64_t n, bool wrap_scalar = true) {
-    const int64_t count = n == 0 && wrap_scalar ? 1 : n;
-    TORCH_CHECK_INDEX(dim >= -count && dim < count, "Dimension out of range (expected to be in range of [", -count,
-                      ", ", count - 1, "], but got ", dim, ")");
-    return dim < 0 ? dim + count : dim;
 }
 
 // ---- checks of arguments ----

@@ -147,13 +147,14 @@ T IValue::to() const {
         return mindtorch::from<T>(p.v);
     }
 }
+using Stack = std::vector<IValue>;
 }  // namespace c10
 
 namespace torch {
 using c10::IValue;
 namespace jit {
 using c10::IValue;
-using Stack = std::vector<c10::IValue>;
+using c10::Stack;
 inline void drop(Stack& s, size_t n) { s.erase(s.end() - static_cast<std::ptrdiff_t>(n), s.end()); }
 inline void drop(Stack* s, size_t n) { drop(*s, n); }
 inline c10::IValue pop(Stack& s) {

@@ -92,6 +92,10 @@ class Generator {
     uint32_t random() const { return static_cast<uint32_t>(draw(32)); }
     uint64_t random64() const { return draw(64); }
     Device device() const { return Device(DeviceType::CPU); }
+    Generator clone() const;
+    Tensor get_state() const;
+    void set_state(const Tensor& state);
+    uint64_t seed();  // another one each time
 
   private:
     uint64_t draw(int bits) const {

@@ -20,6 +20,7 @@ from .registration import Library, fallthrough_kernel
 __all__ = [
     "add_hook",
     "apply_function",
+    "call_method",
     "class_named",
     "define",
     "define_class",
@@ -120,6 +121,11 @@ def remove_hook(name: str) -> None:
 def retain_grad(tensor: Any) -> None:
     """Keep the gradient of a tensor that is no leaf."""
     tensor.retain_grad()
+
+
+def call_method(owner: Any, name: str, *arguments: Any) -> Any:
+    """The result of a method, by its name."""
+    return getattr(owner, name)(*arguments)
 
 
 def node_name(node: Any) -> str:
