@@ -207,4 +207,5 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     m.def("gradients", &gradients, py::call_guard<py::gil_scoped_release>());
     m.def("printed", &printed);
     m.def("tripled", &tripled);
+    m.def("sized", [](c10::SymInt n, at::IntArrayRef sizes) { return n * static_cast<int64_t>(sizes.size()); });
 }

@@ -40,3 +40,13 @@ def test_pointers_to_objects_of_python(corners):
     assert corners.module.tripled(14) == 42
     with pytest.raises(TypeError):
         corners.module.tripled(object())
+
+
+def test_whole_numbers_of_python(corners):
+    sized = corners.module.sized
+    assert sized(3, [1, 2]) == 6 and sized(-(2**62), (5,)) == -(2**62)
+    for arguments in ((2**70, [1]), (1, [-(2**70)])):
+        with pytest.raises(ValueError, match="Overflow when unpacking"):
+            sized(*arguments)
+    with pytest.raises(TypeError):
+        sized(1.5, [1])

@@ -26,8 +26,9 @@ inline std::string demangle(const char* name) {
 }
 template <class T>
 const char* demangle_type() {
-    static const std::string name = demangle(typeid(T).name());
-    return name.c_str();
+    // Not PyTorch's name for it: the linker would make one variable of both in a process that has both.
+    static const std::string demangled = demangle(typeid(T).name());
+    return demangled.c_str();
 }
 
 template <class To, class From>

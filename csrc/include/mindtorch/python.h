@@ -172,15 +172,34 @@ struct type_caster<at::Generator> {
         return handle(reinterpret_cast<PyObject*>(g.handle())).inc_ref();
     }
 };
+// Whether it is an int; ValueError for one that 64 bits do not hold.
+inline bool whole_number(handle src, int64_t* out) {
+    int overflow = 0;
+    if (!PyLong_Check(src.ptr())) return false;
+    *out = PyLong_AsLongLongAndOverflow(src.ptr(), &overflow);
+    if (overflow) throw value_error("Overflow when unpacking long long");
+    return true;
+}
+template <>
+struct type_caster<c10::SymInt> {
+    PYBIND11_TYPE_CASTER(c10::SymInt, const_name("Union[int, torch.SymInt]"));
+    bool load(handle src, bool) {
+        int64_t number = 0;
+        const bool found = whole_number(src, &number);
+        value = number;
+        return found;
+    }
+    static handle cast(const c10::SymInt& n, return_value_policy, handle) {
+        return int_(static_cast<int64_t>(n)).release();
+    }
+};
 template <>
 struct type_caster<c10::IntArrayRef> {
     PYBIND11_TYPE_CASTER(c10::IntArrayRef, const_name("List[int]"));
     bool load(handle src, bool) {
         if (!PyList_Check(src.ptr()) && !PyTuple_Check(src.ptr())) return false;
-        for (handle item : reinterpret_borrow<sequence>(src)) {
-            if (!PyLong_Check(item.ptr())) return false;
-            items_.push_back(PyLong_AsLongLong(item.ptr()));
-        }
+        for (handle item : reinterpret_borrow<sequence>(src))
+            if (!whole_number(item, &items_.emplace_back())) return false;
         value = items_;
         return true;
     }
