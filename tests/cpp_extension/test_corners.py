@@ -17,7 +17,9 @@ PRINTED = [
 ]
 
 
-@pytest.mark.parametrize("name", ["names", "generators", "engines", "streams", "exchange", "states", "stacks", "gradients"])
+@pytest.mark.parametrize(
+    "name", ["names", "generators", "engines", "streams", "exchange", "states", "stacks", "gradients"]
+)
 def test_in_cpp(corners, name):
     getattr(corners.module, name)()
 
