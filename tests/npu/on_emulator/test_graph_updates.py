@@ -220,6 +220,7 @@ with torch.npu.stream(update):
     torch.npu.graph_task_update_begin(update, group)
     torch.mul(x, 3.0, out=y)
     torch.npu.graph_task_update_end(update)
+torch.npu.current_stream().wait_stream(update)
 graph.replay()
 print(y.tolist())
 """
