@@ -442,6 +442,8 @@ def _embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_
     """Sums, means or maxima of bags of table rows; also the bag of each index, bag sizes and winning rows."""
 def _embedding_bag_forward_only(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = ..., mode: _int = ..., sparse: _bool = ..., per_sample_weights: Tensor | None = ..., include_last_offset: _bool = ..., padding_idx: _int = ...) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """`_embedding_bag` for when no gradient is needed."""
+def _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(input: Tensor, scale: Tensor, zero_point: Tensor, fake_quant_enabled: Tensor, quant_min: _int, quant_max: _int) -> return_types.fake_quantize_per_tensor_affine_cachemask_tensor_qparams:
+    """`self` rounded to the numbers of a quantized tensor where that is switched on, and where it lay in their range."""
 def _fft_c2c(input: Tensor, dim: _Sequence[_int], normalization: _int, forward: _bool, *, out: Tensor | None = ...) -> Tensor:
     """The transform along `dim`, or with `forward=False` its inverse but for the scale."""
 def _fft_c2r(input: Tensor, dim: _Sequence[_int], normalization: _int, last_dim_size: _int, *, out: Tensor | None = ...) -> Tensor:
@@ -1644,6 +1646,14 @@ def eye(n: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., de
 @overload
 def eye(n: _int, m: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., out: Tensor | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Ones on the diagonal of an n by m matrix."""
+def fake_quantize_per_channel_affine(input: Tensor, scale: Tensor, zero_point: Tensor, axis: _int, quant_min: _int, quant_max: _int) -> Tensor:
+    """`self` rounded to the numbers of a tensor quantized by channels; the gradient is that of the identity in their range."""
+@overload
+def fake_quantize_per_tensor_affine(input: Tensor, scale: Tensor, zero_point: Tensor, quant_min: _int, quant_max: _int) -> Tensor:
+    """The same with a scale and a zero point in tensors."""
+@overload
+def fake_quantize_per_tensor_affine(input: Tensor, scale: _float, zero_point: _int, quant_min: _int, quant_max: _int) -> Tensor:
+    """`self` rounded to the numbers of a quantized tensor; the gradient is that of the identity in their range."""
 def feature_alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """alpha_dropout of whole channels."""
 def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:

@@ -20,7 +20,7 @@ _FUNCTIONS = {
             "_cufft_get_plan_cache_size _cufft_set_plan_cache_max_size _cummax_helper _cummin_helper _dim_arange "
             "_dyn_quant_matmul_4bit _dyn_quant_pack_4bit_weight _empty_affine_quantized "
             "_empty_per_channel_affine_quantized _euclidean_dist _fake_quantize_learnable_per_channel_affine "
-            "_fake_quantize_learnable_per_tensor_affine _fake_quantize_per_tensor_affine_cachemask_tensor_qparams "
+            "_fake_quantize_learnable_per_tensor_affine "
             "_fill_mem_eff_dropout_mask_ _flash_attention_forward_no_dropout_inplace _foobar _foreach_powsum "
             "_functional_assert_async _functional_assert_scalar _functional_sym_constrain_range "
             "_functional_sym_constrain_range_for_size _fused_moving_avg_obs_fq_helper _fw_primal_copy "
