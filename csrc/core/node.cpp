@@ -347,11 +347,14 @@ void accumulate_apply(Node* n, Gradients& grads, Gradients&) {
                 Py_DECREF(hooks);
                 throw PythonError();
             }
+            // PyTorch lets the tensor itself pass, as in-place methods return it.
+            const bool fine = r == Py_None || r == variable.py(), tensor = tensor_check(r);
+            const std::string kind = Py_TYPE(r)->tp_name;
             Py_DECREF(r);
-            if (r != Py_None) {
-                Py_DECREF(hooks);
-                MT_THROW(Runtime, "Tensor post accumulate grad hooks should return None.");
-            }
+            if (fine) continue;
+            Py_DECREF(hooks);
+            MT_CHECK_TYPE(tensor, "expected Variable, but hook returned '", kind, "'");
+            MT_THROW(Runtime, "Tensor post accumulate grad hooks should return None.");
         }
         Py_DECREF(hooks);
     }

@@ -16,6 +16,42 @@ def test_hooks_after_accumulation_return_none():
     same_error(program)
 
 
+@pytest.mark.parametrize("answer", ["1", "'a'", "(tensor,)"])
+def test_hooks_after_accumulation_return_no_other_value(answer):
+    def program(torch):
+        x = torch.ones(3, requires_grad=True)
+        x.register_post_accumulate_grad_hook(lambda tensor: eval(answer))
+        x.sum().backward()
+
+    same_error(program)
+
+
+def test_hooks_after_accumulation_may_return_their_tensor():
+    def program(torch):
+        x = torch.ones(3, requires_grad=True)
+        x.register_post_accumulate_grad_hook(lambda tensor: tensor.detach().sub_(tensor.grad) is None or tensor)
+        x.sum().backward()
+        return x.detach()
+
+    same(program)
+
+
+@pytest.mark.filterwarnings("ignore:torch.asarray. unspecified requires_grad:UserWarning")
+@pytest.mark.parametrize("leaf", [True, False])
+@pytest.mark.parametrize("wanted", [None, True, False, "copied", "cast"])
+def test_asarray_keeps_history_unless_told(leaf, wanted):
+    options = {"copied": {"copy": True}, "cast": {"dtype": "float64"}, None: {}}.get(wanted, {"requires_grad": wanted})
+
+    def program(torch):
+        x = torch.ones(2, requires_grad=True)
+        x = x if leaf else x * 2
+        given = {k: getattr(torch, v) if k == "dtype" else v for k, v in options.items()}
+        made = torch.asarray(x, **given)
+        return made is x, made.requires_grad, made.is_leaf, made.grad_fn is None, x.requires_grad
+
+    same(program)
+
+
 def _of_an_edge(torch, gradient):
     x = torch.ones(3, requires_grad=True).clone()
     edge = torch.autograd.graph.get_gradient_edge(x)

@@ -245,6 +245,9 @@ torch.sparse.sampled_addmm(c, a22[0], d)
 [torch.sparse.mm(d33.triu().to_sparse_csr(), torch.tensor([[1.0], [math.nan], [2.0]]), way) for way in ("amax", "amin")]
 [torch.sparse.mm(torch.zeros(2, 3).to_sparse_csr(), d.t(), way) for way in ("sum", "mean", "amax")]
 torch.sparse.mm(c, d.t(), "prod")
+torch.sparse.mm(c, d.t() - 2, "max"), torch.sparse.mm(c, d.t() - 2, reduce="min")
+d.to_sparse(layout=torch.sparse_csr, blocksize=(1, 1))
+d.to_sparse(blocksize=(1, 1))
 torch.sparse.mm(x, d.t(), "sum")
 torch.sparse.mm(cc, d.t(), "sum")
 torch.sparse.mm(c, c.t(), "sum")

@@ -16,12 +16,7 @@
 #include "tensor_new.h"
 
 namespace mt {
-namespace {
 
-OperatorName op_local_scalar("aten::_local_scalar_dense"), op_detach("aten::detach"), op_to_copy("aten::_to_copy"),
-    op_resolve_conj("aten::resolve_conj");
-
-// Whether a warning that comes once in a process is to come now; torch.set_warn_always makes it come each time.
 bool warning_is_due(const char* what) {
     PyObject* module = PyImport_ImportModule("mindtorch_v2._core.warn_once");
     PyObject* due = module ? PyObject_CallMethod(module, "is_due", "s", what) : nullptr;
@@ -31,6 +26,11 @@ bool warning_is_due(const char* what) {
     Py_DECREF(due);
     return is;
 }
+
+namespace {
+
+OperatorName op_local_scalar("aten::_local_scalar_dense"), op_detach("aten::detach"), op_to_copy("aten::_to_copy"),
+    op_resolve_conj("aten::resolve_conj");
 
 // ---- NumPy's types, without importing NumPy: an object cannot be an array before somebody has imported it ----
 

@@ -487,7 +487,7 @@ PyObject* asarray(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwna
         DType dtype = a.dtype(1);
         Device device;
         bool to_device = a[2] ? a.device(2, &device) : false;
-        bool copy = a.truth(3), never = a[3] && !copy, wants_grad = a.truth(4);
+        bool copy = a.truth(3), never = a[3] && !copy, wants_grad = a.truth(4), cut = a[4] && !wants_grad;
         TensorRef t;
         if (tensor_check(o)) {
             t = TensorRef::share(&as_tensor(o));
@@ -522,9 +522,16 @@ PyObject* asarray(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwna
         } else if (copy) {
             t = op_clone({Value::of(t.get())});
         }
-        // Without requires_grad the result is cut from the graph it came from.
-        if (!wants_grad && requires_grad(*t) && !(is_leaf(*t) && tensor_check(o) && t->py() == o))
-            t = op_detach({Value::of(t.get())});
+        if (cut && requires_grad(*t)) {
+            if (is_leaf(*t))
+                autograd_of(*t).requires_grad = false;
+            else
+                t = op_detach({Value::of(t.get())});
+        }
+        if (!a[4] && requires_grad(*t) && warning_is_due("asarray"))
+            warn(PyExc_UserWarning,
+                 "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Pass "
+                 "requires_grad=False explicitly to get the old behavior and silence this warning.");
         if (wants_grad && !requires_grad(*t)) set_requires_grad(*t, true);
         return t.release()->py();
     });
@@ -756,7 +763,7 @@ PyMethodDef tensor_new_methods[] = {
     {"as_tensor", FASTCALL(py_as_tensor),
      "as_tensor(data, dtype=None, device=None) -> Tensor\n\nShares memory with tensors and NumPy arrays where it can."},
     {"asarray", FASTCALL(asarray),
-     "asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False) -> Tensor\n\nA tensor from a tensor, "
+     "asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None) -> Tensor\n\nA tensor from a tensor, "
      "array, buffer, DLPack object, number "
      "or sequence."},
     {"from_numpy", from_numpy, METH_O, "from_numpy(ndarray) -> Tensor\n\nA tensor over the array's memory."},

@@ -37,4 +37,7 @@ PyObject* tensor_to_dlpack(Tensor& t, bool versioned);
 TensorRef tensor_from_dlpack(PyObject* capsule);
 PyObject* dlpack_exchange_api();  // a capsule of C functions, which other libraries look for on the class
 
+// Whether a warning that comes once in a process is to come now; torch.set_warn_always makes it come each time.
+bool warning_is_due(const char* what);
+
 }  // namespace mt

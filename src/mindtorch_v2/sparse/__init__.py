@@ -62,7 +62,7 @@ def mm(mat1: torch.Tensor, mat2: torch.Tensor, reduce: str | None = None) -> tor
     With a dense matrix it is dense, of two sparse ones sparse. The gradient of a sparse matrix has values where the matrix
     has them, other than with `torch.mm`, which gives it a dense one.
 
-    With `reduce` ("sum", "mean", "amax", "amin") a csr matrix times a dense one, whose terms are joined that way: only those
+    With `reduce` ("sum", "mean", "max" or "amax", "min" or "amin") a csr matrix times a dense one, whose terms are joined that way: only those
     of stored values; a row without any gives zeros.
 
     >>> x = torch.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3))

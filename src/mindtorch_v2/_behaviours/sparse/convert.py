@@ -95,6 +95,11 @@ def _dense_to_sparse(self, *, layout=None, blocksize=None, dense_dim=None):
         )
     if layout in BLOCKED:
         _check_blocks(self, layout, blocksize)
+    elif blocksize is not None:
+        raise RuntimeError(
+            f"dense_to_sparse: conversion from Strided to {LAYOUT_NAMES[layout or _C.sparse_coo]} with blocksize argument given "
+            "is not supported"
+        )
     made = _dense_to_coo(self, _dense_dims(self, dense_dim))
     return made if layout in (None, _C.sparse_coo) else to_compressed(made, layout, blocksize)
 

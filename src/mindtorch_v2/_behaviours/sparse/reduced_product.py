@@ -11,6 +11,7 @@ from .parts import INT64, bare, parts, spread, with_values
 from .table import CSR, kernel
 
 _WAYS = ("sum", "mean", "amax", "amin")
+_SHORT = {"max": "amax", "min": "amin"}
 _FLOATS = ("Float", "Double", "BFloat16", "Half")
 
 
@@ -51,6 +52,7 @@ def _lengths(self: Any) -> Any:
 
 @kernel("_sparse_mm_reduce_impl", CSR)
 def _forward(self, other, reduce) -> tuple:
+    reduce = _SHORT.get(reduce, reduce)
     _check(self, other, reduce)
     p, size = parts(self), (self.shape[0], other.shape[1])
     if reduce in ("sum", "mean"):
