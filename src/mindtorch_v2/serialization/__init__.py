@@ -162,6 +162,7 @@ class skip_data:
     >>> file = io.BytesIO()
     >>> with torch.serialization.skip_data():
     ...     torch.save(torch.ones(2), file)
+    >>> _ = file.seek(0)
     >>> torch.load(file)
     tensor([0., 0.])
     """
