@@ -20,6 +20,12 @@ CALLS: dict[str, tuple[Callable[[], Any], str]] = {
     "_test_check_tensor": (lambda: torch._test_check_tensor(torch.zeros(2)), "Test message for TORCH_CHECK_TENSOR_ALL"),
     "cholesky": (lambda: torch.cholesky(_NEGATIVE), "cholesky: The factorization could not be completed"),
     "cholesky_inverse": (lambda: torch.cholesky_inverse(_ZEROS), "cholesky_inverse: The diagonal element 1 is zero"),
+    "fake_quantize_per_channel_affine_cachemask": (
+        lambda: torch.fake_quantize_per_channel_affine(
+            torch.ones(2), torch.ones(2), torch.tensor([0, 99]).int(), 0, 0, 15
+        ),
+        "`zero_point` must be between",
+    ),
     "inverse": (lambda: torch.inverse(_ZEROS), "linalg.inv: The diagonal element 1 is zero"),
     "linalg_cholesky": (lambda: _LINALG.cholesky(_NEGATIVE), "linalg.cholesky: The factorization"),
     "linalg_eig": (lambda: _LINALG.eig(_NOT_A_NUMBER), "torch.linalg.eig: input tensor should not contain"),

@@ -27,6 +27,7 @@ def _is_tensor(value: Any) -> bool:
 class FunctionCtx:
     """The context by which forward tells backward. It is the graph's node itself."""
 
+    _materialize_grads = True
     _tangents_of_saved: list[tuple[int, int, Any]] = []
 
     def save_for_backward(self, *tensors: Any) -> None:
@@ -61,7 +62,7 @@ class FunctionCtx:
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether absent gradients come to backward as zeros (the default) or as None."""
-        self.materialize_grads = value
+        self.materialize_grads = self._materialize_grads = value
 
     # The same by the names of the design document of custom operators, for reading.
 

@@ -13,7 +13,7 @@ _EVERY_DEVICE = "CompositeExplicitAutograd"  # the kernels know the meta device
 op(
     "_lazy_clone(Tensor self) -> Tensor",
     "A copy whose memory is copied when it, or the tensor that it was made from, is next written.",
-    bind="function method generated_out",
+    bind="function method",
     batching="whole",
     linear="self",
     key=_EVERY_DEVICE,
@@ -25,7 +25,7 @@ op(
 op(
     "_test_parallel_materialize(Tensor self, int num_parallel, bool skip_first=False) -> Tensor",
     "Asks for memory of the tensor's own in a parallel loop, which is refused where it is a lazy copy.",
-    bind="function generated_out",
+    bind="function",
     batching="whole",
     key=_EVERY_DEVICE,
     grad=None,
