@@ -117,3 +117,12 @@ def test_views_in_inference_mode():
             return [x.view(-1).is_inference(), c.view(-1).is_inference(), x.clone().view(-1).is_inference()]
 
     same(program)
+
+
+def test_an_input_that_the_root_does_not_reach_gets_nothing():
+    def program(torch):
+        x, other = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+        (x * 3).sum().backward(inputs=[x, other])
+        return x.grad, other.grad is None
+
+    same(program)

@@ -107,3 +107,18 @@ def test_what_adaptive_maxima_refuse(name, shape):
 @pytest.mark.parametrize("kind", ["max", "avg"])
 def test_adaptive_pools_of_lines_take_one_size(kind):
     same_error(lambda torch: getattr(torch.nn.functional, f"adaptive_{kind}_pool1d")(torch.ones(1, 2, 4), ()))
+
+
+@pytest.mark.parametrize("spatial", [2, 3])
+def test_unpooling_takes_one_or_a_batch(spatial):
+    x = torch.ones([1] * (spatial + 1))
+    where = torch.zeros_like(x, dtype=torch.int64)
+    unpool = torch._C._nn.max_unpool2d if spatial == 2 else torch._C._nn.max_unpool3d
+    more = [] if spatial == 2 else [[1] * 3, [0] * 3]
+    assert unpool(x, where, [1] * spatial, *more).shape == x.shape
+    assert unpool(x[None], where[None], [1] * spatial, *more).shape == (1, *x.shape)
+    for wrong in (x[0], x[None, None]):
+        with pytest.raises(
+            RuntimeError, match=f"should be a {spatial + 1}d or {spatial + 2}d Tensor, but got a tensor with"
+        ):
+            unpool(wrong, torch.zeros_like(wrong, dtype=torch.int64), [1] * spatial, *more)

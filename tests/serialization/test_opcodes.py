@@ -382,3 +382,21 @@ def test_the_longest_line():
         read(b"c" + b"m" * 65535 + b"\nn\n.")
     with pytest.raises(pickle.UnpicklingError, match="Ran out of input"):
         read(b"c" + b"m" * 65536 + b"\nn\n.")
+
+
+def test_words_and_lengths_of_files():
+    from mindtorch_v2.serialization import _unpickler as reading
+
+    assert reading.word("a", "a name") == "a" == reading.word(b"a", "a name")
+    for value in (b"\xff", 3, None):
+        with pytest.raises(pickle.UnpicklingError, match="a name must be a word, got"):
+            reading.word(value, "a name")
+    assert reading.length((1 << 62) - 1) == (1 << 62) - 1 and reading.length(0) == 0
+    for value in (1 << 62, -1, "3", 1.0):
+        with pytest.raises(pickle.UnpicklingError, match="a storage's length must be a number, got"):
+            reading.length(value)
+
+
+def test_globals_of_tensors_of_classes():
+    body = b"\x80\x02ctorch._tensor\n_rebuild_from_type_v2\n(ctorch._utils\n_rebuild_tensor_v2\ncsomewhere\nKind\n)}tR."
+    assert "somewhere.Kind" in reader.get_globals_in_pkl(io.BytesIO(body))

@@ -140,3 +140,33 @@ def test_functions_by_the_class_that_pickles_name() -> None:
 def test_dtypes_of_factors_of_meta_tensors() -> None:
     found = torch.linalg.ldl_factor_ex(torch.eye(3, device="meta"))
     assert [each.dtype for each in found] == [torch.float32, torch.int32, torch.int32]
+
+
+def test_numbers_of_causal_masks_are_pytorchs() -> None:
+    from mindtorch_v2.nn.attention.bias import CausalVariant
+
+    assert {each.name: each.value for each in CausalVariant} == {"UPPER_LEFT": 1, "LOWER_RIGHT": 2}
+
+
+def test_a_new_tensor_of_a_tensor_has_its_dtype() -> None:
+    x = torch.ones(1)
+    assert (
+        x.new(torch.tensor([3.0])).tolist() == [3.0]
+        and x.new(2, 3).shape == (2, 3)
+        and x.new([1, 2]).tolist() == [1.0, 2.0]
+    )
+    with pytest.raises(TypeError, match="expected"):
+        x.new(torch.ones(1, dtype=torch.float64))
+
+
+def test_values_of_eigenvectors_of_meta_tensors() -> None:
+    values, vectors = torch.linalg.eigh(torch.empty(2, 3, 3, device="meta"))
+    assert (values.shape, vectors.shape) == ((2, 3), (2, 3, 3))
+    assert torch.linalg.eigvalsh(torch.empty(2, 3, 3, device="meta")).shape == (2, 3)
+
+
+def test_batch_norm_of_nothing_keeps_weight_and_bias_in_the_graph() -> None:
+    weight, bias = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    made = F.batch_norm(torch.ones(0, 3), None, None, weight, bias, True)
+    made.sum().backward()
+    assert made.shape == (0, 3) and weight.grad.tolist() == [0.0] * 3 == bias.grad.tolist()
