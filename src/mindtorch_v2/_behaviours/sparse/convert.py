@@ -106,8 +106,7 @@ def _dense_to_sparse(self, *, layout=None, blocksize=None, dense_dim=None):
 
 def _check_blocks(x: Any, layout: Any, blocksize: Any) -> None:
     """That a matrix can be cut into blocks of this size."""
-    what = "dense_to_sparse"
-    what = what if x.layout == _C.strided else what.removeprefix("dense_")
+    what = "dense_to_sparse" if x.layout == _C.strided else "to_sparse"
     if blocksize is None:
         raise RuntimeError(
             f"{what}: conversion from {LAYOUT_NAMES[x.layout]} to {LAYOUT_NAMES[layout]} without blocksize argument given is "

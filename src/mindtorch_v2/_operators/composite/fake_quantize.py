@@ -37,16 +37,12 @@ def _quantized(x: Any, scale: Any, zero_point: Any, least: int, most: int, singl
     return (distance * scale).to(x.dtype), inside
 
 
-composite(
-    "fake_quantize_per_tensor_affine_cachemask_backward(Tensor grad, Tensor mask) -> Tensor",
-    "The gradient where the input lay in the range.",
-    samples=[],
-)(lambda grad, mask: grad * mask)
-composite(
-    "fake_quantize_per_channel_affine_cachemask_backward(Tensor grad, Tensor mask) -> Tensor",
-    "The gradient where the input lay in the range.",
-    samples=[],
-)(lambda grad, mask: grad * mask)
+for _kind in ("tensor", "channel"):
+    composite(
+        f"fake_quantize_per_{_kind}_affine_cachemask_backward(Tensor grad, Tensor mask) -> Tensor",
+        "The gradient where the input lay in the range.",
+        samples=[],
+    )(lambda grad, mask: grad * mask)
 
 
 def _slope(grad, result1):
