@@ -235,6 +235,7 @@ EXPRESSIONS = """
     torch.dist(x(3), x(3)), torch.dist(x(3), x(3), 1), torch.dist(x(2, 3), x(3), float("inf"))
     torch.dist(x(3).detach(), x(3).detach(), 0)
     torch.renorm(x(2, 3), 2, 0, 0.5), torch.renorm(x(2, 3), 1, 1, 0.1), torch.renorm(x(2, 3), float("inf"), -1, 5.0)
+    torch.renorm(torch.tensor([[3.0, 4.0], [6.0, 8.0]]).double(), 2, 0, 5.0)
     torch.renorm(x(3), 2, 0, 1.0)
     torch.renorm(x(2, 3), -1, 0, 1.0)
     torch.renorm(x(2, 3), 2, 0, -1.0)

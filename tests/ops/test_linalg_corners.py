@@ -14,9 +14,10 @@ def test_norms_of_nothing(ord, shape):
 @pytest.mark.parametrize(
     "driver, rcond, rank", [("gelsd", 1.0, 2), ("gelsd", -1.0, 2), ("gelss", 1.0, 0), ("gelsd", 0.5, 1)]
 )
-def test_singular_values_that_count_as_zero(driver, rcond, rank):
-    a = torch.diag(torch.tensor([4.0, 1.0]))
-    found = torch.linalg.lstsq(a, torch.ones(2, 1), rcond=rcond, driver=driver)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_singular_values_that_count_as_zero(driver, rcond, rank, dtype):
+    a = torch.diag(torch.tensor([4.0, 1.0], dtype=dtype))
+    found = torch.linalg.lstsq(a, torch.ones(2, 1, dtype=dtype), rcond=rcond, driver=driver)
     assert found.rank == rank
 
 

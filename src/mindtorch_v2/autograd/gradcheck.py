@@ -345,9 +345,9 @@ class _Check:
         self._check_undefined([_Absent.apply(o) for o in outputs])
         for skipped in range(len(outputs) if len(outputs) > 1 else 0):
             made = [_Absent.apply(o) if i == skipped else o for i, o in enumerate(outputs)]
-            self._check_undefined(made, zeros=True)
+            self._check_undefined(made)
 
-    def _check_undefined(self, outputs: list[Any], zeros: bool = False) -> None:
+    def _check_undefined(self, outputs: list[Any]) -> None:
         inputs = [place.x for place in self.checked]
         try:
             found = torch.autograd.grad(
