@@ -25,7 +25,13 @@ BEGIN, END = "<!-- made by tools/draw_map.py: -->", "<!-- end -->"
 # and 10) and what is assembled are listed in one box for each level.
 PARTS = (
     ("_dispatch", "_core", "_operators", "_ops"),
-    ("_behaviours.batched", "_behaviours.functional", "_behaviours.sparse"),
+    (
+        "_behaviours.batched",
+        "_behaviours.functional",
+        "_behaviours.sharded",
+        "_behaviours.sparse",
+        "_behaviours.onednn",
+    ),
     ("_library", "_subclasses", "_sizes"),
     ("fx", "_capture", "_deferred", "_backends.npu", "_backends.ge", "_lowered"),
 )

@@ -9,10 +9,12 @@ import ast
 import dataclasses
 import functools
 import pathlib
+import re
 from collections.abc import Iterator
 
 PACKAGE = "mindtorch_v2"
 SOURCE = pathlib.Path(__file__).resolve().parents[1] / "src" / PACKAGE
+NATIVE_SOURCE = SOURCE.parents[1] / "csrc"
 
 TITLES = (
     "native core and what stands on nothing else",
@@ -34,7 +36,7 @@ LEVELS = {
     "_C": 0, "_as_torch": 0, "version": 0,
     **dict.fromkeys(
         "_core.above _core.absent_devices _core.absent_modules _core.absent_operators _core.annotations _core.deterministic _core.device _core.dtype _core.errors _core.hooks _core.openmp _core.processor _core.qscheme _core.settings "
-        "_core.stream _core.unavailable".split(),
+        "_core.stream _core.unavailable _core.exchange _core.loading _core.stable_libraries _core.warn_once _core.autograd.view_replay".split(),
         0,
     ),
     # Public names of which the packages have higher levels: what these modules stand on is low, and others need them.
@@ -77,9 +79,14 @@ SIBLINGS = (
 
 # Imports that the rules above forbid -> why they are made.
 EXCEPTIONS = {
+    ("_as_torch", ""): "it gives the assembled package, once that is there, its second name `torch`",
     ("library", "_library.opcheck"): "`torch.library.opcheck` is public there; it is imported when it is called",
     ("_backends.ge", "_backends.npu"): "GE runs on the device, the streams and the memory that the NPU back end has",
 }
+
+# Folders of csrc -> the level whose modules they may import by name. `boundary` and `stable` are the native side of
+# `_library`; what is in `include` is compiled into users' libraries.
+NATIVE = {"core": 0, "cpu": 0, "portable": 0, "boundary": 5, "stable": 5, "include": 11}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,6 +97,8 @@ class Import:
     target: str
     line: int
     within_function: bool
+    surely: bool = True
+    """False where the target is one of several that may be meant, or is only looked up in `sys.modules`."""
 
 
 def name_of(path: pathlib.Path) -> str:
@@ -130,41 +139,148 @@ def _is_for_types(node: ast.AST) -> bool:
     return isinstance(node.test, ast.Name | ast.Attribute) and ast.unparse(node.test).endswith("TYPE_CHECKING")
 
 
-def _named(node: ast.AST, package: str) -> list[str]:
-    """The modules that a statement or call imports, as far as the source says."""
+@dataclasses.dataclass(frozen=True)
+class _Place:
+    """What names in a module's source stand for: the module, its package, its constants that are texts."""
+
+    module: str
+    package: str
+    constants: dict[str, str]
+
+    def text(self, node: ast.AST) -> tuple[str, bool]:
+        """The text that an expression makes as far as the source says it, and whether that is all of it."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            return node.value, True
+        if isinstance(node, ast.Name):
+            known = {"__name__": self.module, "__package__": self.package}
+            if node.id in known:
+                return f"{PACKAGE}.{known[node.id]}".rstrip("."), True
+            return self.constants.get(node.id, ""), node.id in self.constants
+        if isinstance(node, ast.JoinedStr):
+            said = ""
+            for value in node.values:
+                part, whole = self.text(value.value if isinstance(value, ast.FormattedValue) else value)
+                said += part
+                if not whole:
+                    return said, False
+            return said, True
+        return "", False
+
+    def named(self, node: ast.AST) -> list[tuple[str, bool]] | None:
+        """The modules of the package, below it, whose dotted name an expression makes, and whether it is that one surely.
+
+        None if the source does not say.
+        Where only the package is said, as in f"{__name__}.{name}", that may be each module right in it.
+        """
+        said, whole = self.text(node)
+        if said.startswith("."):  # from this package
+            said = f"{PACKAGE}.{self.package}".rstrip(".") + said
+        if not said:
+            return None
+        if said.split(".")[0] != PACKAGE:
+            return []
+        below = said.partition(".")[2]
+        if whole:
+            return [(below, True)]
+        parent, _, begins = below.rpartition(".")
+        here = f"{parent}." if parent else ""
+        return [
+            (name, False)
+            for name in modules()
+            if name.startswith(here + begins) and name != parent and "." not in name.removeprefix(here)
+        ]
+
+
+def _is_sys_modules(node: ast.AST) -> bool:
+    return ast.unparse(node) in ("sys.modules", "_sys.modules")
+
+
+def _asked(node: ast.AST) -> ast.AST | None:
+    """The expression by which a node looks a module up in `sys.modules`."""
+    if isinstance(node, ast.Subscript) and _is_sys_modules(node.value):
+        return node.slice
+    if isinstance(node, ast.Compare) and len(node.comparators) == 1 and _is_sys_modules(node.comparators[0]):
+        return node.left
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get" and node.args:
+        return node.args[0] if _is_sys_modules(node.func.value) else None
+    return None
+
+
+def _loaded(node: ast.AST) -> ast.AST | None:
+    """The expression that a call of `import_module` is given."""
+    is_call = isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__"))
+    return node.args[0] if is_call and isinstance(node, ast.Call) and node.args else None
+
+
+def _named(node: ast.AST, place: _Place) -> list[tuple[str, bool]]:
+    """The modules that a statement or call names, as far as the source says, and whether it surely loads them."""
     if isinstance(node, ast.Import):
         names = [alias.name for alias in node.names if alias.name.split(".")[0] == PACKAGE]
-        return [name.partition(".")[2] for name in names]
+        return [(name.partition(".")[2], True) for name in names]
     if isinstance(node, ast.ImportFrom):
-        base = _absolute(node, package)
+        base = _absolute(node, place.package)
         if base is None:
             return []
         full = [f"{base}.{alias.name}" if base else alias.name for alias in node.names]
-        return [name if name in modules() or name == "_C" else base for name in full]
-    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") and node.args:
-        given = node.args[0]
-        if isinstance(given, ast.Constant) and str(given.value).split(".")[0] == PACKAGE:
-            return [str(given.value).partition(".")[2]]
-    return []
+        return [(name if name in modules() or name == "_C" else base, True) for name in full]
+    loaded, asked = _loaded(node), _asked(node)
+    if loaded is not None:
+        return place.named(loaded) or []
+    return [(name, False) for name, _ in place.named(asked) or ()] if asked is not None else []
 
 
-def _found(node: ast.AST, package: str, within: bool) -> Iterator[tuple[str, int, bool]]:
+def _found(node: ast.AST, place: _Place, within: bool) -> Iterator[tuple[str, int, bool, bool]]:
     if _is_for_types(node):
         return
-    for target in _named(node, package):
-        yield target, getattr(node, "lineno", 0), within
+    for target, surely in _named(node, place):
+        yield target, getattr(node, "lineno", 0), within, surely
     within = within or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
     for child in ast.iter_child_nodes(node):
-        yield from _found(child, package, within)
+        yield from _found(child, place, within)
+
+
+def _parsed(module: str) -> tuple[ast.Module, _Place]:
+    path = modules()[module]
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    tree = ast.parse(path.read_text("utf-8"), str(path))
+    constants = {
+        node.targets[0].id: node.value.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    }
+    return tree, _Place(module, package, constants)
 
 
 @functools.cache
 def imports(module: str) -> tuple[Import, ...]:
-    """The imports of a module, in functions as well."""
-    path = modules()[module]
-    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    tree = ast.parse(path.read_text("utf-8"), str(path))
-    return tuple(Import(module, target, line, within) for target, line, within in _found(tree, package, False))
+    """The imports of a module, in functions as well, and what it looks up in `sys.modules`."""
+    tree, place = _parsed(module)
+    return tuple(Import(module, *found) for found in _found(tree, place, False))
+
+
+def computed(module: str) -> list[int]:
+    """The lines that import a module of which the source does not say the name."""
+    tree, place = _parsed(module)
+    calls = [(node, _loaded(node)) for node in ast.walk(tree)]
+    return [getattr(node, "lineno", 0) for node, given in calls if given is not None and place.named(given) is None]
+
+
+_NATIVE_IMPORT = re.compile(r'(?:PyImport_\w+|\bcall_python)\(\s*"' + PACKAGE + r'([\w.]*)"')
+
+
+def native_imports() -> list[tuple[str, str, str]]:
+    """The modules that C++ imports by name: the folder of csrc, the module below the package, the place in the source."""
+    found = []
+    for path in sorted(NATIVE_SOURCE.rglob("*.[ch]*")):
+        folder = path.relative_to(NATIVE_SOURCE).parts[0]
+        text = path.read_text("utf-8")
+        for match in _NATIVE_IMPORT.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            found.append((folder, match[1].lstrip("."), f"{path.relative_to(NATIVE_SOURCE)}:{line}"))
+    return found
 
 
 def _within(module: str, part: str) -> bool:
@@ -200,6 +316,8 @@ def runs(module: str) -> dict[str, set[str]]:
     own = set(_ancestors(module)) | {module, ""}
     found: dict[str, set[str]] = {}
     for each in imports(module):
+        if not each.surely:
+            continue
         target = each.target
         while target and target not in modules():
             target = target.rpartition(".")[0]

@@ -6,8 +6,8 @@
 #include <optional>
 #include <unordered_map>
 
+#include "above.h"
 #include "check_mutation.h"
-#include "gil.h"
 #include "python/box.h"
 
 namespace mt {
@@ -28,13 +28,13 @@ MutationProbe g_probe;
 PyObject *g_expect = nullptr, *g_compare = nullptr;
 
 void load_honesty() {
-    PyObject* module = PyImport_ImportModule("mindtorch_v2._library.honesty");
+    PyObject* module = call_above("kernel_checks");
     if (!module) throw PythonError();
     Py_DECREF(module);
 }
 // UndeclaredError, a RuntimeError by whose class a program that was put off knows that running it again would hide it.
 [[noreturn]] void throw_undeclared(const std::string& text) {
-    PyObject* module = PyImport_ImportModule("mindtorch_v2._library.honesty");
+    PyObject* module = call_above("kernel_checks");
     PyObject* type = module ? PyObject_GetAttrString(module, "UndeclaredError") : nullptr;
     if (type) PyErr_SetString(type, text.c_str());
     Py_XDECREF(module);

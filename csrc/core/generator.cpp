@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "above.h"
 #include "autograd.h"
 #include "device_memory.h"
 #include "python/box.h"
@@ -314,9 +315,7 @@ PyObject* generator_reduce(PyObject* self, PyObject*) {
         device.tag = Tag::Device;
         device.device = as_generator(self)->device;
         // The class has PyTorch's name, by which it is found only where this package stands for torch.
-        PyObject* random = PyImport_ImportModule("mindtorch_v2.random");
-        PyObject* make = random ? PyObject_GetAttrString(random, "_generator") : nullptr;
-        Py_XDECREF(random);
+        PyObject* make = call_above("generator_maker");
         PyObject* state = make ? generator_get_state(self, nullptr) : nullptr;
         if (!state) {
             Py_XDECREF(make);

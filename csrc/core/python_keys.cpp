@@ -3,8 +3,8 @@
 
 #include <cstring>
 
+#include "above.h"
 #include "autograd.h"
-#include "gil.h"
 #include "python/box.h"
 #include "python/custom_function.h"
 #include "rest.h"
@@ -169,9 +169,9 @@ void for_each_tensor(Call& c, F f) {
 // Few programs need the key: its handler is loaded by the first call.
 void run_functionalize(Call& c) {
     if (!g_handlers[static_cast<int>(KeyHandler::Functionalize)]) {
-        PyObject* module = PyImport_ImportModule("mindtorch_v2._behaviours.functional");
-        if (!module) throw PythonError();
-        Py_DECREF(module);
+        PyObject* done = call_above("load_functionalization");
+        if (!done) throw PythonError();
+        Py_DECREF(done);
     }
     answered(c, KeyHandler::Functionalize);
 }

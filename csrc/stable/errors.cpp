@@ -66,6 +66,7 @@ void aoti_torch_check(bool cond, const char* func, const char* file, uint32_t li
 }
 bool torch_is_warn_always_enabled() {
     mt_value on{};
-    guarded([&] { check(core().call_python("mindtorch_v2", "is_warn_always_enabled", nullptr, 0, &on)); });
+    guarded(
+        [&] { check(core().call_python("mindtorch_v2._core.warn_once", "is_warn_always_enabled", nullptr, 0, &on)); });
     return on.as.boolean;
 }

@@ -19,6 +19,7 @@ from ._core.deterministic import (
     use_deterministic_algorithms,
 )
 from ._core.overridable import overridable
+from ._core.storage import UntypedStorage
 from ._core.torch_function import hand_over, has_torch_function
 from ._core.warn_once import is_warn_always_enabled, set_warn_always
 from ._sizes.numbers import (
@@ -135,9 +136,37 @@ def _device_module(kind: str) -> Any:
     return getattr(importlib.import_module(__package__), kind, None)
 
 
+def _generator_maker() -> Any:
+    from . import random
+
+    return random._generator
+
+
+def _is_pinned(storage: UntypedStorage) -> bool:
+    state = sys.modules.get(f"{__package__}._backends.npu.state")  # nothing is page-locked before it is imported
+    return state is not None and state.started() and storage.data_ptr() in state.get().pinned.blocks
+
+
 def _is_tracing() -> bool:
     recorder = sys.modules.get(f"{__package__}.jit._recorder")  # nobody records before it is imported
     return recorder is not None and recorder.is_recording()
+
+
+def _kernel_checks() -> Any:
+    from ._library import honesty
+
+    return honesty
+
+
+def _load_backend(kind: str) -> None:
+    if kind == "npu":
+        from ._backends import npu
+
+        npu.load()
+
+
+def _load_functionalization() -> None:
+    from ._behaviours import functional  # noqa: F401  (it registers the handler)
 
 
 def _operators() -> Any:
@@ -216,8 +245,13 @@ provide(
     companion_operators=_companion_operators,
     device_module=_device_module,
     file_records=_file_records,
+    generator_maker=_generator_maker,
     is_onednn_enabled=_is_onednn_enabled,
+    is_pinned=_is_pinned,
     is_tracing=_is_tracing,
+    kernel_checks=_kernel_checks,
+    load_backend=_load_backend,
+    load_functionalization=_load_functionalization,
     operators=_operators,
     pinned_memory=_pinned_memory,
     reduced=_reduced,

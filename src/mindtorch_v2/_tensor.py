@@ -473,4 +473,5 @@ def _reduce_class(cls: type) -> Any:
 _C._TensorMeta, _C._TensorBase = _TensorMeta, _C.TensorBase
 copyreg.pickle(_TensorMeta, _reduce_class)  # type: ignore[arg-type]  # (metaclasses are reduced too)
 _C._set_tensor_type(Tensor)
+_C._set_tensor_constructor(_construct)
 torch_function.serve(Tensor)

@@ -25,6 +25,21 @@ MODULES = sorted(layers.modules())
 # Cycles of imports that stay, as sets of modules, with the reason.
 CYCLES = {}
 
+# Modules that import others by names which are in no text of theirs, with the number of places and the reason.
+COMPUTED = {
+    "_as_torch": (2, "finds the package's modules by their second names"),
+    "_backends.npu": (1, "the modules of its own package `ops`, all of them"),
+    "_backends.npu.rows": (2, "the modules of its own package and of `ops`, all of them"),
+    "_capture._frame": (1, "what a captured program imports"),
+    "_core.absent_modules": (2, "where a program that imports PyTorch's module finds it"),
+    "_dynamo.backends.registry": (1, "the module of a back end that is asked for by name"),
+    "_namespace": (1, "what registers the operators of a namespace: a table in the function"),
+    "_operators.load": (1, "the modules of `native` and `composite`, all of them"),
+    "_utils": (1, "the module of a class that a program names"),
+    "onnx._library": (1, "packages of others"),
+    "ops": (1, "modules of programs"),
+}
+
 
 def test_every_module_has_a_level_and_every_level_a_module():
     assert [module for module in MODULES if layers.level_of(module) is None] == []
@@ -63,6 +78,48 @@ def test_cycles_are_seen():
     assert layers.cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
     assert layers.cycles({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
     assert layers.cycles({"a": {"b"}, "b": {"a"}, "c": {"d", "a"}, "d": {"c"}}) == [["a", "b"], ["c", "d"]]
+
+
+def test_imports_by_computed_names_are_known():
+    found = {module: len(lines) for module in MODULES if (lines := layers.computed(module))}
+    assert found == {module: count for module, (count, _) in COMPUTED.items()}
+
+
+def test_native_code_imports_what_is_below():
+    """What the core needs of higher layers they register in `_core/above.py`."""
+    found = layers.native_imports()
+    assert len(found) > 20 and {folder for folder, _, _ in found} == {"boundary", "core", "include", "stable"}
+    levels = [(place, module, layers.level_of(module), layers.NATIVE[folder]) for folder, module, place in found]
+    assert [each for each in levels if each[2] is None or each[2] > each[3]] == []
+    folders = {path.name for path in layers.NATIVE_SOURCE.iterdir() if path.is_dir()}
+    assert folders == set(layers.NATIVE)
+
+
+@pytest.mark.parametrize(
+    "source, expected",
+    [
+        ("import_module('mindtorch_v2._backends.npu')", [("_backends.npu", True)]),
+        ("import_module('numpy')", []),
+        ("import_module(f'{PREFIX}.storage')", [("_core.storage", True)]),
+        ("import_module('.storage', __package__)", [("_core.storage", True)]),
+        ("import_module(f'{__package__}.{name}')", "_core"),
+        ("import_module(f'{__name__}.{name}')", "_core.autograd"),
+        ("import_module(f'mindtorch_v2._backends.{kind}').load()", "_backends"),
+        ("sys.modules.get('mindtorch_v2._backends.npu.state')", [("_backends.npu.state", False)]),
+        ("sys.modules['mindtorch_v2.nn']", [("nn", False)]),
+        ("'mindtorch_v2.nn' in sys.modules", [("nn", False)]),
+        ("sys.modules.get('numpy')", []),
+        ("known.get('mindtorch_v2.nn')", []),
+    ],
+)
+def test_imports_by_name_are_seen(source, expected):
+    place = layers._Place("_core.autograd", "_core", {"PREFIX": "mindtorch_v2._core"})
+    found = [(name, surely) for name, _, _, surely in layers._found(ast.parse(source), place, False)]
+    if isinstance(expected, str):  # each module right below
+        inner = [name for name in MODULES if name.rpartition(".")[0] == expected]
+        expected = [(name, False) for name in inner]
+        assert inner
+    assert found == expected
 
 
 @pytest.mark.parametrize("module", MODULES)

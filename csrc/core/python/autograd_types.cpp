@@ -147,7 +147,7 @@ PyObject* node_name(PyObject* o, PyObject*) {
 PyObject* add_hook(PyObject** slot, PyObject* hook) {
     // An ordered dict, because the handle refers to it weakly and a plain dict cannot be.
     if (!*slot) *slot = PyODict_New();
-    PyObject* m = PyImport_ImportModule("mindtorch_v2.utils.hooks");
+    PyObject* m = PyImport_ImportModule("mindtorch_v2._core.hooks");
     if (!m) return nullptr;
     PyObject* handle = PyObject_CallMethod(m, "RemovableHandle", "O", *slot);
     Py_DECREF(m);

@@ -281,7 +281,7 @@ int exchange_stream(int32_t device_type, int32_t device_id, void** out) {
     *out = nullptr;
     if (device_type == kCpu) return 0;
     return with_python_error([&] {
-        PyObject* module = PyImport_ImportModule("mindtorch_v2._library.stable");
+        PyObject* module = PyImport_ImportModule("mindtorch_v2._core.exchange");
         PyObject* address = module ? PyObject_CallMethod(module, "current_stream_handle", "i", device_id) : nullptr;
         Py_XDECREF(module);
         if (!address) throw PythonError();
@@ -307,7 +307,7 @@ void check_exportable(const Tensor& t) {
     if (t.keys.has(Key::Negative)) buffer_error("Can't export tensors with the negative bit set");
     if (t.is_cpu()) return;
     dl_device(t.device);
-    PyObject* module = PyImport_ImportModule("mindtorch_v2._library.stable");
+    PyObject* module = PyImport_ImportModule("mindtorch_v2._core.exchange");
     PyObject* done = module ? PyObject_CallMethod(module, "check_exportable", "O", t.py()) : nullptr;
     Py_XDECREF(module);
     if (!done) throw PythonError();

@@ -484,7 +484,7 @@ PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* 
         if (PyErr_Occurred()) throw PythonError();
         if (!t.is_cpu() && stream && stream != Py_None && PyLong_AsLong(stream) != -1) {
             // The consumer's stream is a handle of its own library: what it reads must be there already.
-            PyObject* module = PyImport_ImportModule("mindtorch_v2._library.stable");
+            PyObject* module = PyImport_ImportModule("mindtorch_v2._core.exchange");
             PyObject* done = module ? PyObject_CallMethod(module, "wait_for", "i", int(t.device.index)) : nullptr;
             Py_XDECREF(module);
             if (!done) throw PythonError();

@@ -19,17 +19,14 @@ PyTypeObject *g_tensor_type, *g_base_type, *g_parameter_type;
 
 namespace {
 
+PyObject* g_constructor = nullptr;  // the legacy rules of torch.Tensor(...), an ordinary function of Python's
+
 // ---- lifetime ----
 
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-    // The constructor is an ordinary function that Python hands over (legacy torch.Tensor(...) rules).
-    static PyObject* constructor = nullptr;
-    if (!constructor) {
-        PyObject* m = PyImport_ImportModule("mindtorch_v2._tensor");
-        if (!m) return nullptr;
-        constructor = PyObject_GetAttrString(m, "_construct");
-        Py_DECREF(m);
-        if (!constructor) return nullptr;
+    if (!g_constructor) {
+        PyErr_SetString(PyExc_RuntimeError, "Tensor(): the package mindtorch_v2 is not loaded; import it first");
+        return nullptr;
     }
     Py_ssize_t n = PyTuple_GET_SIZE(args);
     PyObject* full = PyTuple_New(n + 1);
@@ -40,7 +37,7 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
         Py_INCREF(o);
         PyTuple_SET_ITEM(full, i + 1, o);
     }
-    PyObject* r = PyObject_Call(constructor, full, kwargs);
+    PyObject* r = PyObject_Call(g_constructor, full, kwargs);
     Py_DECREF(full);
     return r;
 }
@@ -527,6 +524,10 @@ PyObject* py_set_tensor_type(PyObject*, PyObject* o) {
     g_tensor_type->tp_dealloc = tensor_dealloc;
     Py_RETURN_NONE;
 }
+PyObject* py_set_tensor_constructor(PyObject*, PyObject* o) {
+    Py_XSETREF(g_constructor, Py_NewRef(o));
+    Py_RETURN_NONE;
+}
 PyObject* py_set_parameter_type(PyObject*, PyObject* o) {
     if (!tensor_class(o)) return nullptr;
     Py_INCREF(o);
@@ -535,6 +536,7 @@ PyObject* py_set_parameter_type(PyObject*, PyObject* o) {
 }
 PyMethodDef functions[] = {{"_set_number_slot", py_set_number_slot, METH_VARARGS, nullptr},
                            {"_set_tensor_type", py_set_tensor_type, METH_O, nullptr},
+                           {"_set_tensor_constructor", py_set_tensor_constructor, METH_O, nullptr},
                            {"_set_parameter_type", py_set_parameter_type, METH_O, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
 

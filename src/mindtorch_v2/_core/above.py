@@ -1,4 +1,7 @@
-"""Functions of layers above the tensor that it needs: those are not imported here, the assembled package registers them."""
+"""Functions of layers above the tensor that it or the native core needs: the assembled package registers them.
+
+None of those layers is imported here, and no other module of these levels imports them either.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,20 @@ class _Above:
     """The module `torch.<name>` of a kind of device, "npu" say."""
     file_records: Callable[[], Any]
     """The module with the classes of the records of files."""
+    generator_maker: Callable[[], Callable]
+    """The function that pickles of generators name."""
     is_onednn_enabled: Callable[[], bool]
     """Whether `torch.backends.mkldnn` is switched on."""
+    is_pinned: Callable[[Any], bool]
+    """Whether the memory of a storage is page-locked."""
     is_tracing: Callable[[], bool]
     """Whether torch.jit.trace is recording on this thread."""
+    kernel_checks: Callable[[], Any]
+    """The module that says what kernels do wrong."""
+    load_backend: Callable[[str], None]
+    """Load the back end of a kind of device, "npu" say; nothing for one without."""
+    load_functionalization: Callable[[], None]
+    """Register the handler of the key Functionalize."""
     operators: Callable[[], Any]
     """`torch.ops`."""
     pinned_memory: Callable[[], Any]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -11,13 +10,10 @@ from .. import _C
 from . import absent_devices
 from .above import above
 
-_BACKENDS = ("npu",)
-
 
 def _load(device_type: str) -> None:
     """Load the back end of a device type: the core asks when the device is first mentioned in a call."""
-    if device_type in _BACKENDS:
-        importlib.import_module(f"mindtorch_v2._backends.{device_type}").load()
+    above.load_backend(device_type)
     if device_type in absent_devices.TENSORS:
         raise absent_devices.TENSORS[device_type].raised()
 

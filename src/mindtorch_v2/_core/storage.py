@@ -84,8 +84,8 @@ class UntypedStorage(_C.StorageBase):
         return UntypedStorage(0, device=self.device)
 
     def is_pinned(self, device: Any = None) -> bool:
-        state = sys.modules.get("mindtorch_v2._backends.npu.state")
-        return state is not None and state.started() and self.data_ptr() in state.get().pinned.blocks
+        """Whether the memory is page-locked."""
+        return above.is_pinned(self)
 
     def share_memory_(self) -> UntypedStorage:
         """Moves the bytes to memory that other processes can map; processes started after that write to the same bytes."""

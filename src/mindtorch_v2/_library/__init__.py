@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_ON_DEMAND = ("simple_registry", "utils")  # PyTorch's names of what few programs ask for
 
-
-def __getattr__(name: str) -> Any:
-    if name in _ON_DEMAND:
-        return importlib.import_module(f"{__name__}.{name}")
+def __getattr__(name: str) -> Any:  # PyTorch's names of what few programs ask for
+    if name == "simple_registry":
+        return importlib.import_module("mindtorch_v2._library.simple_registry")
+    if name == "utils":
+        return importlib.import_module("mindtorch_v2._library.utils")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

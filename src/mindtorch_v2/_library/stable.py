@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mindtorch_v2 import _C
-from mindtorch_v2._core.above import above
+from mindtorch_v2._core.exchange import accelerator, current_stream, current_stream_handle, stream_handle
 from mindtorch_v2._core.loading import is_loading
 from mindtorch_v2._operators.table.names import BOUND
 
@@ -62,43 +62,13 @@ def generator_device(generator: _C.Generator) -> _C.device:
     return generator.device
 
 
-def _accelerator() -> Any:
-    accelerator = above.device_module("accelerator")
-    if not accelerator.is_available():
-        raise RuntimeError("Cannot access accelerator device when none is available.")
-    return accelerator
-
-
 def current_device() -> int:
-    return _accelerator().current_device_index()
+    return accelerator().current_device_index()
 
 
 def set_device(index: int) -> None:
-    _accelerator().set_device_index(index)
-
-
-def current_stream(index: int) -> Any:
-    return _accelerator().current_stream(index)
+    accelerator().set_device_index(index)
 
 
 def stream_id(stream: Any) -> int:
     return stream.stream_id
-
-
-def stream_handle(stream: Any) -> int:
-    """The address of the device's own stream."""
-    return getattr(stream, f"{stream.device.type}_stream")
-
-
-def check_exportable(tensor: Any) -> None:
-    """BufferError for memory of a device that cannot be handed to another library as it lies."""
-    above.device_module(tensor.device.type)._check_exportable(tensor)
-
-
-def wait_for(index: int) -> None:
-    """Let the host wait for the work of the current stream."""
-    current_stream(index).synchronize()
-
-
-def current_stream_handle(index: int) -> int:
-    return stream_handle(current_stream(index))
