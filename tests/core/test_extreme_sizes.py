@@ -3,6 +3,8 @@
 Under the undefined-behaviour sanitizer a wrapped sum is a report; without it, a result whose memory is too small for it.
 """
 
+import re
+
 import pytest
 
 import mindtorch_v2 as torch
@@ -59,7 +61,8 @@ def test_extreme_sizes(program, n):
     try:
         result = eval(program, names)
     except (RuntimeError, ValueError, IndexError, TypeError, OverflowError, MemoryError, NotImplementedError) as error:
-        assert str(error) or isinstance(error, MemoryError)
+        # It says in words what is wrong, and is not what the C++ library says when a vector or a string grows too large.
+        assert re.match(r"\W*\w+\W+\w+", str(error)) and not re.search(r"std::|vector|basic_string|_M_", str(error))
         return
     for tensor in result if isinstance(result, (tuple, list)) else [result]:
         if not isinstance(tensor, torch.Tensor) or tensor.device.type == "meta" or not tensor.numel():

@@ -80,14 +80,24 @@ def test_a_config_of_another_kind() -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("module", "names"),
     [
-        "ge", "_ge_concrete_graph.ge_apis", "_ge_concrete_graph.fx2ge_converter", "configs.compiler_config",
-        "ge_concrete_graph.ge_graph", "ge_concrete_graph.ge_apis", "npu_fx_compiler", "core.utils",
+        ("ge", "Const Cast"),
+        ("_ge_concrete_graph.ge_apis", "Const Cast"),
+        ("_ge_concrete_graph.fx2ge_converter", "declare_supported register_fx_node_ge_converter"),
+        ("configs.compiler_config", "CompilerConfig"),
+        ("ge_concrete_graph.ge_graph", "Tensor DataType get_default_ge_graph"),
+        ("ge_concrete_graph.ge_apis", "Const Cast custom_op"),
+        ("npu_fx_compiler", "get_compiler get_npu_backend"),
     ],
-)  # fmt: skip
-def test_names(name: str) -> None:
-    importlib.import_module(f"mindtorch_v2.torchair.{name}")
+)
+def test_names(module: str, names: str) -> None:
+    found = importlib.import_module(f"mindtorch_v2.torchair.{module}")
+    assert all(callable(getattr(found, name)) for name in names.split())
+
+
+def test_the_logger_has_torchairs_name() -> None:
+    assert importlib.import_module("mindtorch_v2.torchair.core.utils").logger.name == "torchair"
 
 
 def test_operators_and_attributes_by_name() -> None:

@@ -1,145 +1,24 @@
-"""Tests that could not fail, as far as that shows in their text: asserts of what is always true, results that nobody looks at,
-code that is never reached, functions that nobody calls, errors that are swallowed.
-"""
+"""Every file of tests is free of checks that could not fail; each kind of them is found where it is planted."""
 
-import ast
-import itertools
-import re
-from collections import Counter
+import functools
 from pathlib import Path
 
 import pytest
+from cannot_fail import WITH_ITSELF, File, checking, problems
 
 pytestmark = pytest.mark.no_torch
 
 TESTS = Path(__file__).resolve().parents[1]
-FILES = sorted(TESTS.rglob("*.py"))
-# Functions whose result is the check.
-ANSWERS = {"allclose", "equal", "isclose", "array_equal", "all", "any", "startswith", "endswith", "approx", "is_set"}
-LAZY = {"map", "filter", "zip"}
-# Equality and new values are what is checked there.
-WITH_ITSELF = {"WeakIdRef(a) == WeakIdRef(a)", "torch.seed() != torch.seed()", "layer.weight is layer.weight"}
+FILES = sorted(str(path.relative_to(TESTS)) for path in TESTS.rglob("*.py"))
 
 
-def _called(node: ast.AST) -> str:
-    """The last part of a call's name."""
-    function = node.func if isinstance(node, ast.Call) else None
-    return getattr(function, "attr", getattr(function, "id", ""))
+def _file(name: str) -> File:
+    return File((TESTS / name).read_text(encoding="utf-8"), name)
 
 
-def _in_assert(test: ast.expr) -> str | None:
-    if isinstance(test, ast.Tuple) and test.elts:
-        return "a tuple is always true"
-    if isinstance(test, ast.Constant) and test.value:
-        return "a constant is always true"
-    if isinstance(test, (ast.GeneratorExp, ast.Lambda)) or _called(test) in LAZY:
-        return "what is not called or consumed is always true"
-    if _called(test) == "approx":
-        return "approx() compares nothing by itself"
-    if isinstance(test, ast.Compare) and ast.unparse(test) not in WITH_ITSELF:
-        sides = [ast.dump(side) for side in (test.left, *test.comparators)]
-        if any(one == other for one, other in itertools.pairwise(sides)):
-            return "compares a thing with itself"
-    return None
-
-
-def _in_statement(node: ast.AST) -> str | None:
-    if isinstance(node, ast.Assert):
-        return _in_assert(node.test)
-    if isinstance(node, ast.Expr):
-        if isinstance(node.value, (ast.GeneratorExp, ast.Lambda)) or _called(node.value) in LAZY:
-            return "nobody consumes this"
-        if isinstance(node.value, ast.Call) and _called(node.value) in ANSWERS:
-            return "nobody looks at the answer"
-    return None
-
-
-def _raises(node: ast.AST) -> bool:
-    return isinstance(node, ast.With) and any(_called(item.context_expr) == "raises" for item in node.items)
-
-
-def _in_block(node: ast.AST) -> list[tuple[int, str]]:
-    """Statements behind the end of a block's run."""
-    found = []
-    for field in ("body", "orelse", "finalbody"):
-        block = getattr(node, field, None)
-        for one, after in itertools.pairwise(block if isinstance(block, list) else []):
-            leaves = isinstance(one, (ast.Return, ast.Raise, ast.Break, ast.Continue))
-            if leaves or (isinstance(one, ast.Expr) and _called(one.value) in ("skip", "fail", "xfail")):
-                found.append((after.lineno, "is never reached"))
-    if isinstance(node, ast.With) and _raises(node):
-        inside = [step for statement in node.body for step in ast.walk(statement)]
-        found += [
-            (step.lineno, "is not reached once the error is raised") for step in inside if isinstance(step, ast.Assert)
-        ]
-    return found
-
-
-def _any_error(node: ast.AST, text: str) -> str | None:
-    """`pytest.raises(Exception)` says nothing, unless the error is looked at."""
-    if _called(node) != "raises" or not isinstance(node, ast.Call) or not node.args:
-        return None
-    broad = ast.unparse(node.args[0]) in ("Exception", "BaseException")
-    looked_at = "is compared" in text.splitlines()[node.lineno - 1]
-    return "any error would do" if broad and not node.keywords and not looked_at else None
-
-
-def _swallows(tree: ast.Module, text: str) -> list[tuple[int, str]]:
-    """Errors that a test drops, without a comment beside it that says why that is no matter."""
-    found, source = [], text.splitlines()
-    for function in ast.walk(tree):
-        if not isinstance(function, ast.FunctionDef) or not function.name.startswith("test"):
-            continue
-        for handler in ast.walk(function):
-            if isinstance(handler, ast.ExceptHandler) and all(
-                isinstance(s, (ast.Pass, ast.Continue)) for s in handler.body
-            ):
-                if not any("  # " in line for line in source[handler.lineno - 1 : handler.body[0].end_lineno]):
-                    found.append((handler.lineno, "an error is swallowed"))
-    return found
-
-
-def _never_called(tree: ast.Module, is_test: bool) -> list[tuple[int, str]]:
-    """Functions inside of tests, and in files of tests, that nothing in the file names."""
-    names = Counter(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
-    names += Counter(node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute))
-    names += Counter(
-        argument.arg for node in ast.walk(tree) if isinstance(node, ast.arguments) for argument in node.args
-    )
-    strings = " ".join(
-        node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    )
-    found = []
-    for owner in ast.walk(tree) if is_test else ():
-        if not isinstance(owner, (ast.Module, ast.FunctionDef)):
-            continue
-        for node in ast.walk(owner) if isinstance(owner, ast.FunctionDef) else owner.body:
-            if not isinstance(node, ast.FunctionDef) or node is owner or node.decorator_list:
-                continue
-            public = node.name.startswith(("test", "pytest_", "__"))
-            if (
-                not public
-                and not names[node.name]
-                and not re.search(rf"\b{node.name}\b", strings)
-                and not _of_class(tree, node)
-            ):
-                found.append((node.lineno, f"nobody calls {node.name}"))
-    return found
-
-
-def _of_class(tree: ast.Module, function: ast.FunctionDef) -> bool:
-    return any(function in node.body for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
-
-
-def problems(text: str, name: str = "test_it.py") -> list[str]:
-    """Lines of a file of tests that check nothing, with what is wrong."""
-    tree = ast.parse(text)
-    raising = [item for node in ast.walk(tree) if _raises(node) for item in node.body]  # type: ignore[attr-defined]
-    found = [(node.lineno, what) for node in ast.walk(tree) if node not in raising and (what := _in_statement(node))]
-    found += [each for node in ast.walk(tree) for each in _in_block(node)]
-    found += [(node.lineno, what) for node in ast.walk(tree) if (what := _any_error(node, text))]
-    found += _swallows(tree, text) + _never_called(tree, Path(name).name.startswith("test_"))
-    return [f"{name}:{line}: {what}" for line, what in sorted(set(found))]
+@functools.cache
+def _helpers() -> frozenset[str]:
+    return checking([_file(name) for name in FILES if not Path(name).name.startswith("test_")])
 
 
 PLANTED = {
@@ -163,13 +42,55 @@ PLANTED = {
     "def test_f():\n    try:\n        f()\n    except ValueError:\n        pass": "swallowed",
     "def test_f():\n    def program(x):\n        assert x\n    f()": "nobody calls program",
     "def check_it():\n    assert x": "nobody calls check_it",
+    "def test_f():\n    f()": "checks nothing",
+    "def f():\n    return 1\ndef test_f():\n    f()": "checks nothing",
+    "def test_f():\n    try:\n        f()\n    except ValueError:\n        return  # no matter\n    assert x": "as if it passed",
+    "def test_f():\n    try:\n        f()\n    except ValueError as error:\n        return\n    assert x": "as if it passed",
+    "def test_f():\n    try:\n        assert x\n    except AssertionError:\n        pass  # no matter": "swallowed",
+    "def test_f():\n    with contextlib.suppress(Exception):  # no matter\n        f()\n    assert x": "swallowed",
+    "def test_f():\n    with suppress(ValueError):\n        f()\n    assert x": "swallowed",
+    "with pytest.raises((ValueError, Exception)):\n    f()": "any error would do",
+    "with pytest.raises(ValueError, match=''):\n    f()": "any text would do",
+    "with pytest.raises(ValueError, match='.*'):\n    f()": "any text would do",
+    "assert a == [1] * 10 or len(a) == 10": "weaker half",
+    "assert len(a) == 10 or a == [1] * 10": "weaker half",
+    "assert [f(x) for x in a] == [1, 2] or len(a) == 2": "weaker half",
+    "assert a[1] == 'x' or 'x' in a": "weaker half",
+    "assert f is g or callable(f)": "weaker half",
+    "assert y and (a == 3 or a)": "weaker half",
+    "assert [f() == 1]": "a list is always true",
+    "assert {f() == 1}": "a set is always true",
+    "assert {'x': f()}": "a dict is always true",
+    "assert f'{x}'": "a text is always true",
+    "assert x or True": "a constant is always true",
+    "assert x and (x or 'text')": "a constant is always true",
+    "assert not ()": "not of what is always false",
+    "assert not []": "not of what is always false",
+    "assert not (x and 0)": "not of what is always false",
+    "assert x.all": "not called",
+    "assert path.exists": "not called",
+    "assert len(x) >= 0": "below 0",
+    "assert 0 <= len(x)": "below 0",
+    "assert (x == y) is not None": "never None",
+    "assert '' in x": "the empty text",
+    "assert isinstance(x, object)": "everything is an object",
+    "assert all(x for x in [])": "of nothing",
+    "assert all([])": "of nothing",
+    "assert all((x, y) for x in a)": "a tuple is always true",
+    "assert bool([x])": "a list is always true",
+    "assert torch.equal(x, x)": "with itself",
+    "torch.testing.assert_close(x + 1, x + 1)": "with itself",
+    "x == 1": "nobody looks",
+    "x == 1 and y": "nobody looks",
+    "not x": "nobody looks",
+    "if False:\n    assert x": "never reached",
+    "for x in ():\n    assert x": "never reached",
 }
 
 
 @pytest.mark.parametrize(("text", "what"), PLANTED.items())
 def test_a_planted_one_is_found(text: str, what: str) -> None:
-    (found,) = problems(text)
-    assert what in found
+    assert any(what in each for each in problems(File(text)))
 
 
 @pytest.mark.parametrize(
@@ -182,17 +103,48 @@ def test_a_planted_one_is_found(text: str, what: str) -> None:
         "def test_f():\n    if x:\n        return\n    assert y",
         "def test_f():\n    def program(x):\n        assert x\n    f(program)",
         "class Watch:\n    def close(self):\n        pass",
+        "def test_f():\n    with pytest.raises(ValueError, match='x'):\n        x == 1",
+        "def test_f():\n    def program():\n        assert x\n    program()",
+        "def expect():\n    assert x\ndef test_f():\n    expect()",
+        "def test_f():\n    for x in y:\n        assert_close(x, 1)",
+        "def test_f():\n    subprocess.run(command, check=True)",
+        "def test_f():\n    def program(x):\n        try:\n            return g(x)\n        except ValueError:\n            return x\n"
+        "    assert program(1)",
+        "def test_f():\n    try:\n        f()\n    except ValueError as error:\n        assert 'text' in str(error)\n        return\n"
+        "    assert x",
+        "def test_f():\n    with suppress(ValueError):  # what the first one left\n        f()\n    assert x",
+        "assert [f(x) for x in a]",
+        "assert [*a]",
+        "assert x.requires_grad",
+        "assert x.all()",
+        "assert a == 'old' or len(a) == 60",
+        "assert a == 1 or a == 2",
+        "assert x or 0",
+        "assert not (x or 1 == y)",
+        "assert len(x) > 0",
+        "assert x is not None",
     ],
 )
 def test_a_check_that_can_fail_is_left_alone(text: str) -> None:
-    assert problems(text) == []
+    assert problems(File(text)) == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(TESTS)))
-def test_checks_can_fail(path: Path) -> None:
-    assert problems(path.read_text(encoding="utf-8"), str(path.relative_to(TESTS))) == []
+def test_a_check_in_another_file_counts() -> None:
+    helpers = checking(
+        [File("def expect(x):\n    assert x\ndef both(x):\n    expect(x)\ndef idle(x):\n    f(x)", "pairs.py")]
+    )
+    assert helpers == {"expect", "both"}
+    assert problems(File("def test_f():\n    both(1)"), helpers) == []
+    assert problems(File("def test_f():\n    idle(1)"), helpers) == ["test_it.py:1: checks nothing"]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_checks_can_fail(name: str) -> None:
+    assert problems(_file(name), _helpers()) == []
 
 
 def test_every_exception_is_needed() -> None:
-    text = "".join(path.read_text(encoding="utf-8") for path in FILES if path != Path(__file__))
+    text = "".join(
+        (TESTS / name).read_text(encoding="utf-8") for name in FILES if name != "meta/test_checks_can_fail.py"
+    )
     assert [each for each in WITH_ITSELF if f"assert {each}" not in text] == []

@@ -175,7 +175,7 @@ def test_dlpack() -> None:
 
 def test_comparison() -> None:
     x = torch.tensor([1.0, math.nan])
-    assert torch.equal(torch.ones(2), torch.ones(2))
+    assert torch.equal(torch.ones(2), torch.tensor([1.0, 1.0]))
     assert not torch.equal(torch.ones(2), torch.ones(3))
     assert torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]))
     assert torch.isclose(x, x, equal_nan=True).all()

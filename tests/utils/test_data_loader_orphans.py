@@ -119,7 +119,7 @@ def test_a_directory_is_removed_while_a_worker_writes():
     child = os.fork()
     if not child:
         while os.path.exists(directory.path):
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError):  # the directory goes while it writes
                 transport.pack(torch.zeros(100_000), directory.path)
         os._exit(0)
     time.sleep(0.05)

@@ -57,11 +57,16 @@ def test_a_graph_that_is_not_sound(change: Callable, said: str, tmp_path: pathli
         )
 
 
-def test_a_control_edge_is_an_edge() -> None:
-    program = _program()
-    names = [op.name for op in program.model.graph[0].op]
-    program.model.graph[0].op[-1].input.append(f"{names[0]}:-1")
-    execute.Executable(program)
+def test_a_control_edge_orders_and_carries_nothing() -> None:
+    """How it orders two operators: test_custom_operators.py."""
+    x = torch.arange(6.0).reshape(2, 3).npu()
+    plain, program = _program(), _program()
+    ops = program.model.graph[0].op
+    ops[-1].input.append(f"{ops[0].name}:-1")
+    assert torch.equal(execute.Executable(program)([x])[0], execute.Executable(plain)([x])[0])
+    ops[0].input.append(f"{ops[-2].name}:-1")
+    with pytest.raises(NPUError, match="the edges of the graph go in a circle"):
+        execute.Executable(program)
 
 
 def test_bytes_that_are_damaged(tmp_path: pathlib.Path) -> None:
