@@ -141,7 +141,7 @@ def _is_for_types(node: ast.AST) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class _Place:
-    """What names in a module's source stand for: the module, its package, its constants that are texts."""
+    """Where an expression stands, which says what its names stand for: the module, its package, its constants that are texts."""
 
     module: str
     package: str

@@ -86,7 +86,7 @@ def test_imports_by_computed_names_are_known():
 
 
 def test_native_code_imports_what_is_below():
-    """What the core needs of higher layers they register in `_core/above.py`."""
+    """Higher layers register in `_core/above.py` what the core needs of them."""
     found = layers.native_imports()
     assert len(found) > 20 and {folder for folder, _, _ in found} == {"boundary", "core", "include", "stable"}
     levels = [(place, module, layers.level_of(module), layers.NATIVE[folder]) for folder, module, place in found]

@@ -46,22 +46,80 @@ def test_each_exception_to_the_type_checker_has_a_reason():
     assert bare == []
 
 
+_SUPPRESSION = re.compile(r"#.*\bnoqa\b", re.IGNORECASE)
+_EXPLAINED = re.compile(r"# (ruff: )?noqa: [A-Z]+\d+(, [A-Z]+\d+)*  \(.+\)$")
+
+
+def _is_bare(line):
+    """Whether a line switches rules of the linter off without naming them, or without a reason."""
+    return _SUPPRESSION.search(line) is not None and _EXPLAINED.search(line) is None
+
+
+def _unexplained(section):
+    """Entries of per-file-ignores without a comment before them; one comment is for entries below it of the same kind."""
+    found, families = [], None
+    for line in filter(None, section.split("\n")):
+        if line.startswith("#"):
+            families = None if re.fullmatch(r"#\W*", line) else set()
+            continue
+        own = set(re.findall(r'"([A-Z]+)\d+"', line.partition("=")[2]))
+        if families is None or families and not own <= families:
+            found.append(line)
+        elif not families:
+            families = own
+    return found
+
+
 def test_each_exception_to_the_linter_has_a_reason():
     """In the sources behind it in brackets, as in `# noqa: BLE001  (it is raised again)`; in pyproject.toml in a comment."""
     bare = [
         f"{path.relative_to(ROOT)}:{number}"
         for path in FILES
+        if path != pathlib.Path(__file__)
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
-        if re.search(r"# noqa(?!: [A-Z0-9, ]+  \(.+\)| and)", line) and path != pathlib.Path(__file__)
+        if _is_bare(line)
     ]
     assert bare == []
     text = (ROOT / "pyproject.toml").read_text("utf-8")
     ignored = tomllib.loads(text)["tool"]["ruff"]["lint"]["ignore"]
     assert all(re.search(rf'"{rule}",  # \w', text) for rule in ignored)
-    section = text.partition("[tool.ruff.lint.per-file-ignores]\n")[2].partition("\n[")[0].split("\n")
-    reasons = [line.startswith("#") for line in section if line]
-    assert reasons[0]
     assert "B023" not in ignored
+    section = text.partition("[tool.ruff.lint.per-file-ignores]\n")[2].partition("\n[")[0]
+    assert len(section) > 100
+    assert _unexplained(section) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# ruff: noqa",
+        "# ruff: noqa: E402",
+        "import os  # noqa",
+        "import os  # noqa and that",
+        "import os  # noqa: F401",
+        "import os  # noqa: F401 (it is handed on)",
+        "import os  # noqa: F401  ()",
+        "import os  # NOQA: F401",
+        "import os  # type: ignore[x]  # (why)  # noqa",
+    ],
+)
+def test_bare_exceptions_to_the_linter_are_seen(line):
+    assert _is_bare(line)
+
+
+@pytest.mark.parametrize(
+    "line", ["import os  # noqa: F401, E402  (it is handed on)", "# ruff: noqa: E402  (why)", "noqa = 1"]
+)
+def test_explained_exceptions_to_the_linter_are_let_through(line):
+    assert not _is_bare(line)
+
+
+def test_unexplained_entries_are_seen():
+    one, other, third = '"a.py" = ["UP006", "UP007"]', '"b.py" = ["UP007"]', '"c.py" = ["B023"]'
+    assert _unexplained(f"# Why.\n{one}\n{other}\n# And why.\n{third}\n") == []
+    assert _unexplained(f"{one}\n# Why.\n{third}\n") == [one]
+    assert _unexplained(f"# Why.\n{one}\n{third}\n{other}\n") == [third]
+    assert _unexplained(f"#\n{one}\n") == [one]
 
 
 def test_libraries_make_texts_without_streams():
