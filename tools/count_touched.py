@@ -2,11 +2,13 @@
 
     python tools/count_touched.py              # the distribution, by kind of operator
     python tools/count_touched.py softplus     # the files of one operator
-    python tools/count_touched.py --record     # writes the operators above the bar to tests/snapshots/touched.json
+    python tools/count_touched.py --record     # writes the operators above the bar to tests/snapshots/touched.json, and in how
+                                               # many files each stands
 
 A name has to stand where an operator is stated or registered: the string of its row, of its kernel, of a rule or of a
-converter, an entry of a list, a function of its name in `nn.functional`. Calls (`aten.softplus(...)`) are uses, which a new
-operator has none of. Tests, type stubs, documentation and tables of data are not counted.
+converter, an overload (`aten.softplus.default`) that a function is registered for, an entry of a list, a function of its name
+in `nn.functional`. Calls (`aten.softplus(...)`) are uses, which a new operator has none of. Tests, type stubs, documentation
+and tables of data are not counted.
 
 Names such as "add" or "mean" are words of other things too: their count is too high. Those that a loop puts together from
 parts are counted where the whole name stands.
@@ -51,15 +53,46 @@ def names_in(text: str) -> list[str]:
     return found if len(found) == len(words) else []
 
 
-def _python_names(path: pathlib.Path) -> Iterator[str]:
-    tree = ast.parse(path.read_text("utf-8"), str(path))
+def overload_name(node: ast.AST | None) -> str | None:
+    """The operator that an expression names: softplus of `aten.softplus`, `torch.ops.aten.softplus.default`; else None."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.insert(0, node.attr)
+        node = node.value
+    if isinstance(node, ast.Name):
+        parts.insert(0, node.id.lstrip("_"))
+    place = parts.index("aten") + 1 if "aten" in parts else len(parts)
+    return parts[place] if place < len(parts) <= place + 2 else None
+
+
+def _registered(tree: ast.AST) -> Iterator[str]:
+    """The operators that stand as overloads in the arguments of a decorator, and as entries of lists."""
+    for node in ast.walk(tree):
+        entries: list = []
+        if isinstance(node, ast.FunctionDef):
+            for decorator in node.decorator_list:
+                if isinstance(decorator, ast.Call):
+                    entries += [*decorator.args, *(keyword.value for keyword in decorator.keywords)]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Call):  # what the decorator would be, by hand
+            entries = node.func.args
+        elif isinstance(node, (ast.List, ast.Set, ast.Tuple)):
+            entries = node.elts
+        elif isinstance(node, ast.Dict):
+            entries = node.keys
+        yield from (name for entry in entries if (name := overload_name(entry)))
+
+
+def python_names(text: str, in_functional: bool = False) -> Iterator[str]:
+    """The operators that a Python source states or registers; those in `nn.functional` by functions of their names."""
+    tree = ast.parse(text)
     skipped = _docstrings(tree)
+    yield from _registered(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped:
             yield from names_in(node.value)
         elif isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
             yield from names_in(str(node.values[0].value).partition("(")[0])
-    if "functional" in str(path.relative_to(PACKAGE)) and "nn" in path.relative_to(PACKAGE).parts:
+    if in_functional:
         yield from (node.name for node in tree.body if isinstance(node, ast.FunctionDef))
 
 
@@ -70,7 +103,9 @@ def mentions() -> dict[str, set[str]]:
     for path in sorted(PACKAGE.rglob("*.py")):
         if path.parent in _CHOSEN:
             continue
-        for name in _python_names(path):
+        parts = path.relative_to(PACKAGE).parts
+        in_functional = "nn" in parts and any("functional" in part for part in parts)
+        for name in python_names(path.read_text("utf-8"), in_functional):
             found[name].add(str(path.relative_to(ROOT)))
     for path in sorted((ROOT / "csrc").rglob("*.cpp")):
         if path.parent.name == "stable":  # it calls operators by name, as programs do
@@ -108,9 +143,12 @@ def kinds() -> dict[str, list[str]]:
     return {kind: sorted(found) for kind, found in names.items()}
 
 
-def above_the_bar() -> dict[str, list[str]]:
-    """Kind -> the operators that stand in more files than a new one of that kind may."""
-    return {kind: [name for name in names if len(files_of(name)) > BARS[kind]] for kind, names in kinds().items()}
+def above_the_bar() -> dict[str, dict[str, int]]:
+    """Kind -> the operators that stand in more files than a new one of that kind may, with the number of files."""
+    return {
+        kind: {name: count for name in names if (count := len(files_of(name))) > BARS[kind]}
+        for kind, names in kinds().items()
+    }
 
 
 def main() -> None:

@@ -256,6 +256,7 @@ def test_overloads_that_are_seen_for_numbers() -> None:
         results = [x + 1, torch.add(x, 1, alpha=2), x - 2, x * 3, x / 4, x // 3, torch.div(x, 3, rounding_mode="trunc")]
         x += 1
         x *= 2
+        x //= 1
         results += [x % 5, x == 18, 1 - x]
     assert mode.seen == [
         ("aten.add.Tensor", 1, {}),
@@ -267,6 +268,7 @@ def test_overloads_that_are_seen_for_numbers() -> None:
         ("aten.div.Tensor_mode", 3, {"rounding_mode": "trunc"}),
         ("aten.add_.Tensor", 1, {}),
         ("aten.mul_.Tensor", 2, {}),
+        ("aten.floor_divide_.Tensor", 1, {}),
         ("aten.remainder.Scalar", 5, {}),
         ("aten.eq.Scalar", 18, {}),
         ("aten.rsub.Scalar", 1, {}),

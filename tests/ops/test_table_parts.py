@@ -85,6 +85,86 @@ def test_words_that_state_nothing(words: dict[str, Any], kind: type[Exception], 
         facts.stated_facts(_SCHEMA, words)
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"elementwise": "yes"}, "elementwise='yes' is a str, and has to be a bool"),
+        ({"cheap": 3}, "cheap=3 is a int, and has to be a bool"),
+        ({"reads_elements": "no"}, "reads_elements='no' is a str, and has to be a bool"),
+        ({"written_twice": 7}, "written_twice=7 is a int, and has to be a str"),
+        ({"linear": ("self",)}, "linear=.* is a tuple, and has to be a str"),
+        ({"devices": 1}, "devices=1 is a int, and has to be a dict or str"),
+        ({"tangent": "self_t"}, "tangent='self_t' is no function of Python"),
+        ({"sizes_by_values": 2}, "sizes_by_values=2 is a int, and has to be a bool"),
+    ],
+)
+def test_facts_have_the_type_of_their_word(words: dict, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        facts.stated_facts(_SCHEMA, words)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"out_dtype": "exakt"}, "out_dtype='exakt' is neither one of .'exact', 'found'. nor a sentence"),
+        ({"out_dtype": "not {results} but {out}"}, "out_dtype='not {results} but {out}' is neither one of"),
+        (
+            {"written_twice": "tensor.copy_"},
+            "written_twice='tensor.copy_' is no assignment like 'tensor.mask. = scalar'",
+        ),
+    ],
+)
+def test_texts_of_facts_say_something(words: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        facts.stated_facts(_SCHEMA, words)
+
+
+def test_facts_that_are_functions_or_texts() -> None:
+    def by_count(self: torch.Tensor) -> bool:
+        return self.numel() > 1
+
+    said = facts.stated_facts(_SCHEMA, {"sizes_by_values": by_count, "out_dtype": "{out} is not {result_cpp}"})
+    assert said.sizes_by_values is by_count
+    assert said.out_dtype == "{out} is not {result_cpp}"
+    assert facts.stated_facts(_SCHEMA, {"out_dtype": "found"}).out_dtype == "Found dtype {out} but expected {result}"
+
+
+def test_dtypes_are_names_or_sets_of_them() -> None:
+    for words in ("", "floating+complex", "real bool", "float32 bfloat16", "integer all float"):
+        facts.check_dtypes(words)
+    with pytest.raises(ValueError, match="dtypes='flaoting': 'flaoting' is neither a dtype nor one of"):
+        facts.check_dtypes("flaoting")
+    with pytest.raises(ValueError, match="dtypes='real boul': 'boul' is neither"):
+        composite("_never(Tensor self) -> Tensor", "Nothing.", dtypes="real boul")(lambda self: self)
+
+
+def test_a_tangent_reads_arguments_and_their_tangents() -> None:
+    handle = ROWS["add.Tensor"].handle
+    for tangent in (lambda self_t, other: self_t * other, lambda self, other_t, alpha: self):
+        facts.check_arguments(handle, facts.stated_facts(_SCHEMA, {"tangent": tangent}))
+    for tangent in (lambda selv_t: selv_t, lambda self, *, selv_t: self, lambda self_p, selv_t: self_p):
+        with pytest.raises(
+            ValueError, match="add: tangent= reads 'sel[vf]_[tp]', which is neither an argument nor the ta"
+        ):
+            facts.check_arguments(handle, facts.stated_facts(_SCHEMA, {"tangent": tangent}))
+
+
+def test_an_overload_for_numbers_is_seen_as_one_that_there_is() -> None:
+    with pytest.raises(
+        ValueError, match="aten::add: no overload above this row is called 'nope', which seen_as= names"
+    ):
+        facts.tell_core(ROWS["add.Scalar"].handle, facts.NO_FACTS._replace(seen_as="nope"), ())
+    for name, overload in {
+        "floor_divide": "default",
+        "floor_divide_": "Tensor",
+        "add": "Tensor",
+        "div_": "Tensor",
+    }.items():
+        handle = getattr(torch.ops.aten, name).Scalar._handle
+        assert handle.__dict__["seen_as"] == overload
+        assert getattr(torch.ops.aten, name).overloads().count(overload) == 1
+
+
 def test_facts_name_arguments_that_there_are() -> None:
     handle = ROWS["add.Tensor"].handle
     for words in ({"linear": "self other"}, {"multilinear": "other"}, {}):

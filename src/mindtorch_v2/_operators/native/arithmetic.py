@@ -204,7 +204,7 @@ op(
     bind="function method inplace out",
     out_tags="generated",
     elementwise=True,
-    seen_as="default",
+    seen_as="default Tensor",
     meta=pointwise("self", "other"),
     grad={"self": not_recorded("floor_divide")},
     node="NotImplemented",

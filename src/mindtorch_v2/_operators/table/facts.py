@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypedDict
 
+from ... import _C
+from ..._core.dtype import DTYPES
 from ..._dispatch.tags import Tag
 
 __all__ = [
@@ -14,6 +17,7 @@ __all__ = [
     "FactWords",
     "Facts",
     "check_arguments",
+    "check_dtypes",
     "generated_tags",
     "stated_facts",
     "tell_core",
@@ -51,7 +55,7 @@ class FactWords(TypedDict, total=False):
     crosses_devices: whether its result may lie on another device than its tensor, so that the gradient comes back from there.
     underived: whether it has a gradient whose formula nobody wrote (`grad=None`): asking for it raises.
     seen_as: the overload that modes, classes and graphs see instead where a program gives a number: PyTorch's Python functions
-        have no form for it, and call that one with the number.
+        have no form for it, and call that one with the number. After it that of the in-place form, if it is another.
     written_twice: where the in-place form may write to an expanded tensor, with a warning, how Python spells that.
     out_dtype: what an `out=` of another dtype than the result's is refused with, whose names stand in the text as {out} and
         {result} ("Double"), {out_cpp} and {result_cpp} ("double"); "exact" and "found" are the usual two. Without it the
@@ -122,6 +126,13 @@ _BATCHING = ("", "dims", "dims+1", "reduction", "matrix", "stack", "planes", "wh
 _SHARDING = ("", "sum", "avg", "max", "min", "product", "norm")
 EXACT_OUT = "Expected out tensor to have dtype {result_cpp}, but got {out_cpp} instead"
 _OUT_DTYPES = {"exact": EXACT_OUT, "found": "Found dtype {out} but expected {result}"}
+_OUT_PLACES = {"out", "result", "out_cpp", "result_cpp"}
+_DTYPE_SETS = {"float", "floating", "real", "all", "integer", "complex", "bool"}
+# What the value of a word is: of words for flags True or False, of most others a text.
+_KINDS: dict[str, tuple[type, ...]] = {
+    name: (dict, str) if name == "devices" else (bool,) if isinstance(default, bool | None) else (str,)
+    for name, default in Facts._field_defaults.items()
+}
 # Tags of one form, which say nothing of what it computes.
 _OF_ONE_FORM = {Tag.core, Tag.generated, Tag.maybe_aliasing_or_mutating}
 _FOLLOWING = {Tag.inplace, Tag.out, Tag.pt2_compliant_tag}
@@ -156,8 +167,45 @@ def stated_facts(schema: str, words: Any) -> Facts:
     return found
 
 
+def _check_kinds(schema: str, words: Any) -> None:
+    """TypeError for a word whose value is of another type than the word takes."""
+    for name, value in words.items():
+        if name == "tangent" or (name == "sizes_by_values" and callable(value)):
+            if not hasattr(value, "__code__"):
+                raise TypeError(f"{schema}: {name}={value!r} is no function of Python")
+        elif type(value) not in _KINDS[name]:
+            wanted = " or ".join(kind.__name__ for kind in _KINDS[name])
+            raise TypeError(f"{schema}: {name}={value!r} is a {type(value).__name__}, and has to be a {wanted}")
+
+
+def _check_texts(schema: str, stated: Facts) -> None:
+    """ValueError for a text that says nothing: neither one of the short words for it, nor a sentence."""
+    refusal = stated.out_dtype
+    if refusal and refusal not in _OUT_DTYPES:
+        unknown = sorted(set(re.findall(r"\{(.*?)\}", refusal)) - _OUT_PLACES)
+        if " " not in refusal or unknown:
+            raise ValueError(
+                f"{schema}: out_dtype={refusal!r} is neither one of {sorted(_OUT_DTYPES)} nor a sentence"
+                f" with the places {sorted(_OUT_PLACES)}"
+            )
+    if stated.written_twice and "] = " not in stated.written_twice:
+        raise ValueError(
+            f"{schema}: written_twice={stated.written_twice!r} is no assignment like 'tensor[mask] = scalar'"
+        )
+
+
+@functools.cache
+def check_dtypes(words: str) -> None:
+    """ValueError if one of the words of `dtypes=` is neither a set of dtypes nor the name of one."""
+    for word in words.replace("+", " ").split():
+        if word not in _DTYPE_SETS and word not in DTYPES:
+            raise ValueError(f"dtypes={words!r}: {word!r} is neither a dtype nor one of {sorted(_DTYPE_SETS)}")
+
+
 def _resolved(schema: str, words: Any) -> Facts:
     stated = Facts(**words)
+    _check_kinds(schema, words)
+    _check_texts(schema, stated)
     tags = _tags(stated.tags or "")
     elementwise = words.get("elementwise", Tag.pointwise in tags)
     draws = words.get("draws", Tag.nondeterministic_seeded in tags)
@@ -206,13 +254,26 @@ def tell_core(form: Any, facts: Facts, tags: tuple[Tag, ...]) -> None:
     if said:
         form.state(**said)
     if facts.seen_as and form.form != "out":
-        form.__dict__["seen_as"] = facts.seen_as
+        seen = facts.seen_as.split()[-1 if in_place else 0]
+        if _C._find_operator(f"{form.namespace}::{form.name}", "" if seen == "default" else seen) is None:
+            raise ValueError(
+                f"{form.namespace}::{form.name}: no overload above this row is called {seen!r}, which seen_as= names"
+            )
+        form.__dict__["seen_as"] = seen
 
 
 def check_arguments(handle: Any, facts: Facts) -> None:
     """ValueError where a fact names an argument that the operator has not."""
-    if facts.linear or facts.multilinear:
-        names = {argument["name"] for argument in handle.arguments}
-        for name in (*facts.linear, *facts.multilinear):
-            if name not in names:
-                raise ValueError(f"{handle.name}: it is stated to be linear in '{name}', which is no argument")
+    if not facts.linear and not facts.multilinear and facts.tangent is None:
+        return
+    names = {argument["name"] for argument in handle.arguments}
+    for name in (*facts.linear, *facts.multilinear):
+        if name not in names:
+            raise ValueError(f"{handle.name}: it is stated to be linear in '{name}', which is no argument")
+    if facts.tangent is not None:
+        code = facts.tangent.__code__
+        for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+            if name not in names and not (name.endswith("_t") and name[:-2] in names):
+                raise ValueError(
+                    f"{handle.name}: tangent= reads '{name}', which is neither an argument nor the tangent of one"
+                )

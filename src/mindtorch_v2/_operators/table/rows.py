@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Unpack
 
 from ... import _C
 from .devices import place
-from .facts import NO_FACTS, Facts, FactWords, check_arguments, generated_tags, stated_facts, tell_core
+from .facts import NO_FACTS, Facts, FactWords, check_arguments, check_dtypes, generated_tags, stated_facts, tell_core
 from .formula import compile_formula, node_name
 from .names import PLACES, record, record_functional
 from .returns import name_returns
@@ -108,6 +108,7 @@ def _define(
     places = tuple(bind.split())
     if unknown := set(places) - _PLACES:
         raise ValueError(f"{schema}: unknown bind words {sorted(unknown)}")
+    check_dtypes(dtypes)
     facts = stated_facts(schema, words)
     namespace, separator, rest = schema.partition("(")[0].rpartition("::")
     namespace = namespace if separator else "aten"
