@@ -1,12 +1,15 @@
 """One fact about an operator in one place: no list of operator names away from the rows, no behaviour by file name."""
 
 import ast
+import inspect
 import pathlib
 import re
+from typing import Any
 
 import pytest
 
-from mindtorch_v2._operators.table import ROWS
+from mindtorch_v2._behaviours import batched, sharded
+from mindtorch_v2._operators.table import ROWS, row_of
 
 pytestmark = pytest.mark.no_torch
 
@@ -15,6 +18,7 @@ MANY = 5  # so many names of operators in one place are a list of operators
 NAMES = {name for row in ROWS.values() for form in (row.handle, row.inplace, row.out) if form for name in
          (form.name, f"{form.name}.{form.overload}", f"aten::{form.name}", f"aten::{form.name}.{form.overload}")}  # fmt: skip
 
+_PACKAGES: dict[str, Any] = {"batched": batched, "sharded": sharded}
 _COMPARISONS = "Python's comparisons, which tensors and numbers share"
 _DTYPES = "names of dtypes"
 _RULES = "a rule is registered for the operators of its family that have it; it is the rule's own file"
@@ -121,8 +125,58 @@ def test_the_row_knows_its_file_for_the_reader_only() -> None:
     assert found == shown
 
 
-def test_rules_stand_in_files_named_after_families() -> None:
-    """A family has one name, and that name is its file's name everywhere."""
-    families = {row.family for row in ROWS.values()}
-    files = {path.stem for path in (SOURCE / "_behaviours" / "batched").glob("[a-z]*.py")}
-    assert files and files <= families
+_REGISTERING = {"rule", "kernel", "inplace", "out"}
+
+
+def _stated_rules(text: str) -> list[str]:
+    """The rows that a source registers rules for by name: `@rule("sum")`, `kernel("mm", CSR)(f)`."""
+    return [
+        argument.value
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _REGISTERING
+        for argument in node.args
+        if isinstance(argument, ast.Constant) and argument.value in ROWS
+    ]
+
+
+def _rules(place: str) -> set[tuple[str, str, str]]:
+    """Of a package of rules: the file of each rule, the operator that it is for, and that one's family."""
+    found = set()
+    for path in (SOURCE / "_behaviours" / place).glob("*.py"):
+        found |= {(path.stem, name, ROWS[name].family) for name in _stated_rules(path.read_text("utf-8"))}
+    if place == "sparse":  # kernels of the operators themselves
+        rules = [
+            (row, kernel)
+            for row in ROWS.values()
+            for form in (row.handle, row.inplace, row.out)
+            if form is not None
+            for key, kernel in form.kernels().items()
+            if key in ("SparseCPU", "SparseCsrCPU")
+        ]
+    else:
+        rules = [(row_of(handle), inspect.unwrap(rule)) for handle, rule in _PACKAGES[place].RULES.items()]
+    for row, rule in rules:
+        package, _, file = getattr(rule, "__module__", "").rpartition(".")
+        if row is not None and package.endswith(f"_behaviours.{place}"):
+            found.add((file, row.name, row.family))
+    return found
+
+
+@pytest.mark.parametrize(("place", "few"), [("batched", 500), ("sharded", 400), ("sparse", 100)])
+def test_rules_stand_in_files_named_after_families(place: str, few: int) -> None:
+    """A family has one name, and that name is its file's name everywhere; the family sparse has a folder. What rows share by
+    their words is in `_shared.py`."""
+    rules = _rules(place)
+    assert len(rules) > few
+    assert not {
+        (file, name, family)
+        for file, name, family in rules
+        if file not in (family, "_shared", "_call") and (place, family) != ("sparse", "sparse")
+    }
+
+
+def test_rules_are_found() -> None:
+    text = '@rule("sum", "mm")\ndef f(x): ...\nkernel("bmm", CSR)(f)\nother("mul.Tensor")\nx.rule("sub.Tensor")'
+    assert _stated_rules(text) == ["sum", "mm", "bmm"]
+    assert ("embedding", "embedding", "embedding") in _rules("batched") & _rules("sharded")
+    assert ("arithmetic", "div.Tensor_mode", "arithmetic") in _rules("sparse")  # registered in a loop

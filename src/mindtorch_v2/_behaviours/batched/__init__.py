@@ -10,6 +10,7 @@ from . import (  # each registers its rules
     conv,
     creation,
     distance,
+    dropout,
     embedding,
     extremum,
     image,

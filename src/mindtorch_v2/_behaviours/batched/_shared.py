@@ -8,7 +8,7 @@ from typing import Any
 from ..._core.autograd import batched
 from ..._core.dimensions import wrap_dim
 from ..._core.dtype import DTYPES
-from ..._operators.table import ROWS, row_of
+from ..._operators.table import ROWS, aten, row_of
 from ._call import Batch, _arguments, call, check_written, is_tensor, shared, tensors_of
 
 _BOOL = DTYPES["bool"]
@@ -63,6 +63,16 @@ def _in_place(batch: Batch, op: Any, values: list, dims: int) -> Any:
         check_written(batch, op, values)
     call(op, [v if plain and v is target else lined_up(batch, v, dims) if is_tensor(v) else v for v in values])
     return target
+
+
+def shaped_by_first_two(batch: Batch, op: Any, values: list) -> Any:
+    """Element by element, but the kernel takes its shape from its first two arguments: those whole."""
+    tensors = [v for v in values if is_tensor(v)]
+    dims = max(t.dim() for t in tensors)
+    args = [lined_up(batch, t, dims) for t in tensors]
+    shape = aten.broadcast_tensors([aten.empty(a.shape, device="meta") for a in args])[0].shape
+    made = call(op, [args[0].expand(shape), args[1].expand(shape), *args[2:], *values[len(tensors) :]])
+    return batch.wrap(made) if is_tensor(made) else tuple(map(batch.wrap, made))
 
 
 @shared("whole")

@@ -3,8 +3,10 @@
 from . import (  # each registers its rules
     _shared,
     attention,
+    cast,
     conv,
     creation,
+    embedding,
     index,
     join,
     loss,

@@ -1,4 +1,4 @@
-"""Sharding rules of the families creation and cast: new tensors like others, copies."""
+"""Sharding rules of the family creation: new tensors like others."""
 
 from __future__ import annotations
 
@@ -6,20 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ._call import Call, Strategy, rule
-from ._shared import like, pointwise
+from ._shared import like
 from .placements import Partial, Shard
 
 rule("empty_like", "full_like", "ones_like", "zeros_like")(like)
-rule("copy_", "fill_.Tensor")(pointwise)
-
-
-@rule("fill_.Scalar", "zero_")
-def _written(call: Call) -> Iterable[Strategy]:
-    """Nothing is read: each rank fills what it has. The sum of zeros is zero."""
-    for dim in range(call.operands[0].dim()):
-        yield call.strategy(Shard(dim), {0: Shard(dim)})
-    if call.op.name == "zero_":
-        yield call.strategy(Partial(), {0: Partial()})
 
 
 def _local_size(run: Callable, values: list[Any], place: Any) -> Any:

@@ -5,6 +5,36 @@ own; what it is made of stands in :mod:`.parts`. Autograd works above these keys
 without a kernel here raises NotImplementedError, as in PyTorch.
 """
 
-from . import convert, create, embedding, layout, pointwise, product, reduce, reduced_product, shape
+from . import (  # each registers its kernels: those of `sparse`, the family, and those of other families in files of their names
+    _shared,
+    arithmetic,
+    cast,
+    convert,
+    create,
+    creation,
+    embedding,
+    index,
+    join,
+    layout,
+    matmul,
+    reduced_product,
+    reduction,
+    view,
+)
 
-__all__ = ["convert", "create", "embedding", "layout", "pointwise", "product", "reduce", "shape"]
+__all__ = [
+    "_shared",
+    "arithmetic",
+    "cast",
+    "convert",
+    "create",
+    "creation",
+    "embedding",
+    "index",
+    "join",
+    "layout",
+    "matmul",
+    "reduced_product",
+    "reduction",
+    "view",
+]

@@ -7,7 +7,7 @@ from typing import Any
 from ... import _C
 from ..._operators.composite.sparse import LAYOUT_NAMES
 from ..._operators.table import aten
-from .layout import empty
+from .creation import empty
 from .parts import COMPRESSED, INT64, check_compressed, check_coo, check_nnz, is_sparse, numbered
 
 _checking = {"on": False}

@@ -1,28 +1,24 @@
-"""Parts of a sparse tensor, and copies of it."""
+"""Parts of a sparse tensor: asked for, made a tensor of, put in order."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ... import _C
 from ..._operators.composite.sparse import LAYOUT_NAMES
 from ..._operators.table import aten
 from .parts import (
-    BLOCKED,
     BOOL,
     COMPRESSED,
     INT64,
     bare,
-    blocksize_of,
     check_compressed,
     check_coo,
     compressed,
     coo,
     numbered,
     parts,
-    with_values,
 )
-from .table import COO, CSR, DENSE, become, kernel
+from .table import COO, CSR, DENSE, kernel
 
 if TYPE_CHECKING:
     from ..._tensor import Tensor
@@ -157,121 +153,3 @@ def _coalesce(self):
         summed = values.new_zeros((count, *values.shape[1:]), dtype=INT64 if values.dtype == BOOL else values.dtype)
         values = summed.index_add_(0, group, values.to(summed.dtype)).to(values.dtype)
     return coo(indices.index_select(1, order[first]), values, self.shape, True)
-
-
-# ---- copies ----
-
-
-@kernel("clone", *_BOTH)
-def _clone(self, *, memory_format=None):
-    if memory_format not in (None, _C.preserve_format):
-        raise RuntimeError("unsupported memory format option Contiguous")
-    p = parts(self)
-    if self.layout == _C.sparse_coo:
-        return coo(p.indices.clone(), p.values.clone(), self.shape, p.coalesced)
-    return compressed(p.compressed.clone(), p.plain.clone(), p.values.clone(), self.shape, self.layout)
-
-
-@kernel("detach", *_BOTH)
-@kernel("alias", *_BOTH)
-def _detach(self):
-    return with_values(self, parts(self).values)
-
-
-@kernel("_to_copy", *_BOTH)
-def _to_copy(self, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, memory_format=None):
-    if layout not in (None, self.layout):
-        raise RuntimeError(
-            "to(options) doesn't support converting to a different layout, but got self.layout being "
-            f"{self.layout} and options.layout set as {layout}"
-        )
-    p = parts(self)
-    values = aten._to_copy(p.values, dtype=dtype, device=device, non_blocking=non_blocking)
-    if self.layout == _C.sparse_coo:
-        return coo(aten._to_copy(p.indices, device=device, non_blocking=non_blocking), values, self.shape, p.coalesced)
-    starts, plain = (aten._to_copy(x, device=device, non_blocking=non_blocking) for x in (p.compressed, p.plain))
-    return compressed(starts, plain, values, self.shape, self.layout)
-
-
-@kernel("copy_", *_BOTH)
-def _copy(self, src, non_blocking=False):
-    if self.layout != src.layout:
-        raise RuntimeError(
-            f"copy_() between dense and sparse Tensors is not implemented! Found self type = {self.type()} and src type = {src.type()}"
-        )
-    if self.shape != src.shape:
-        raise RuntimeError(f"copy_(): expected sizes to be equal, but got {list(self.shape)} and {list(src.shape)}")
-    return become(self, _to_copy(src, dtype=self.dtype, device=self.device, non_blocking=non_blocking))
-
-
-# ---- tensors of nothing ----
-
-
-def empty(
-    size: Any, dtype: Any, layout: Any, device: Any = None, sparse_dim: int | None = None, blocksize: Any = None
-) -> Any:
-    """A sparse tensor without values; ``sparse_dim`` of a coordinate tensor, all dimensions unless given."""
-    size = tuple(size)
-    if layout == _C.sparse_coo:
-        count = len(size) if sparse_dim is None else sparse_dim
-        values = aten.zeros((0, *size[count:]), dtype=dtype, device=device)
-        return coo(values.new_zeros((count, 0), dtype=INT64), values, size, True)
-    block: tuple[int, ...] = ()
-    if layout in BLOCKED:
-        if blocksize is None:
-            raise RuntimeError(
-                f"zeros_sparse_compressed expected sparse compressed (non-block) tensor layout but got {LAYOUT_NAMES[layout]}"
-            )
-        block = tuple(blocksize)
-    which = COMPRESSED[layout]
-    starts = aten.zeros((size[which] // (block or (1, 1))[which] + 1,), dtype=INT64, device=device)
-    return compressed(starts, starts.new_zeros(0), starts.new_zeros((0, *block), dtype=dtype), size, layout)
-
-
-def _arrangement(self: Any, layout: Any) -> dict[str, Any]:
-    """Options of `empty` that a tensor hands on: its number of sparse dimensions, the size of its blocks."""
-    if self.layout == _C.sparse_coo:
-        return {"sparse_dim": parts(self).indices.shape[0]} if layout == _C.sparse_coo else {}
-    return {"blocksize": blocksize_of(self)}
-
-
-@kernel("zeros_like", *_BOTH)
-@kernel("empty_like", *_BOTH)
-def _zeros_like(self, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
-    dtype = self.dtype if dtype is None else dtype
-    device = self.device if device is None else device
-    if layout == _C.strided:
-        return aten.zeros(self.shape, dtype=dtype, device=device)
-    layout = layout or self.layout
-    return empty(self.shape, dtype, layout, device, **_arrangement(self, layout))
-
-
-@kernel("ones_like", CSR)
-def _ones_like(self, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
-    if layout not in (None, self.layout):
-        raise NotImplementedError(
-            f"ones_like() of a tensor of the layout {self.layout} in another one is not implemented"
-        )
-    made = with_values(self, aten.ones_like(parts(self).values, dtype=dtype))
-    return made if device is None else _to_copy(made, device=device)
-
-
-@kernel("new_zeros", *_BOTH)
-@kernel("new_empty", *_BOTH)
-def _new_zeros(self, size, *, dtype=None, layout=None, device=None, pin_memory=None):
-    dtype = self.dtype if dtype is None else dtype
-    device = self.device if device is None else device
-    if layout == _C.strided:
-        return aten.zeros(size, dtype=dtype, device=device)
-    return empty(size, dtype, layout or self.layout, device)
-
-
-@kernel("zeros", *_BOTH)
-@kernel("empty.memory_format", *_BOTH)
-def _zeros(size, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
-    return empty(size, _C.get_default_dtype() if dtype is None else dtype, layout, device)
-
-
-@kernel("zero_", *_BOTH)
-def _zero(self):
-    return become(self, empty(self.shape, self.dtype, self.layout, self.device, **_arrangement(self, self.layout)))

@@ -1,38 +1,16 @@
-"""Operators that work on each value for itself, sums and products of tensors."""
+"""Sums, products and quotients of sparse tensors, with numbers and with tensors."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import _C
-from ..._operators.table import ROWS, aten, class_name
+from ..._operators.table import aten, class_name
 from .convert import coordinates, like, to_coo
 from .parts import BOOL, bare, coalesced, coo, find, is_sparse, numbered, parts, with_values
 from .table import COO, CSR, become, inplace, kernel
 
-if TYPE_CHECKING:
-    from ..._tensor import Tensor
-
-
 _BOTH = (COO, CSR)
-
-
-def _on_values(name: str) -> None:
-    """Only the values change. PyTorch works on the sum of the values at equal coordinates."""
-    function = getattr(aten, name)
-
-    def run(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        self = coalesced(self) if self.layout == _C.sparse_coo else self
-        return with_values(self, function(parts(self).values, *args, **kwargs))
-
-    kernel(name, *_BOTH)(run)
-    if ROWS[name].inplace is not None:
-        inplace(name, *_BOTH)(lambda self, *args, **kwargs: become(self, run(self, *args, **kwargs)))
-
-
-for _row in ROWS.values():
-    if _row.facts.keeps_zero:
-        _on_values(_row.name)
 
 
 @kernel("neg", *_BOTH)

@@ -9,8 +9,8 @@ from ..._core.dtype import DTYPES
 from ..._operators.composite.sparse import LAYOUT_NAMES
 from ..._operators.table import aten, class_name, conj
 from .convert import coordinates, like, to_coo
+from .index import gather_groups
 from .parts import BLOCKED, BOOL, bare, coalesced, coo, is_sparse, parts, spread, starts_of, with_values
-from .shape import gather_groups
 from .table import COO, CSR, become, kernel, out
 
 _BOTH = (COO, CSR)

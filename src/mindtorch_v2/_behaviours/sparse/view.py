@@ -1,14 +1,11 @@
-"""Parts of sparse tensors and other arrangements of their dimensions. All are copies: no sparse tensor is a view."""
+"""Parts of sparse tensors and other arrangements of their dimensions. No sparse tensor is a view of another."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from ... import _C
 from ..._core.dimensions import wrap_dim
 from ..._operators.table import aten
 from .convert import to_coo
-from .parts import BLOCKED, INT64, TRANSPOSED, Compressed, compressed, coo, parts, starts_of
+from .parts import BLOCKED, TRANSPOSED, Compressed, compressed, coo, parts, with_values
 from .table import COO, CSR, become, kernel
 
 # ---- the order of the dimensions ----
@@ -127,85 +124,7 @@ def _unbind(self, dim=0) -> list:
     return [aten.select(self, dim, i) for i in range(self.shape[wrap_dim(dim, self.dim())])]
 
 
-def gather_groups(starts: Any, wanted: Any) -> tuple[Any, Any]:
-    """Of items in groups that begin at ``starts``: the number in ``wanted`` and the position of each item that is taken."""
-    first = starts.index_select(0, wanted)
-    counts = starts.index_select(0, wanted + 1) - first
-    place = aten.repeat_interleave(counts)
-    before = aten.cumsum(counts, 0) - counts
-    return place, aten.arange(place.shape[0], dtype=INT64, device=place.device) - (before - first).index_select(
-        0, place
-    )
-
-
-@kernel("index_select", COO)
-def _index_select(self, dim, index):
-    dim = wrap_dim(dim, self.dim())
-    index = index.to(INT64).reshape(-1)
-    length = self.shape[dim]
-    outside = (index < -length) | (index >= length)
-    if bool(outside.any()):
-        raise IndexError(
-            f"index_select(): index contains {int(index[outside][0])} that is out of range for tensor of size {list(self.shape)} at dimension {dim}"
-        )
-    index = aten.remainder(index, length) if length else index
-    p, count = parts(self), parts(self).indices.shape[0]
-    size = [*self.shape[:dim], index.shape[0], *self.shape[dim + 1 :]]
-    if dim >= count:
-        return coo(p.indices, p.values.index_select(dim - count + 1, index), size, p.coalesced)
-    at, order = aten.sort(p.indices[dim], stable=True)
-    place, position = gather_groups(starts_of(at, length), index)
-    taken = order.index_select(0, position)
-    rows = list(p.indices.index_select(1, taken).unbind(0))
-    rows[dim] = place
-    return coo(aten.stack(rows), p.values.index_select(0, taken), size)
-
-
-# ---- several tensors ----
-
-
-@kernel("cat", COO)
-def _cat(tensors, dim=0):
-    for i, t in enumerate(tensors):
-        if t.layout != _C.sparse_coo:
-            raise RuntimeError(f"Concatenating sparse tensors, but a dense tensor was found at position {i}.")
-    first = tensors[0]
-    dim, count = wrap_dim(dim, first.dim()), parts(first).indices.shape[0]
-    dtype = first.dtype
-    for i, t in enumerate(tensors):
-        if t.dim() != first.dim() or any(t.shape[d] != first.shape[d] for d in range(t.dim()) if d != dim):
-            raise RuntimeError(
-                f"All tensors must have the same shape: {list(first.shape)} (except in the concatenating dimension), but found shape: {list(t.shape)} at position: {i}"
-            )
-        if parts(t).indices.shape[0] != count:
-            raise RuntimeError(
-                f"All tensors must have the same sparse_dim and dense_dim: {count}, {first.dim() - count}, but tensor at position {i} has {parts(t).indices.shape[0]}, {parts(t).values.dim() - 1}"
-            )
-        dtype = _C.promote_types(dtype, t.dtype)
-    size = list(first.shape)
-    size[dim] = sum(t.shape[dim] for t in tensors)
-    indices, values, before = [], [], 0
-    for t in tensors:
-        p = parts(t)
-        part = p.values.to(dtype)
-        if dim < count:
-            shift = p.indices.new_zeros((count, 1))
-            shift[dim] = before
-            indices.append(p.indices + shift)
-        else:
-            # Each tensor's values stand in its own stretch of the dense dimension, with zeros before and behind.
-            at = dim - count + 1
-            shape = list(part.shape)
-            shape[at] = size[dim]
-            wide = part.new_zeros(shape)
-            wide.narrow(at, before, t.shape[dim]).copy_(part)
-            part = wide
-            indices.append(p.indices)
-        values.append(part)
-        before += t.shape[dim]
-    return coo(aten.cat(indices, 1), aten.cat(values), size)
-
-
-@kernel("stack", COO)
-def _stack(tensors, dim=0):
-    return aten.cat([aten.unsqueeze(t, dim) for t in tensors], dim)
+@kernel("detach", COO, CSR)
+@kernel("alias", COO, CSR)
+def _detach(self):
+    return with_values(self, parts(self).values)

@@ -1,0 +1,78 @@
+"""Sparse tensors without values, and others like a given one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import _C
+from ..._operators.composite.sparse import LAYOUT_NAMES
+from ..._operators.table import aten
+from .parts import BLOCKED, COMPRESSED, INT64, blocksize_of, compressed, coo, parts, with_values
+from .table import COO, CSR, kernel
+
+_BOTH = (COO, CSR)
+
+
+def empty(
+    size: Any, dtype: Any, layout: Any, device: Any = None, sparse_dim: int | None = None, blocksize: Any = None
+) -> Any:
+    """A sparse tensor without values; ``sparse_dim`` of a coordinate tensor, all dimensions unless given."""
+    size = tuple(size)
+    if layout == _C.sparse_coo:
+        count = len(size) if sparse_dim is None else sparse_dim
+        values = aten.zeros((0, *size[count:]), dtype=dtype, device=device)
+        return coo(values.new_zeros((count, 0), dtype=INT64), values, size, True)
+    block: tuple[int, ...] = ()
+    if layout in BLOCKED:
+        if blocksize is None:
+            raise RuntimeError(
+                f"zeros_sparse_compressed expected sparse compressed (non-block) tensor layout but got {LAYOUT_NAMES[layout]}"
+            )
+        block = tuple(blocksize)
+    which = COMPRESSED[layout]
+    starts = aten.zeros((size[which] // (block or (1, 1))[which] + 1,), dtype=INT64, device=device)
+    return compressed(starts, starts.new_zeros(0), starts.new_zeros((0, *block), dtype=dtype), size, layout)
+
+
+def arrangement(self: Any, layout: Any) -> dict[str, Any]:
+    """Options of `empty` that a tensor hands on: its number of sparse dimensions, the size of its blocks."""
+    if self.layout == _C.sparse_coo:
+        return {"sparse_dim": parts(self).indices.shape[0]} if layout == _C.sparse_coo else {}
+    return {"blocksize": blocksize_of(self)}
+
+
+@kernel("zeros_like", *_BOTH)
+@kernel("empty_like", *_BOTH)
+def _zeros_like(self, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
+    dtype = self.dtype if dtype is None else dtype
+    device = self.device if device is None else device
+    if layout == _C.strided:
+        return aten.zeros(self.shape, dtype=dtype, device=device)
+    layout = layout or self.layout
+    return empty(self.shape, dtype, layout, device, **arrangement(self, layout))
+
+
+@kernel("ones_like", CSR)
+def _ones_like(self, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
+    if layout not in (None, self.layout):
+        raise NotImplementedError(
+            f"ones_like() of a tensor of the layout {self.layout} in another one is not implemented"
+        )
+    made = with_values(self, aten.ones_like(parts(self).values, dtype=dtype))
+    return made if device is None else aten._to_copy(made, device=device)
+
+
+@kernel("new_zeros", *_BOTH)
+@kernel("new_empty", *_BOTH)
+def _new_zeros(self, size, *, dtype=None, layout=None, device=None, pin_memory=None):
+    dtype = self.dtype if dtype is None else dtype
+    device = self.device if device is None else device
+    if layout == _C.strided:
+        return aten.zeros(size, dtype=dtype, device=device)
+    return empty(size, dtype, layout or self.layout, device)
+
+
+@kernel("zeros", *_BOTH)
+@kernel("empty.memory_format", *_BOTH)
+def _zeros(size, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
+    return empty(size, _C.get_default_dtype() if dtype is None else dtype, layout, device)
