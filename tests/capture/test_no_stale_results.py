@@ -1312,3 +1312,17 @@ def a_tensor_that_an_operator_gives_back():
     yield lambda x: x * 2 if x.contiguous() is x else x
     yield (x(),)
     yield (x() + 1,)
+
+
+@program()
+def a_vector_that_needs_no_flattening():
+    yield lambda x: x * 2 if x.flatten() is x else x
+    yield (x(),)
+    yield (x() + 1,)
+
+
+@program()
+def conjugates_of_real_numbers():
+    yield lambda x: x * 2 if torch.conj(x) is x else x
+    yield (x(),)
+    yield (x() + 1,)

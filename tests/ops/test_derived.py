@@ -93,6 +93,20 @@ def _compare(row: Any, swept: str, ours: Any, packed: dict[str, Any]) -> str | N
     return difference(to_array(ours), unpack(packed), packed["dtype"])
 
 
+@_cases(lambda row: "!" not in row.schema)
+def test_results_that_are_arguments(name: str, index: int, entry: Any) -> None:
+    """A row says whether its operator may give an argument back: a capture refuses `is` there."""
+    row = ROWS[name]
+    for dtype in dtypes(row, samples(row)[index]):
+        if "error" in entry(row, index, dtype):
+            continue
+        inputs = Inputs(torch, row, index, dtype)
+        given = [
+            value for value in flat((inputs.args, list(inputs.kwargs.values()))) if isinstance(value, torch.Tensor)
+        ]
+        assert row.facts.gives_back or not any(result is value for result in _run(row, inputs) for value in given)
+
+
 @_cases(lambda row: not uninitialised(row))
 def test_gradients(name: str, index: int, entry: Any) -> None:
     row, failures = ROWS[name], []

@@ -136,6 +136,22 @@ def test_elementwise(name: str, index: int) -> None:
             torch.testing.assert_close(permuted, result[order], equal_nan=True)
 
 
+def test_results_that_are_arguments() -> None:
+    x = torch.ones(3)
+    for name in "contiguous cpu float positive conj resolve_conj resolve_neg flatten to_dense".split():
+        assert getattr(x, name)() is x
+        assert any(row.facts.gives_back for row in ROWS.values() if row.handle.name == name)
+    for name in "neg reshape ravel expand_as clone add.Tensor".split():
+        assert not ROWS[name].facts.gives_back
+
+
+def test_what_is_left_as_the_memory_was() -> None:
+    names = {row.handle.name for row in ROWS.values()}
+    assert {row.handle.name for row in ROWS.values() if row.facts.unfilled} == {
+        name for name in names if "empty" in name or name.startswith("resize_")
+    }
+
+
 @pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.facts.keeps_zero])
 def test_zero_stays_zero(name: str) -> None:
     assert not torch.count_nonzero(ROWS[name].handle(torch.zeros(3)))

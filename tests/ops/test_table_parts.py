@@ -21,10 +21,13 @@ def test_a_row_without_words_has_no_facts() -> None:
         assert value._asdict() == {
             **dict.fromkeys(("tags", "inplace_tags", "out_tags", "linear", "multilinear"), ()),
             **dict.fromkeys(("elementwise", "draws", "cheap", "sizes_by_values", "gives_value"), False),
-            **dict.fromkeys(("raises_by_values", "keeps_zero", "lifts", "takes_numbers"), False),
+            **dict.fromkeys(
+                ("raises_by_values", "keeps_zero", "lifts", "takes_numbers", "gives_back", "unfilled"), False
+            ),
             **dict.fromkeys(("crosses_devices", "underived"), False),
             **dict.fromkeys(
-                ("autocast", "devices", "batching", "sharding", "written_twice", "out_dtype", "seen_as"), ""
+                ("autocast", "devices", "batching", "sharding", "written_twice", "out_dtype", "seen_as", "old_order"),
+                "",
             ),
             "tangent": None,
             "reads_elements": None,
@@ -42,6 +45,8 @@ def test_a_row_without_words_has_no_facts() -> None:
         ({"elementwise": True, "draws": True}, {"elementwise": True, "cheap": False, "draws": True}),
         ({"tags": "nondeterministic_seeded pointwise"}, {"draws": True, "cheap": False, "elementwise": True}),
         ({"tags": "nondeterministic_seeded", "draws": False}, {"draws": False}),
+        ({"tags": "maybe_aliasing_or_mutating"}, {"gives_back": True, "unfilled": False}),
+        ({"tags": "maybe_aliasing_or_mutating", "gives_back": False}, {"gives_back": False}),
         ({"tags": "dynamic_output_shape"}, {"sizes_by_values": True, "gives_value": False}),
         ({"tags": "dynamic_output_shape", "sizes_by_values": False}, {"sizes_by_values": False}),
         ({"tags": "data_dependent_output"}, {"gives_value": True, "sizes_by_values": False}),
@@ -169,6 +174,9 @@ def test_facts_name_arguments_that_there_are() -> None:
     handle = ROWS["add.Tensor"].handle
     for words in ({"linear": "self other"}, {"multilinear": "other"}, {}):
         facts.check_arguments(handle, facts.stated_facts(_SCHEMA, words))
+    facts.check_arguments(handle, facts.stated_facts(_SCHEMA, {"old_order": "self alpha other, alpha self other"}))
+    with pytest.raises(ValueError, match="add: old_order= names 'beta', which is no argument"):
+        facts.check_arguments(handle, facts.stated_facts(_SCHEMA, {"old_order": "self alpha other, beta self other"}))
     for words in ({"linear": "self x"}, {"multilinear": "x"}):
         with pytest.raises(ValueError, match="add: it is stated to be linear in 'x', which is no argument"):
             facts.check_arguments(handle, facts.stated_facts(_SCHEMA, words))

@@ -53,6 +53,18 @@ def test_the_warning_comes_once():
     ]
 
 
+def test_the_warning_shows_todays_order_whole():
+    """Numbers that the call leaves out too, and a method without its tensor; PyTorch 2.13 says this."""
+    with pytest.warns(UserWarning) as seen:
+        X.clone().addmm_(2, X, X)
+    assert [str(warning.message) for warning in seen] == [
+        "This overload of addmm_ is deprecated:\n"
+        "\taddmm_(Number beta, Tensor mat1, Tensor mat2)\n"
+        "Consider using one of the following signatures instead:\n"
+        "\taddmm_(Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1)"
+    ]
+
+
 def test_gradients_pass():
     x = torch.ones(2, requires_grad=True)
     with warnings.catch_warnings():

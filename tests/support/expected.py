@@ -35,21 +35,11 @@ RAISED = (
     ArithmeticError,
 )
 _GRADIENT_DTYPES = ("float32", "complex64")
-# Their results are memory as it was found: shape and dtype can be compared, numbers cannot.
-_UNINITIALISED = (
-    "empty",
-    "new_empty",
-    "resize_",
-    "empty_like",
-    "empty_strided",
-    "new_empty_strided",
-    "_empty_affine",
-)
 
 
 def uninitialised(row: Any) -> bool:
     """Whether the numbers of the row's results mean nothing."""
-    return row.name.partition(".")[0] in _UNINITIALISED
+    return row.facts.unfilled
 
 
 def is_random(row: Any) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import collections
 import enum
+import functools
 import operator
 import types
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ import mindtorch_v2 as torch
 from mindtorch_v2._capture._guard_kinds import is_constant
 from mindtorch_v2._capture._operators import FUNCTIONS
 from mindtorch_v2._capture._sources import look_up
+from mindtorch_v2._operators.table import ROWS, aliases_of
 from mindtorch_v2._sizes.recorded import RecordedNumber, RecordedSize
 
 if TYPE_CHECKING:
@@ -23,11 +25,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparisons"]
 
-# What may give its argument back.
-_GIVING_BACK = frozenset(
-    "contiguous to float double half bfloat16 int long short bool char byte type type_as cpu cuda npu dropout alpha_dropout "
-    "feature_alpha_dropout dropout1d dropout2d dropout3d resolve_conj resolve_neg positive pos".split()
-)
+# Methods and functions of Python around operators that may give their argument back.
+_AROUND = frozenset(("type", "cuda", "npu", "pos", "dropout1d", "dropout2d", "dropout3d"))
+
+
+@functools.cache
+def _giving_back() -> frozenset[str]:
+    """What may give its argument back, by its names in Python."""
+    handles = [row.handle for row in ROWS.values() if row.facts.gives_back]
+    return _AROUND.union(*((handle.name, *aliases_of(handle)) for handle in handles))
 
 
 class Comparisons:
@@ -114,8 +120,11 @@ class Comparisons:
         return a is b
 
     def _maybe_argument(self, tensor) -> bool:
-        target = self.graph.node_of(tensor).target
-        return self.graph.input_of(tensor) is None and getattr(target, "__name__", target) in _GIVING_BACK
+        if self.graph.input_of(tensor) is not None:
+            return False
+        node = self.graph.node_of(tensor)
+        name = node.args[1] if node.target is getattr else getattr(node.target, "__name__", node.target)
+        return name in _giving_back()
 
     def chain(self, left: int, *parts: Any) -> bool:
         """`a < b < c`; what comes after the first is given as functions."""

@@ -5,40 +5,35 @@ Asked only where a call fits no overload, so that calls in today's order cost no
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Mapping
 from typing import Any
 
 from .. import _C
 from .._core.warn_once import is_due
-
-# The tensors of each after the first, as the warning names them.
-_TENSORS = {
-    "add": ("other",),
-    "sub": ("other",),
-    "addcdiv": ("tensor1", "tensor2"),
-    "addcmul": ("tensor1", "tensor2"),
-    "addbmm": ("batch1", "batch2"),
-    "addmm": ("mat1", "mat2"),
-    "addmv": ("mat", "vec"),
-    "addr": ("vec1", "vec2"),
-    "baddbmm": ("batch1", "batch2"),
-}
-# For each function, which numbers stand in which order of numbers (n) and tensors (t).
-_SCALED_SUM: dict[str, tuple[str, ...]] = {"tnt": ("alpha",)}
-_SCALED_TERM: dict[str, tuple[str, ...]] = {"tntt": ("value",)}
-_PRODUCT: dict[str, tuple[str, ...]] = {"ntntt": ("beta", "alpha"), "nttt": ("beta",)}
-_PRODUCT_METHOD: dict[str, tuple[str, ...]] = {"tnntt": ("beta", "alpha"), "tntt": ("beta",)}
+from .table import ROWS, Row
 
 _functions: Mapping[str, Any] = {}
 
 
-def _orders(name: str, is_method: bool) -> dict[str, tuple[str, ...]]:
-    if name in ("add", "sub"):
-        return _SCALED_SUM
-    if name in ("addcdiv", "addcmul"):
-        return _SCALED_TERM
-    return _PRODUCT_METHOD if is_method else _PRODUCT
+@functools.cache
+def _rows() -> dict[str, Row]:
+    """The operators that take another order, by name."""
+    return {row.handle.name: row for row in ROWS.values() if row.facts.old_order}
+
+
+@functools.cache
+def _orders(name: str, is_method: bool) -> dict[str, list[str]]:
+    """The orders that a function or method takes as well: kinds of values, tensors (t) and numbers (n) -> the arguments."""
+    row = _rows().get(name.removesuffix("_"))
+    if row is None:
+        return {}
+    kinds = {argument["name"]: "t" if argument["type"] == "Tensor" else "n" for argument in row.handle.arguments}
+    orders = [order.split() for order in row.facts.old_order.split(",")]
+    if is_method:
+        orders = [["self", *(each for each in order if each != "self")] for order in orders]
+    return {"".join(kinds[each] for each in order): order for order in orders}
 
 
 def _kind(value: Any) -> str:
@@ -47,15 +42,18 @@ def _kind(value: Any) -> str:
     return "n" if isinstance(value, int | float | complex) else "?"
 
 
-def _warn(name: str, is_method: bool, kinds: str, numbers: tuple[str, ...]) -> None:
+def _warn(name: str, is_method: bool, order: list[str]) -> None:
     """Once in a process, whichever function comes first, as PyTorch does."""
     if not is_due("deprecated order of arguments"):
         return
-    tensors = [f"Tensor {tensor}" for tensor in ("input", *_TENSORS[name.removesuffix("_")])]
-    values = [f"Number {number}" for number in numbers]
-    from_tensors, from_numbers = iter(tensors), iter(values)
-    old = [next(from_tensors if kind == "t" else from_numbers) for kind in kinds]
-    new = [*tensors, "*", *(f"{value} = 1" for value in values)]
+    shown = {
+        argument["name"]: ("Number " if argument["kwarg_only"] else "Tensor ")
+        + argument["name"].replace("self", "input")
+        for argument in _rows()[name.removesuffix("_")].handle.arguments
+    }
+    old = [shown[each] for each in order]
+    numbers = [f"{each} = 1" for each in shown.values() if each.startswith("Number")]
+    new = [*(each for each in shown.values() if each.startswith("Tensor")), "*", *numbers]
     if is_method:
         old, new = old[1:], new[1:]
     else:
@@ -69,16 +67,13 @@ def _warn(name: str, is_method: bool, kinds: str, numbers: tuple[str, ...]) -> N
 
 def _deprecated_form(name: str, is_method: bool, *args: Any, **kwargs: Any) -> Any:
     """The result of the call with its arguments in today's order; NotImplemented if they are in no order given up."""
-    if name.removesuffix("_") not in _TENSORS:
-        return NotImplemented
     kinds = "".join(map(_kind, args))
-    numbers = _orders(name.removesuffix("_"), is_method).get(kinds)
-    if numbers is None:
+    order = _orders(name, is_method).get(kinds)
+    if order is None:
         return NotImplemented
-    _warn(name, is_method, kinds, numbers)
+    _warn(name, is_method, order)
     tensors = [value for value, kind in zip(args, kinds, strict=True) if kind == "t"]
-    scales = [value for value, kind in zip(args, kinds, strict=True) if kind == "n"]
-    kwargs |= zip(numbers, scales, strict=True)
+    kwargs |= {each: value for each, value, kind in zip(order, args, kinds, strict=True) if kind == "n"}
     return getattr(tensors[0], name)(*tensors[1:], **kwargs) if is_method else _functions[name](*tensors, **kwargs)
 
 

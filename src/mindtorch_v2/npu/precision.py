@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import mindtorch_v2 as torch
 from mindtorch_v2._backends.npu import state as _state
+from mindtorch_v2._operators.table import facts_of
 from mindtorch_v2.utils._python_dispatch import TorchDispatchMode
 
 __all__ = ["Drift", "Numbers", "PrecisionReport"]
@@ -30,8 +31,6 @@ _TIMES = 3  # how much further than the CPU's own arithmetic an operator may be 
 _STEPS = 16  # and how many steps of its dtype beside that, as sums have no order that all agree on,
 _SHORT_STEPS = 4  # or of a dtype of 16 bits and less, whose results are rounded once
 _NEAR_ZERO = 16  # numbers that are as many times smaller than the largest are measured as if they were not
-# Nothing is computed, or what the result holds is not said.
-_WITHOUT_NUMBERS = ("detach", "empty", "new_empty", "resize", "set_", "_local_scalar_dense", "_npu_dropout_gen_mask")
 
 
 class Drift(NamedTuple):
@@ -156,8 +155,10 @@ class PrecisionReport(TorchDispatchMode):
 
     def _compared(self, func: Any, args: tuple, kwargs: dict) -> bool:
         """Whether an operator's numbers follow from its arguments."""
-        name = func._schema.name.partition("::")[2]
-        if name.startswith(_WITHOUT_NUMBERS) or torch.Tag.nondeterministic_seeded in func.tags:
+        facts = facts_of(func._handle)
+        if facts.unfilled or facts.gives_value or facts.draws or torch.Tag.nondeterministic_seeded in func.tags:
+            return False
+        if torch.Tag.inplace_view in func.tags:
             return False
         if any(each.alias_info is not None and not each.alias_info.is_write for each in func._schema.returns):
             return False  # views

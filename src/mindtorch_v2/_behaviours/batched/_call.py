@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ... import _C
 from ..._core.autograd import batched
-from ..._operators.table import ROWS
+from ..._operators.table import ROWS, facts_of
 from ._levels import active_levels, outside_vmap, size_of
 
 _parts = batched.parts
@@ -325,7 +325,7 @@ def _refused(batch: Batch, op: Any, values: list) -> Any:
 
 def by_slices(op: Any, values: list) -> Any:
     """One slice after the other, with a warning; an error where there is no slice."""
-    if op.name in ("_local_scalar_dense", "item"):
+    if facts_of(op).gives_value and op.returns[0]["type"] == "Scalar":
         raise RuntimeError(
             "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
             "please try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch "

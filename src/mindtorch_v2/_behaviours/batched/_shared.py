@@ -153,6 +153,7 @@ def _slice_dims(batch: Batch, whole: Any) -> list:
 def _reduction(batch: Batch, op: Any, values: list) -> Any:
     names = [name for name, _ in _arguments(op)[0]]
     place = names.index("dim")
+    dims = op.arguments[place]["type"]
     x, dim = values[0], values[place]
     keepdim = "keepdim" in names and values[names.index("keepdim")]
     whole = batch.full(x)
@@ -160,10 +161,10 @@ def _reduction(batch: Batch, op: Any, values: list) -> Any:
     if lift:
         whole = whole.unsqueeze(-1)
     everything = dim is None or (isinstance(dim, (list, tuple)) and not dim)
-    if everything and dim is not None and op.name in ("all", "any"):  # these reduce nothing then
+    if everything and dim is not None and dims == "int[]?":  # as all.dims has it: None is all dimensions, none is none
         return x.to(x.dtype if x.dtype == _UINT8 else _BOOL) if x.dtype != _BOOL else x.clone()
     args = list(values)
-    if everything and op.name in ("argmax", "argmin", "count_nonzero", "aminmax"):
+    if everything and dims == "int?":  # it takes one dimension or none
         whole = whole.reshape(*batch.sizes, x.numel())
         args[place] = batch.n
     elif everything:
@@ -176,7 +177,7 @@ def _reduction(batch: Batch, op: Any, values: list) -> Any:
     if lift and keepdim:
         args[names.index("keepdim")] = False
     made = call(op, args)
-    if everything and keepdim and op.name in ("argmax", "argmin", "aminmax"):
+    if everything and keepdim and dims == "int?":
         ones = (1,) * x.dim()
         flat = made if not is_tensor(made) else (made,)
         flat = [m.reshape(*batch.sizes, *ones) for m in flat]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ... import _C
 from ..._dispatch.keys import DEVICE_KEYS
+from ..._dispatch.tags import Tag
 from ..._operators.table import aten
 from ._levels import active_level, below
 from ._values import (
@@ -54,8 +56,8 @@ def handle(op: Any, args: tuple, kwargs: dict) -> Any:
     tensors = _tensors(values)
     level = max([active_level(), *map(level_of, tensors)])
     own = [t for t in tensors if level and level_of(t) == level]
-    if op.name in _METADATA and op.namespace == "aten" and own and values[0] is own[0]:
-        return _METADATA[op.name](op, values, level)
+    if Tag.inplace_view in op.tags and op.namespace == "aten" and own and values[0] is own[0]:
+        return _METADATA.get(op.name, _restride)(op, values, level)
     if not own:
         with below(level):
             made = op(*args, **kwargs)
@@ -103,7 +105,19 @@ def _view(op: Any, args: tuple, kwargs: dict, of: Any) -> Any:
     return made
 
 
-# ---- changes of sizes, strides and storage ----
+# ---- changes of sizes, strides and storage: operators with the tag inplace_view ----
+
+_METADATA: dict[str, Callable[[Any, list, int], Any]] = {}
+
+
+def _of_metadata(*names: str) -> Callable[[Callable], Callable]:
+    """The decorated function carries out these operators; all others of the tag make a view."""
+
+    def register(made: Callable) -> Callable:
+        _METADATA.update(dict.fromkeys(names, made))
+        return made
+
+    return register
 
 
 def _restride(op: Any, values: list, level: int) -> Any:
@@ -121,6 +135,7 @@ def _restride(op: Any, values: list, level: int) -> Any:
     return self
 
 
+@_of_metadata("resize_", "resize_as_")
 def _resize(op: Any, values: list, level: int) -> Any:
     self = values[0]
     storage = storage_of(self)
@@ -137,6 +152,7 @@ def _resize(op: Any, values: list, level: int) -> Any:
     return self
 
 
+@_of_metadata("set_")
 def _set(op: Any, values: list, level: int) -> Any:
     """`set_`: another storage. One with memory of its own becomes the value behind a new one."""
     self, *rest = values
@@ -161,13 +177,6 @@ def _set(op: Any, values: list, level: int) -> Any:
     _C._refresh_keys(self)
     set_chain(self, chain)
     return self
-
-
-_METADATA = {
-    **dict.fromkeys(("transpose_", "t_", "squeeze_", "unsqueeze_", "as_strided_"), _restride),
-    **dict.fromkeys(("resize_", "resize_as_"), _resize),
-    "set_": _set,
-}
 
 
 # ---- writes ----

@@ -135,6 +135,7 @@ def ldexp_(self: Tensor, other: Tensor) -> Tensor:
     bind="function method",
     tags="pointwise",
     samples=[S(3, 4)],
+    gives_back=True,
 )
 def positive(self: Tensor) -> Tensor:
     if self.dtype == DTYPES["bool"]:

@@ -59,6 +59,7 @@ def zero(self: Tensor) -> Tensor:
     "The numbers of a tensor that is not quantised, in float32.",
     bind="function method generated_out",
     samples=[S(T(3, 4))],
+    gives_back=True,
 )
 def dequantize(self: Tensor) -> Tensor:
     return self if self.dtype == DTYPES["float32"] else aten._to_copy(self, dtype=DTYPES["float32"])
@@ -82,5 +83,6 @@ for _kind, _name in {
         f"_cast_{_kind}(Tensor self, bool non_blocking=False) -> Tensor",
         f"The elements as {_name}.",
         bind="function",
+        gives_back=True,
         samples=[S(T(3, 4))],
     )(_cast_to(_name))

@@ -187,6 +187,7 @@ declare(
     "A sparse tensor written out; a dense one itself, or a copy of another dtype.",
     bind="method",
     samples=[S(T(3, 4)), S(T(3, 4), DTYPES["float64"])],
+    gives_back=True,
 )
 def to_dense(self: Tensor, dtype: _C.dtype | None = None, *, masked_grad: bool | None = None) -> Tensor:
     if self.layout == _C.strided:

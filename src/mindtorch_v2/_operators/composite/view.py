@@ -73,6 +73,7 @@ def broadcast_to(self: Tensor, size: Sequence[int]) -> Tensor:
     bind="function method",
     samples=[S(3, 4)],
     dtypes="floating+complex",
+    gives_back=True,
 )
 def conj(self: Tensor) -> Tensor:
     return aten._conj(self)
@@ -301,6 +302,7 @@ def ravel(self: Tensor) -> Tensor:
     "The tensor itself; of a view that shows conjugates, these in memory of their own.",
     bind="function method",
     samples=[S(3, 4)],
+    gives_back=True,
 )
 def resolve_conj(self: Tensor) -> Tensor:
     return aten.clone(self) if self.is_conj() else self
@@ -311,6 +313,7 @@ def resolve_conj(self: Tensor) -> Tensor:
     "The tensor itself; of a view that shows negatives, these in memory of their own.",
     bind="function method",
     samples=[S(3, 4)],
+    gives_back=True,
 )
 def resolve_neg(self: Tensor) -> Tensor:
     return aten.clone(self) if self.is_neg() else self

@@ -86,6 +86,7 @@ op(
     grad={"self": lambda grad: grad, "other": lambda grad, alpha: _scaled(grad, alpha)},
     samples=[S(T(3, 4), T(3, 4)), S(T(3, 1), T(4), alpha=2)],
     dtypes="all",
+    old_order="self alpha other",
 )
 op(
     "add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
@@ -114,6 +115,7 @@ op(
     },
     samples=[S(T(3, 4), T(3, 4), T(4, low=1, high=2), value=0.5)],
     dtypes="floating complex",
+    old_order="self value tensor1 tensor2",
 )
 
 op(
@@ -129,6 +131,7 @@ op(
     },
     samples=[S(T(3, 4), T(3, 4), T(4), value=0.5)],
     dtypes="floating complex",
+    old_order="self value tensor1 tensor2",
 )
 
 op(
@@ -497,6 +500,7 @@ op(
     samples=[S(T(3, 4), T(3, 4)), S(T(3, 1), T(4), alpha=2)],
     dtypes="real complex",
     alias="subtract",
+    old_order="self alpha other",
 )
 op(
     "sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",

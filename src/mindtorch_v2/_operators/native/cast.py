@@ -30,6 +30,7 @@ op(
     key=_EVERY_DEVICE,
     grad=None,
     samples=[S(T(3, 4, grad=False), 1)],
+    gives_back=True,
 )
 
 op(
@@ -147,6 +148,7 @@ for _name, _dtype in _METHODS.items():
         bind="method",
         grad=None,
         key=_COMPOSITE,
+        gives_back=True,
         method_only=True,
     )
 
@@ -156,6 +158,7 @@ op(
     bind="method",
     grad=None,
     key=_COMPOSITE,
+    gives_back=True,
     samples=[S(3, 4)],
     dtypes="all",
 )
@@ -166,6 +169,7 @@ op(
     bind="method",
     grad=None,
     key=_COMPOSITE,
+    gives_back=True,
     method_only=True,
 )
 
@@ -176,6 +180,7 @@ op(
     bind="method",
     grad=None,
     key=_COMPOSITE,
+    gives_back=True,
     samples=[S(T(3, 4), _C.device("cpu"), DTYPES["float64"])],
 )
 op(
@@ -184,6 +189,7 @@ op(
     bind="method",
     grad=None,
     key=_COMPOSITE,
+    gives_back=True,
     samples=[S(T(3, 4), DTYPES["float64"]), S(T(3, 4), DTYPES["int32"])],
 )
 op(
@@ -193,6 +199,7 @@ op(
     bind="method",
     grad=None,
     key=_COMPOSITE,
+    gives_back=True,
     samples=[S(T(3, 4), dtype=DTYPES["float64"])],
 )
 op(
@@ -201,6 +208,7 @@ op(
     bind="method",
     grad=None,
     key=_COMPOSITE,
+    gives_back=True,
     samples=[S(T(3, 4), T(1, dtype="float64"))],
 )
 # PyTorch's Python arguments are more permissive than its schemas: device and dtype may be None or missing, memory_format goes
@@ -212,6 +220,7 @@ op(
     bind="method",
     grad=None,
     key=_COMPOSITE,
+    gives_back=True,
     method_only=True,
 )
 
@@ -221,5 +230,6 @@ op(
     bind="method",
     grad=None,
     key=_COMPOSITE,
+    gives_back=True,
     samples=[S(T(3, 4), T(1))],
 )

@@ -49,6 +49,7 @@ op(
     tags="core",
     meta=rule("factory", "size", "dtype", "memory_format"),
     grad=None,
+    unfilled=True,
 )
 op(
     f"empty_like(Tensor self, {_LIKE}) -> Tensor",
@@ -57,6 +58,7 @@ op(
     batching="whole",
     meta=rule("factory_like", "self", "dtype", "memory_format"),
     grad=None,
+    unfilled=True,
 )
 op(
     f"empty_permuted(SymInt[] size, int[] physical_layout, {_FACTORY}) -> Tensor",
@@ -64,6 +66,7 @@ op(
     bind="function generated_out",
     meta=rule("empty_permuted"),
     grad=None,
+    unfilled=True,
 )
 op(
     f"empty_strided(SymInt[] size, SymInt[] stride, {_FACTORY}) -> Tensor",
@@ -72,6 +75,7 @@ op(
     tags="core",
     meta=rule("empty_strided"),
     grad=None,
+    unfilled=True,
 )
 op(
     f"eye(SymInt n, {_FACTORY}) -> Tensor",
@@ -128,6 +132,7 @@ op(
     bind="method generated_out",
     meta=rule("factory_new", "self", "size", "dtype"),
     grad=None,
+    unfilled=True,
 )
 op(
     f"new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, {_FACTORY}) -> Tensor",
@@ -135,6 +140,7 @@ op(
     bind="method generated_out",
     meta=rule("new_empty_strided"),
     grad=None,
+    unfilled=True,
 )
 op(
     f"new_full(Tensor self, SymInt[] size, Scalar fill_value, {_FACTORY}) -> Tensor",

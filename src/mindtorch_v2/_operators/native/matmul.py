@@ -81,6 +81,7 @@ op(
         "batch2": _addbmm_batch2,
     },
     samples=[S(T(3, 5), T(2, 3, 4), T(2, 4, 5)), S(T(5), T(2, 3, 4), T(2, 4, 5), beta=0.5, alpha=2)],
+    old_order="beta self alpha batch1 batch2, beta self batch1 batch2",
 )
 
 op(
@@ -98,6 +99,7 @@ op(
     },
     dtypes="floating+complex",
     samples=[S(T(3, 5), T(3, 4), T(4, 5)), S(T(5), T(3, 4), T(4, 5)), S(T(3, 1), T(3, 4), T(4, 5), beta=0.5, alpha=2)],
+    old_order="beta self alpha mat1 mat2, beta self mat1 mat2",
 )
 
 op(
@@ -113,6 +115,7 @@ op(
     },
     dtypes="floating+complex",
     samples=[S(T(3), T(3, 4), T(4)), S(T(1), T(3, 4), T(4), beta=0.5, alpha=2)],
+    old_order="beta self alpha mat vec, beta self mat vec",
 )
 
 op(
@@ -129,6 +132,7 @@ op(
     },
     dtypes="floating+complex",
     samples=[S(T(2, 3, 5), T(2, 3, 4), T(2, 4, 5)), S(T(5), T(2, 3, 4), T(2, 4, 5), beta=0.5, alpha=2)],
+    old_order="beta self alpha batch1 batch2, beta self batch1 batch2",
 )
 
 op(

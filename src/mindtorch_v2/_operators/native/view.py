@@ -320,6 +320,7 @@ op(
     samples=[S(T(3, 4, dtype="complex64")), S(3, 4)],
     dtypes="floating+complex",
     node="SelectBackward0",
+    gives_back=True,
 )
 op(
     "resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
@@ -328,6 +329,7 @@ op(
     tags="core inplace_view",
     key="CompositeExplicitAutograd",
     grad=None,
+    unfilled=True,
 )
 op(
     "resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
@@ -336,6 +338,7 @@ op(
     tags="inplace_view",
     key="CompositeExplicitAutograd",
     grad=None,
+    unfilled=True,
 )
 op(
     "select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
@@ -647,28 +650,33 @@ op(
 
 # ---- operators that call others: native because programs call them all the time ----
 
-for _schema, _doc, _words, _alias in (
+for _schema, _doc, _words, _gives_back in (
     (
         "reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)",
         "A view where the strides allow it, else a copy.",
         "function method",
-        "",
+        False,
     ),
     (
         "flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
         "Dimensions merged into one.",
         "function method",
-        "",
+        True,
     ),
-    ("expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", "Expanded to the sizes of another tensor.", "method", ""),
-    ("view_as(Tensor(a) self, Tensor other) -> Tensor(a)", "Viewed with the sizes of another tensor.", "method", ""),
+    (
+        "expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+        "Expanded to the sizes of another tensor.",
+        "method",
+        False,
+    ),
+    ("view_as(Tensor(a) self, Tensor other) -> Tensor(a)", "Viewed with the sizes of another tensor.", "method", False),
     (
         "chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]",
         "At most `chunks` parts of equal size, the last one shorter.",
         "function method",
-        "",
+        False,
     ),
-    ("numpy_T(Tensor(a) self) -> Tensor(a)", "Dimensions in reverse order.", "", ""),
-    ("mT(Tensor(a) self) -> Tensor(a)", "The last two dimensions exchanged.", "", ""),
+    ("numpy_T(Tensor(a) self) -> Tensor(a)", "Dimensions in reverse order.", "", False),
+    ("mT(Tensor(a) self) -> Tensor(a)", "The last two dimensions exchanged.", "", False),
 ):
-    op(_schema, _doc, bind=_words, alias=_alias, key="CompositeImplicitAutograd", grad=None)
+    op(_schema, _doc, bind=_words, gives_back=_gives_back, key="CompositeImplicitAutograd", grad=None)

@@ -38,9 +38,14 @@ class FactWords(TypedDict, total=False):
     sizes_by_values: whether sizes of results depend on values of tensors, or a function of the arguments that tells.
     gives_value: whether a result is a Python value read from a tensor.
     raises_by_values: whether values decide if a call raises, so that programs catch it.
+    gives_back: whether a result may be its argument itself, as in `x.contiguous() is x`; where PyTorch's tag
+        `maybe_aliasing_or_mutating` says so it may.
+    unfilled: whether elements of the result are what the memory held before.
     keeps_zero: whether zero becomes zero, so that sparse tensors map their values alone.
     lifts: whether it makes a tensor from outside a tensor of the program.
     takes_numbers: whether the Python function takes a number for the first tensor, or the method for the other one.
+    old_order: the orders of its arguments that PyTorch has given up but still takes in the function, apart by commas: "self alpha
+        other" of `add(x, 2, y)`. The method has its tensor before them.
     autocast: "lower", "float32" or "promote": what autocast does to its inputs.
     devices: which tensor arguments need not lie on the device of the others, by name: on "any" device, on the "host" too, as
         a "number" (a tensor of the host without dimensions) too. One word stands for all arguments; it is "number" where the
@@ -74,9 +79,12 @@ class FactWords(TypedDict, total=False):
     sizes_by_values: bool | Callable[..., bool]
     gives_value: bool
     raises_by_values: bool
+    gives_back: bool
+    unfilled: bool
     keeps_zero: bool
     lifts: bool
     takes_numbers: bool
+    old_order: str
     autocast: str
     devices: str | dict[str, str]
     batching: str
@@ -104,9 +112,12 @@ class Facts(NamedTuple):
     sizes_by_values: bool | Callable[..., bool] = False
     gives_value: bool = False
     raises_by_values: bool = False
+    gives_back: bool = False
+    unfilled: bool = False
     keeps_zero: bool = False
     lifts: bool = False
     takes_numbers: bool = False
+    old_order: str = ""
     autocast: str = ""
     devices: str | dict[str, str] = ""
     batching: str = ""
@@ -226,6 +237,7 @@ def _resolved(schema: str, words: Any) -> Facts:
         cheap=words.get("cheap", elementwise and not draws),
         sizes_by_values=words.get("sizes_by_values", Tag.dynamic_output_shape in tags),
         gives_value=words.get("gives_value", Tag.data_dependent_output in tags),
+        gives_back=words.get("gives_back", Tag.maybe_aliasing_or_mutating in tags),
         out_dtype=_OUT_DTYPES.get(stated.out_dtype, stated.out_dtype),
     )
 
@@ -264,12 +276,16 @@ def tell_core(form: Any, facts: Facts, tags: tuple[Tag, ...]) -> None:
 
 def check_arguments(handle: Any, facts: Facts) -> None:
     """ValueError where a fact names an argument that the operator has not."""
-    if not facts.linear and not facts.multilinear and facts.tangent is None:
+    if not (facts.linear or facts.multilinear or facts.old_order or facts.tangent):
         return
     names = {argument["name"] for argument in handle.arguments}
     for name in (*facts.linear, *facts.multilinear):
         if name not in names:
             raise ValueError(f"{handle.name}: it is stated to be linear in '{name}', which is no argument")
+    for order in facts.old_order.split(","):
+        for name in order.split():
+            if name not in names:
+                raise ValueError(f"{handle.name}: old_order= names '{name}', which is no argument")
     if facts.tangent is not None:
         code = facts.tangent.__code__
         for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:

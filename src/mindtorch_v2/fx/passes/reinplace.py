@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import enum
+import functools
 import operator
 from typing import Any
 
@@ -101,17 +102,27 @@ def _in_place_form(target: Any) -> Any:
     return None
 
 
+@functools.cache
+def _view_of_scatter(target: Any) -> Any:
+    """The view that a scatter writes to: `slice.Tensor` of `slice_scatter`, which takes `src` beside its arguments; else None."""
+    if not isinstance(target, torch._ops.OpOverload) or not target._schema.name.endswith("_scatter"):
+        return None
+    space, name = target._schema.name.removesuffix("_scatter").split("::")
+    packet = getattr(getattr(torch.ops, space), name, None)
+    if packet is None:
+        return None
+    wanted = [argument.name for argument in target._schema.arguments if argument.name != "src"]
+    for overload in packet.overloads():
+        found = getattr(packet, overload)
+        if found._handle.is_view and [argument.name for argument in found._schema.arguments] == wanted:
+            return found
+    return None
+
+
 class _Reinplacer:
     def __init__(self, module: GraphModule, arguments: tuple) -> None:
         self.module = module
         self.run = _without_numbers(module, arguments)
-        aten = torch.ops.aten
-        self.view_of_scatter = {
-            aten.as_strided_scatter.default: aten.as_strided.default,
-            aten.diagonal_scatter.default: aten.diagonal.default,
-            aten.select_scatter.default: aten.select.int,
-            aten.slice_scatter.default: aten.slice.Tensor,
-        }
         self.holders: dict[int, set[Node]] = collections.defaultdict(set)
         for node, result in self.run.results.items():
             for each in _memory(result):
@@ -159,7 +170,7 @@ class _Reinplacer:
         undone = {user for user in later if self._writes_back(user, aliases, self.run.results[node])}
         if later - undone:
             return
-        if node.target in self.view_of_scatter and node not in self.obsolete:
+        if _view_of_scatter(node.target) is not None and node not in self.obsolete:
             self._write_slice(node, first)
         else:
             found = _in_place_form(node.target)
@@ -180,7 +191,7 @@ class _Reinplacer:
 
         What it puts there is `new`, which is about to be written into such a view, or what was written there before.
         """
-        view = self.view_of_scatter.get(user.target)
+        view = _view_of_scatter(user.target)
         base, piece = (*user.args, None, None)[:2]
         if view is None or not isinstance(base, Node) or not isinstance(piece, Node):
             return False
@@ -203,7 +214,7 @@ class _Reinplacer:
         graph = self.module.graph
         with graph.inserting_before(node):
             view = graph.create_node(
-                "call_function", self.view_of_scatter[node.target], (base, *node.args[2:]), dict(node.kwargs)
+                "call_function", _view_of_scatter(node.target), (base, *node.args[2:]), dict(node.kwargs)
             )
             graph.create_node("call_function", torch.ops.aten.copy_.default, (view, node.args[1]), {})
         self.obsolete[node] = None
