@@ -1321,6 +1321,41 @@ def a_vector_that_needs_no_flattening():
     yield (x() + 1,)
 
 
+@program(refused="comparison")
+def a_method_that_may_give_its_tensor_back():
+    yield lambda x: x * 2 if x.double() is x else x
+    yield (x(),)
+    yield (x() + 1,)
+
+
+@program(refused="comparison")
+def a_method_of_python_that_may_give_its_tensor_back():
+    yield lambda x: x * 2 if x.type(torch.float64) is x else x
+    yield (x(),)
+    yield (x() + 1,)
+
+
+@program(refused="comparison")
+def an_attribute_that_may_be_its_tensor():
+    yield lambda x: x * 2 if x.real is x[:] else x
+    yield (x(),)
+    yield (x() + 1,)
+
+
+@program(refused="comparison")
+def a_function_that_may_give_its_tensor_back():
+    yield lambda x: x * 2 if +x is torch.nn.functional.dropout1d(x[:], 0.0) else x
+    yield (x()[None],)
+    yield (x()[None] + 1,)
+
+
+@program()
+def views_are_never_their_tensor():
+    yield lambda x: x * 2 if x[:] is x else x.view(-1)
+    yield (x(),)
+    yield (x() + 1,)
+
+
 @program()
 def conjugates_of_real_numbers():
     yield lambda x: x * 2 if torch.conj(x) is x else x
