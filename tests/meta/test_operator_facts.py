@@ -87,8 +87,8 @@ def _overload(node: ast.AST) -> str | None:
 
 
 def _entries(node: ast.AST) -> tuple[list[str], int]:
-    """What the entries name of a list, set, tuple, of a dict's keys, of a call's arguments, or the words of one string; and
-    how many entries there are."""
+    """Names that a list, set, tuple, the keys of a dict, the arguments of a call or the words of a string give; and the number
+    of all entries."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         words = node.value.split() if len(node.value) < 4000 else []
         return words, len(words)

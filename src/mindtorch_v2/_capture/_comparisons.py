@@ -31,7 +31,7 @@ _AROUND = frozenset(("type", "cuda", "npu", "pos", "dropout1d", "dropout2d", "dr
 
 @functools.cache
 def _giving_back() -> frozenset[str]:
-    """What may give its argument back, by its names in Python."""
+    """Names in Python of methods and functions that may give their argument back."""
     return _AROUND.union(row.handle.name for row in ROWS.values() if row.facts.gives_back)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from ... import _C
 from ..._dispatch.keys import DEVICE_KEYS
 from ..._dispatch.tags import Tag
-from ..._operators.table import aten
+from ..._operators.table import aten, facts_of
 from ._levels import active_level, below
 from ._values import (
     Storage,
@@ -56,7 +56,7 @@ def handle(op: Any, args: tuple, kwargs: dict) -> Any:
     tensors = _tensors(values)
     level = max([active_level(), *map(level_of, tensors)])
     own = [t for t in tensors if level and level_of(t) == level]
-    if Tag.inplace_view in op.tags and op.namespace == "aten" and own and values[0] is own[0]:
+    if own and values[0] is own[0] and Tag.inplace_view in facts_of(op).tags:
         return _METADATA.get(op.name, _restride)(op, values, level)
     if not own:
         with below(level):

@@ -36,7 +36,9 @@ def atleast_1d(self: Tensor) -> Tensor:
     return _at_least(self, 1)
 
 
-@composite("atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]", "0-dim tensors as one-dimensional ones.")
+@composite(
+    "atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]", "0-dim tensors as one-dimensional ones.", gives_back=True
+)
 def atleast_1d_sequence(tensors: Sequence[Tensor]) -> list:
     return [_at_least(t, 1) for t in tensors]
 
@@ -48,7 +50,7 @@ def atleast_2d(self: Tensor) -> Tensor:
     return _at_least(self, 2)
 
 
-@composite("atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", "At least two dimensions.")
+@composite("atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", "At least two dimensions.", gives_back=True)
 def atleast_2d_sequence(tensors: Sequence[Tensor]) -> list:
     return [_at_least(t, 2) for t in tensors]
 
@@ -60,7 +62,7 @@ def atleast_3d(self: Tensor) -> Tensor:
     return _at_least(self, 3)
 
 
-@composite("atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", "At least three dimensions.")
+@composite("atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", "At least three dimensions.", gives_back=True)
 def atleast_3d_sequence(tensors: Sequence[Tensor]) -> list:
     return [_at_least(t, 3) for t in tensors]
 
