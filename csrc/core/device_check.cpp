@@ -35,7 +35,8 @@ bool is_host_number(const Tensor& t) { return t.ndim == 0 && t.is_cpu(); }
              " in method ", c.op->name, ")");
 }
 
-void check_devices(const Call& c) {
+// The device of the call; null if every tensor is a number on the host or may be anywhere.
+const Tensor* check_devices(const Call& c) {
     const DeviceRule& rule = c.op->devices;
     const Tensor* common = nullptr;
     const auto has = [](uint64_t set, int i) { return set >> i & 1; };
@@ -43,13 +44,14 @@ void check_devices(const Call& c) {
         if (!common && !has(rule.anywhere | rule.on_host, i) && !(has(rule.numbers, i) && is_host_number(t)))
             common = &t;
     });
-    if (!common) return;
+    if (!common) return nullptr;
     each_tensor(c, [&](int i, const Tensor& t) {
         if (t.device == common->device || has(rule.anywhere, i) || (has(rule.on_host, i) && t.is_cpu()) ||
             (has(rule.numbers, i) && is_host_number(t)))
             return;
         misplaced(c, i, common->device, t.device);
     });
+    return common;
 }
 
 }  // namespace
@@ -65,8 +67,13 @@ bool has_mixed_devices(const Call& c) {
 }
 
 void run_mixed_devices(Call& c) {
-    if (!c.op->composite.has((c.keys & kBackendKeys & c.op->active).highest())) check_devices(c);
-    run(c, c.keys - Key::MixedDevices);
+    KeySet keys = c.keys - Key::MixedDevices;
+    if (!c.op->composite.has((keys & kBackendKeys & c.op->active).highest())) {
+        // A kernel of the CPU reads no memory of a device, even if a number on the host came along.
+        const Tensor* common = check_devices(c);
+        if (common && !common->is_cpu()) keys = keys - Key::CPU;
+    }
+    run(c, keys);
 }
 
 }  // namespace mt

@@ -7,7 +7,7 @@
 namespace mt {
 
 bool number_fits(DType dtype, const Value& v) {
-    if (dtype == DType::Bool || dtype == DType::Complex128) return true;
+    if (dtype == DType::Bool || dtype == DType::Complex128 || dtype == DType::Complex32) return true;
     if (is_complex(dtype)) {
         const c128 z = v.as_complex();
         return number_fits(to_real(dtype), Value::of(z.real())) && number_fits(to_real(dtype), Value::of(z.imag()));
@@ -25,7 +25,8 @@ bool number_fits(DType dtype, const Value& v) {
     const int bits = static_cast<int>(itemsize(dtype)) * 8;
     const bool is_unsigned =
         dtype == DType::UInt8 || dtype == DType::UInt16 || dtype == DType::UInt32 || dtype == DType::UInt64;
-    if (v.tag == Tag::Int && bits == 64) return true;  // its double may be the next power of two
+    // Its double may be the next power of two.
+    if (v.tag == Tag::Int && bits == 64) return is_unsigned || !v.is_unsigned();
     const double limit = std::ldexp(1.0, is_unsigned ? bits : bits - 1);
     if (is_unsigned && v.tag != Tag::Int && d < 0) return false;
     return d < limit && d >= -limit;  // false for NaN
@@ -71,7 +72,10 @@ void check_number_fits(DType dtype, const Value& v) {
 Value as_element(DType dtype, const Value& v) {
     if (dtype == DType::Float16 || dtype == DType::BFloat16) {
         const c128 z = v.as_complex();
-        if (z.imag() == 0 && !number_fits(dtype, v)) return Value::of(std::copysign(HUGE_VAL, z.real()));
+        if (z.imag() == 0 && !number_fits(dtype, v)) {
+            const float x = static_cast<float>(z.real());
+            return Value::of(double(dtype == DType::Float16 ? float(Half(x)) : float(BFloat16(x))));
+        }
     }
     check_number_fits(dtype, v);
     return v;

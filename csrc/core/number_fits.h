@@ -12,7 +12,7 @@ bool number_fits(DType dtype, const Value& v);
 // some, and unsigned integers take negative integers of their range.
 void check_number_fits(DType dtype, const Value& v);
 // The same for a number that becomes one element, in an assignment or scalar_tensor, as the element holds it: what is
-// too large for a 16-bit float becomes an infinity.
+// too large for a 16-bit float is rounded, to its largest number or to an infinity.
 Value as_element(DType dtype, const Value& v);
 // check_number_fits of the number that a tensor of one element holds.
 void check_item_fits(DType dtype, const Tensor& t);

@@ -393,6 +393,11 @@ void set_copy_kernel(void (*copy)(Tensor&, const Tensor&), void (*fill_kernel)(T
     g_fill = fill_kernel;
 }
 void copy_into(Tensor& dst, const Tensor& src) {
+    if (!(dst.sizes() == src.sizes())) {
+        Dims both = broadcast_sizes(dst.sizes(), src.sizes());
+        MT_CHECK(IntSpan(both) == dst.sizes(), "output with shape ", dst.sizes(), " doesn't match the broadcast shape ",
+                 IntSpan(both));
+    }
     if (dst.is_meta() || src.is_meta()) {
         MT_CHECK_AS(NotImplemented, dst.is_meta(), "Cannot copy out of meta tensor; no data!");
         return;

@@ -36,7 +36,7 @@ enum class MemoryFormat : int64_t { Contiguous = 0, Preserve = 1, ChannelsLast =
 // objects.
 struct Value {
     Tag tag = Tag::None;
-    uint32_t len = 0;  // of a list or string
+    uint32_t len = 0;  // of a list or string; 1 for an integer that is above int64's range
     union {
         Tensor* t;
         bool b;
@@ -72,6 +72,12 @@ struct Value {
         r.i = v;
         return r;
     }
+    // An integer of Python's from 2**63 on: what takes it for an int64 sees it wrapped.
+    static Value of_unsigned(uint64_t v) {
+        Value r = of(static_cast<int64_t>(v));
+        r.len = r.i < 0;
+        return r;
+    }
     static Value of(double v) {
         Value r;
         r.tag = Tag::Double;
@@ -100,8 +106,10 @@ struct Value {
     bool is_none() const { return tag == Tag::None; }
     bool is_tensor() const { return tag == Tag::Tensor; }
     bool is_scalar() const { return tag >= Tag::Bool && tag <= Tag::Complex; }
+    bool is_unsigned() const { return tag == Tag::Int && len; }
     // Numeric value of a scalar of any kind.
     double as_double() const {
+        if (is_unsigned()) return static_cast<double>(static_cast<uint64_t>(i));
         return tag == Tag::Double ? d : tag == Tag::Int ? static_cast<double>(i) : tag == Tag::Bool ? double(b) : z[0];
     }
     int64_t as_int() const {

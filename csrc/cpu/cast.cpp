@@ -70,16 +70,15 @@ TensorRef clone_cpu(const Tensor& self, std::optional<MemoryFormat> memory_forma
 }
 
 Tensor& copy_cpu(Tensor& self, const Tensor& src, bool non_blocking) {
+    MT_CHECK_AS(NotImplemented, self.is_meta() || !src.is_meta(), "Cannot copy out of meta tensor; no data!");
+    if (&self == &src) return self;
     if (!self.is_meta()) {
-        MT_CHECK_AS(NotImplemented, !src.is_meta(), "Cannot copy out of meta tensor; no data!");
         warn_discarded_imaginary(src.dtype, self.dtype);
-        NonBlocking scope(non_blocking);
-        if (&self != &src) {
-            check_overlap(self);
-            check_apart(src, self);
-            copy_into(self, src);
-        }
+        check_overlap(self);
+        check_apart(src, self);
     }
+    NonBlocking scope(non_blocking);
+    copy_into(self, src);
     return self;
 }
 

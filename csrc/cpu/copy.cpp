@@ -137,11 +137,6 @@ void copy_cpu(Tensor& dst, const Tensor& src) {
         });
         return;
     }
-    if (!(dst.sizes() == src.sizes())) {
-        Dims both = broadcast_sizes(dst.sizes(), src.sizes());
-        MT_CHECK(IntSpan(both) == dst.sizes(), "output with shape ", dst.sizes(), " doesn't match the broadcast shape ",
-                 IntSpan(both));
-    }
     StridedLoop w;
     w.start(dst);
     w.add(&src);
@@ -172,7 +167,7 @@ void fill_cpu(Tensor& t, const Value& v) {
             cast_run(one, size, t.dtype, &v.b, 0, DType::Bool, 1);
             break;
         case Tag::Int:
-            cast_run(one, size, t.dtype, &v.i, 0, DType::Int64, 1);
+            cast_run(one, size, t.dtype, &v.i, 0, v.is_unsigned() ? DType::UInt64 : DType::Int64, 1);
             break;
         case Tag::Double:
             cast_run(one, size, t.dtype, &v.d, 0, DType::Float64, 1);

@@ -271,6 +271,9 @@ void logspace_cpu(Out out, const Value& first, const Value& last, int64_t steps,
     if (!is_bool(out->dtype)) check_numbers_fit(out->dtype, {first, last});
     visit(NumberTypes{}, out->dtype, "logspace_cpu", [&]<class T>() {
         T* p = out->data<T>();
+        if constexpr (std::is_integral_v<T>) {  // one number begins where it was told to, several at an integer
+            if (steps == 1) return void(p[0] = static_cast<T>(std::pow(base, first.as_double())));
+        }
         if constexpr (std::is_same_v<T, c64> || std::is_same_v<T, c128>) {
             using Real = typename T::value_type;
             each_step<T, false>(first.to<T>(), last.to<T>(), steps,

@@ -439,8 +439,9 @@ void add_bias_rows(const Product& p) {
 void gemm(const Product& given, const char* op) {
     Product p = given;
     if (p.batch == 0 || p.m == 0 || p.n == 0) return;
-    if (p.dtype == DType::Bool || (!is_floating(p.dtype) && !is_complex(p.dtype) && !is_integer(p.dtype)))
-        unsupported_dtype(op, p.dtype);
+    const bool is_number = is_integer(p.dtype) || is_reduced_float(p.dtype) || p.dtype == DType::Float32 ||
+                           p.dtype == DType::Float64 || p.dtype == DType::Complex64 || p.dtype == DType::Complex128;
+    if (!is_number || p.dtype == DType::Bool) unsupported_dtype(op, p.dtype);
     if (p.k == 0) {
         visit(NumberTypes{}, p.dtype, op, [&]<class T>() { scale_only<T>(p); });
         return;

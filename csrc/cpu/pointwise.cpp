@@ -290,7 +290,7 @@ void load_number(const Value& v, DType dtype, void* dst) {
         case Tag::Bool:
             return cast_run(dst, 0, dtype, &v.b, 0, DType::Bool, 1);
         case Tag::Int:
-            return cast_run(dst, 0, dtype, &v.i, 0, DType::Int64, 1);
+            return cast_run(dst, 0, dtype, &v.i, 0, v.is_unsigned() ? DType::UInt64 : DType::Int64, 1);
         case Tag::Double:
             return cast_run(dst, 0, dtype, &v.d, 0, DType::Float64, 1);
         case Tag::Complex:

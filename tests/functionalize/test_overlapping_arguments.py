@@ -46,6 +46,35 @@ def optional(x: Tensor, y: Tensor | None = None) -> None:
         y.mul_(2)
 
 
+@_library.custom_op("overlapping::by_hand", mutates_args={"x", "y"})
+def by_hand(x: Tensor, y: Tensor) -> None:
+    x.add_(1)
+    y.mul_(2)
+
+
+@_library.custom_op("overlapping::by_hand_functional", mutates_args=())
+def by_hand_functional(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    return x + 1, y * 2
+
+
+@by_hand_functional.register_fake
+def _(x, y):
+    return torch.empty_like(x), torch.empty_like(y)
+
+
+_definitions = _library.Library("overlapping", "FRAGMENT")
+_definitions.define("of_some(Tensor(a!)?[] xs) -> ()")
+
+
+def _of_some(xs):
+    for x in xs:
+        if x is not None:
+            x.mul_(3).add_(1)
+
+
+_definitions.impl("of_some", _of_some, "CompositeExplicitAutograd")
+
+
 def _after(write):
     """A program that writes to its input and returns it."""
 
@@ -80,8 +109,14 @@ _PROGRAMS = {
     "a result": (_after(lambda b: with_result(b[:3], b[1:])), [[1.0, 4.0, 6.0, 6.0], 27.0]),
     "one is read": (_after(lambda b: reads(b[:3], b[1:])), [8.0, 16.0, 24.0, 3.0]),
     "the same is read": (_after(lambda b: reads(b, b)), [10.0, 20.0, 30.0, 40.0]),
+    "the same twice, written out of place by hand": (_after(lambda b: by_hand(b, b)), [2.0, 4.0, 6.0, 8.0]),
+    "two parts, written out of place by hand": (_after(lambda b: by_hand(b[:2], b[2:])), [1.0, 2.0, 4.0, 6.0]),
     "a list": (_after(lambda b: of_list([b[:3], b[1:]], 3.0)), [1.0, 13.0, 22.0, 10.0]),
     "the same twice in a list": (_after(lambda b: of_list([b, b], 3.0)), [4.0, 13.0, 22.0, 31.0]),
+    "a list, of which some are absent": (
+        _after(lambda b: torch.ops.overlapping.of_some([b[:2], None])),
+        [1.0, 4.0, 2.0, 3.0],
+    ),
     "optional": (_after(lambda b: optional(b[:3], b[1:])), [1.0, 4.0, 6.0, 6.0]),
     "optional and absent": (_after(lambda b: optional(b[:3])), [1.0, 2.0, 3.0, 3.0]),
     "made inside": (_inside, [4.0, 6.0, 6.0]),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mindtorch_v2._backends.npu import aclnn, environment, libraries
-from mindtorch_v2.npu.__main__ import main
+from mindtorch_v2.npu.__main__ import _parser, main
 
 _HERE = pathlib.Path(__file__).parent
 _ROOT = _HERE.parents[1]
@@ -258,6 +258,13 @@ def test_doctor_names_the_emulator() -> None:
 
 
 @pytest.mark.parametrize(
+    "faults", ["aclrtMalloc:2:107000", "aclnnAdd@stream:1:507015", "*:57:507000", "aclnnAdd:1:5,*:2:6"]
+)
+def test_forms_of_faults(faults: str) -> None:
+    assert _parser().parse_args(["emulate", "--inject", faults]).inject == faults
+
+
+@pytest.mark.parametrize(
     ("options", "problem"),
     [
         (["--memory", "abc"], "argument --memory: expected bytes, or a number of K, M or G, as 512M or 8G, got 'abc'"),
@@ -267,6 +274,8 @@ def test_doctor_names_the_emulator() -> None:
         (["--delay", "-3"], "argument --delay: expected "),
         (["--shuffle", "x"], "argument --shuffle: expected a whole number, got 'x'"),
         (["--inject", "aclrtMalloc"], "argument --inject: expected FUNCTION:NTH:CODE,..., got 'aclrtMalloc'"),
+        (["--inject", "aclnnAdd@:1:5"], "argument --inject: expected FUNCTION:NTH:CODE,..., got 'aclnnAdd@:1:5'"),
+        (["--inject", "**:1:5"], "argument --inject: expected FUNCTION:NTH:CODE,..., got '**:1:5'"),
         (["--poisoned"], "unrecognized arguments: --poisoned"),
     ],
 )

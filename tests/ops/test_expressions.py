@@ -11,6 +11,38 @@ from expressions import lines, outcome
 pytestmark = pytest.mark.filterwarnings("ignore")
 # What the names of an expression mean stands in tests/support/expressions.py.
 EXPRESSIONS = """
+    # integers beyond int64
+    torch.ones(1) + 2**63, torch.ones(1) + (2**64 - 1), torch.ones(1).add_(2**63), torch.ones(1, dtype=torch.int64) + 2**63
+    torch.ones(1) * 2**64
+    torch.full((1,), 2**64 - 1, dtype=torch.float64), torch.full((1,), 2**64 - 1, dtype=torch.uint64), torch.full((1,), 2**63, dtype=torch.complex64)
+    torch.full((1,), 2**63)
+    torch.full((1,), 2**63, dtype=torch.int64)
+    torch.ones(2, 3).fill_(2**64 - 1), torch.ones(2, dtype=torch.uint64).fill_(2**64 - 1), torch.scalar_tensor(2**64 - 1)
+    torch.ones(1) < 2**63, torch.ones(1, dtype=torch.int64) < 2**63, torch.ones(1).clamp(max=2**63), torch.ones(1, dtype=torch.uint64) == 2**63
+    torch.ones(1).masked_fill(torch.ones(1) > 0, 2**63), torch.pow(2.0 * torch.ones(1), 2**63)
+    torch.ops.aten.add.Scalar(torch.ones(1), 2**64 - 1)
+    torch.ops.aten.add.Scalar(torch.ones(1), 2**64)
+    # numbers at the end of a 16-bit float's range
+    [torch.scalar_tensor(v, dtype=torch.float16) for v in (65504, 65510, 65519.99, 65520, -65519.99, -65520, 1e9)]
+    [torch.full((1,), v, dtype=torch.float16) for v in (65510, -65519.99, 1e9)]
+    [torch.scalar_tensor(v, dtype=torch.bfloat16) for v in (3.39e38, 3.3961e38, 3.3962e38, -3.39e38, 1e300)]
+    torch.zeros(2, dtype=torch.complex32).fill_(1e9)
+    # copies into what they do not fit
+    torch.ones(2).copy_(torch.ones(3))
+    torch.ones(0).copy_(torch.ones(3))
+    torch.ones(0).copy_(torch.ones(2, 1))
+    torch.ones(2, device="meta").copy_(torch.ones(3))
+    torch.ones(2, device="meta").copy_(torch.ones(3, 2, device="meta"))
+    torch.ones(2, device="meta").copy_(torch.ones(1)).shape
+    setattr(torch.ones(2), "data", torch.ones(2, device="meta"))
+    setattr(torch.ones(2, device="meta"), "data", torch.ones(2))
+    # products in dtypes that have none
+    torch.ones(3, 4).to(torch.complex32) @ torch.ones(4, 2).to(torch.complex32)
+    torch.dot(torch.ones(3).to(torch.complex32), torch.ones(3).to(torch.complex32))
+    torch.mv(torch.ones(3, 4).to(torch.complex32), torch.ones(4).to(torch.complex32))
+    torch.bmm(torch.ones(1, 3, 4).to(torch.complex32), torch.ones(1, 4, 2).to(torch.complex32))
+    torch.addmm(torch.ones(3, 2).to(torch.complex32), torch.ones(3, 4).to(torch.complex32), torch.ones(4, 2).to(torch.complex32))
+    torch.logspace(-1 / 300, 2, 1, dtype=torch.int32), torch.logspace(1.5, 2, 1, dtype=torch.int64), torch.logspace(1.5, 2.5, 2, dtype=torch.int64)
     # joining, splitting and moving
     torch.movedim(x(), (), ())
     torch.movedim(x(), 0, -1)

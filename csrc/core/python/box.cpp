@@ -146,16 +146,7 @@ bool unbox_scalar(PyObject* o, Value* v) {
         return true;
     }
     if (PyLong_Check(o)) {
-        int overflow = 0;
-        int64_t i = PyLong_AsLongLongAndOverflow(o, &overflow);
-        if (overflow) {
-            double d = PyLong_AsDouble(o);
-            if (d == -1.0 && PyErr_Occurred()) throw PythonError();
-            if (d < 0 || d >= 18446744073709551616.0) MT_THROW(Overflow, "int too big to convert");
-            *v = Value::of(static_cast<int64_t>(PyLong_AsUnsignedLongLong(o)));
-            return true;
-        }
-        *v = Value::of(i);
+        *v = value_of_integer(o);
         return true;
     }
     if (PyFloat_Check(o)) {
@@ -314,6 +305,18 @@ bool unbox_scalars(PyObject* o, Call& c, Value* v) {
 
 }  // namespace
 
+Value value_of_integer(PyObject* o) {
+    int overflow = 0;
+    int64_t i = PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (!overflow) return Value::of(i);
+    const uint64_t whole = PyLong_AsUnsignedLongLong(o);
+    if (PyErr_Occurred()) {
+        PyErr_Clear();
+        MT_THROW(Overflow, "int too big to convert");
+    }
+    return Value::of_unsigned(whole);
+}
+
 bool unbox(PyObject* o, const Argument& a, Call& c, Value* v) {
     switch (a.kind) {
         case ArgKind::Tensor:
@@ -450,7 +453,8 @@ PyObject* box(const Value& v) {
         case Tag::Bool:
             return PyBool_FromLong(v.b);
         case Tag::Int:
-            return made(PyLong_FromLongLong(v.i));
+            return made(v.is_unsigned() ? PyLong_FromUnsignedLongLong(static_cast<uint64_t>(v.i))
+                                        : PyLong_FromLongLong(v.i));
         case Tag::Double:
             return made(PyFloat_FromDouble(v.d));
         case Tag::Complex:

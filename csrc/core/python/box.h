@@ -9,6 +9,8 @@ namespace mt {
 // arena. Operators called as such convert by operator_values.h.
 bool unbox(PyObject* o, const Argument& a, Call& c, Value* v);
 bool unbox_int(PyObject* o, int64_t* v);
+// A Python int of 64 bits, with or without a sign; OverflowError if it has more.
+Value value_of_integer(PyObject* o);
 // A bool for an argument of a function that no schema describes; TypeError for anything else.
 bool unbox_bool(PyObject* o, const char* function, const char* argument);
 // An item of the list `a`: a number that no int64 holds is a TypeError that names the argument.

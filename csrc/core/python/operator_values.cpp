@@ -113,10 +113,11 @@ bool to_number(PyObject* o, Value* v) {
     } else if (PyComplex_Check(o)) {
         Py_complex z = PyComplex_AsCComplex(o);
         *v = Value::of(c128(z.real, z.imag));
+    } else if (PyLong_Check(o)) {
+        *v = value_of_integer(o);
     } else {
         int64_t i;
-        bool enumerated = !t_strict && (dtype_check(o) || layout_check(o, &i));
-        if (!PyLong_Check(o) && !enumerated) return false;
+        if (t_strict || !(dtype_check(o) || layout_check(o, &i))) return false;
         if (!to_integer(o, TypeKind::Int, &i)) return false;
         *v = Value::of(i);
     }

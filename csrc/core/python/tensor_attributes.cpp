@@ -180,7 +180,7 @@ int set_data(PyObject* o, PyObject* v, void*) {
         if (&t == &s) return 0;
         MT_CHECK(!requires_grad(t) || is_differentiable(s.dtype),
                  "data set to a tensor that requires gradients must be floating point or complex dtype");
-        MT_CHECK((t.keys & kSparseKeys) == (s.keys & kSparseKeys),
+        MT_CHECK((t.keys & kSparseKeys) == (s.keys & kSparseKeys) && t.is_meta() == s.is_meta(),
                  "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor "
                  "type.");
         settle_all();

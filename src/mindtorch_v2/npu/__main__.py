@@ -37,7 +37,8 @@ def _size(text):
 
 
 def _faults(text):
-    if not re.fullmatch(r"\w+:\d+:\d+(,\w+:\d+:\d+)*", text):
+    one = r"(\*|\w+(@\w+)?):\d+:\d+"
+    if not re.fullmatch(f"{one}(,{one})*", text):
         raise argparse.ArgumentTypeError(f"expected FUNCTION:NTH:CODE,..., got {text!r}")
     return text
 

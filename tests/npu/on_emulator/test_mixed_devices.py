@@ -83,6 +83,14 @@ def test_numbers_of_the_host_join() -> None:
     assert x.masked_fill(x > 0, torch.tensor(5.0)).tolist() == [0, 5, 5]
 
 
+@pytest.mark.parametrize("name", ["zeta", "xlog1py", "gammainc", "hermite_polynomial_h"])
+def test_numbers_of_the_host_lead_no_kernel_of_the_host_to_the_device(name: str) -> None:
+    call, x, number = getattr(torch.special, name), torch.ones(3, device="npu"), torch.tensor(2.0)
+    for arguments in ((x, number), (number, x)):
+        with pytest.raises(NotImplementedError, match=r"Could not run 'aten::\w+' with arguments from the 'NPU' backend"):
+            call(*arguments)
+
+
 @pytest.mark.skipif(torch.npu.device_count() < 2, reason="needs two devices")
 def test_two_devices() -> None:
     first, second = torch.ones(2, device="npu:0"), torch.ones(2, device="npu:1")

@@ -210,9 +210,9 @@ def _mutation(op: Any, values: list, level: int) -> Any:
 
 
 def _overlap(written: list, read: list) -> bool:
-    """Whether a tensor that is written shares elements with another argument; one that is written twice is no other."""
+    """Whether a tensor that is written shares elements with another argument, or is itself given twice."""
     for number, tensor in enumerate(written):
-        others = [other for other in written[:number] if other is not tensor] + read
+        others = written[:number] + read
         if any(storage_of(other) is storage_of(tensor) and share_places(other, tensor) for other in others):
             return True
     return False

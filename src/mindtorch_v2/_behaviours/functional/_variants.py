@@ -9,7 +9,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from ... import _C
-from ..._dispatch.schema import parse_schema
+from ..._dispatch.schema import schema_of
 from ..._operators.table import aten
 
 _MARK = re.compile(r"\((?:[\w|*]+)!?(?: -> [\w|*]+)?\)")
@@ -144,7 +144,7 @@ def functional_variant(op: Any) -> Variant:
     3. else an operator of that name is defined here (PyTorch's `auto_functionalized`): it clones what is written, calls
        ``op`` on the clones, and returns its results and the clones. It works wherever ``op`` does, on the meta device too.
     """
-    if parse_schema(op.schema).is_varret:
+    if schema_of(op).is_varret:
         raise NotImplementedError(
             f"{op.namespace}::{op.name} writes to its arguments and gives results that its schema does not name ('...'): it has "
             "no functional form. Name the results in its schema"
@@ -323,7 +323,7 @@ def variant_on_bases(op: Any) -> Any:
     memories, makes the views anew, calls ``op`` on them, and returns ``op``'s new results and the memories, as PyTorch's
     `auto_functionalized_v2` does.
     """
-    if parse_schema(op.schema).is_vararg:
+    if schema_of(op).is_vararg:
         raise NotImplementedError(
             f"{op.namespace}::{op.name}: what it writes overlaps with other arguments, and its schema takes any number of them "
             "('...'): it has no functional form for that. Clone one of them, or name the arguments in its schema"
