@@ -87,7 +87,9 @@ def test_numbers_of_the_host_join() -> None:
 def test_numbers_of_the_host_lead_no_kernel_of_the_host_to_the_device(name: str) -> None:
     call, x, number = getattr(torch.special, name), torch.ones(3, device="npu"), torch.tensor(2.0)
     for arguments in ((x, number), (number, x)):
-        with pytest.raises(NotImplementedError, match=r"Could not run 'aten::\w+' with arguments from the 'NPU' backend"):
+        with pytest.raises(
+            NotImplementedError, match=r"Could not run 'aten::\w+' with arguments from the 'NPU' backend"
+        ):
             call(*arguments)
 
 
