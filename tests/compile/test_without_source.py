@@ -19,8 +19,24 @@ _SIMPLE = {
     "containers": _made("def f(x):\n    y = x[0] + x.sum()\n    return y, [x @ x, torch.stack([x, y.expand(2)])]\n"),
     "global": _made("def f(x):\n    return x * FACTOR\n", FACTOR=3.0),
     "write": _made("def f(x):\n    x.add_(1)\n    x += 1\n    return x.mul(2)\n"),
+    "another": _made("def g(x, n=2):\n    return x.sin() * n\ndef f(x):\n    return g(x) + g(x, 3)\n"),
+    "recursive": _made("def f(x, n=3):\n    return f(x * n, n - 1) if n else x\n"),
+    "comprehension": _made("def f(x):\n    return sum([x * i for i in range(3)])\n"),
+    "functions within": _made(
+        "def f(x):\n    k = 2.0\n    def g(y, n=1):\n        return y * k + n\n    return (lambda y: g(y))(x)\n"
+    ),
+    "an item written": _made(
+        "def f(x):\n    x = x * 1\n    x[0] = 5\n    made = [0, 1]\n    made[1] = x\n    return made[1]\n"
+    ),
+    "sizes": _made("def f(x):\n    return x * x.dim() + x.size(0) + x.numel()\n"),
+    "closure": _made("def outer(k):\n    def f(x):\n        return x * k\n    return f\nf = outer(3.0)\n"),
     "none": _made("def f(x, y=None):\n    return x if y is None else x + y\n"),
 }
+
+
+_CELL = _made(
+    "def outer(k):\n    def f(x):\n        nonlocal k\n        k = k + 1\n        return x * k\n    return f\nf = outer(3.0)\n"
+)
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
@@ -67,11 +83,32 @@ def test_what_it_reads_is_guarded():
     assert compiled(torch.ones(1), 4).item() == 4.0
 
 
+def test_cells_and_other_functions_are_guarded():
+    torch._dynamo.reset()
+    function = _made("def outer(k):\n    def f(x):\n        return x * k\n    return f\nf = outer(3.0)\n")
+    compiled = torch.compile(function, fullgraph=True, backend="eager")
+    assert compiled(torch.ones(1)).item() == 3.0
+    function.__closure__[0].cell_contents = 4.0
+    assert compiled(torch.ones(1)).item() == 4.0
+    torch._dynamo.reset()
+    function = _made("def g(x):\n    return x + FACTOR\ndef f(x):\n    return g(x)\n", FACTOR=1.0)
+    compiled = torch.compile(function, fullgraph=True, backend="eager")
+    assert compiled(torch.zeros(1)).item() == 1.0
+    function.__globals__["FACTOR"] = 2.0
+    assert compiled(torch.zeros(1)).item() == 2.0
+    function.__globals__["g"] = _made("def f(x):\n    return x + 7\n")
+    assert compiled(torch.zeros(1)).item() == 7.0
+
+
 @pytest.mark.parametrize(
     ("source", "names", "why"),
     [
         ("return x * ITEMS[0]", {"ITEMS": [3.0]}, "it reads 'ITEMS'"),
         ("return g(x)", {"g": lambda x: x + 1}, "it reads 'g'"),
+        ("return g(x)", {"g": _made("def f(x):\n    return x * ITEMS[0]\n", ITEMS=[3.0])}, "it reads 'ITEMS'"),
+        ("return g(x)", {"g": _made("def f(x, y=[1.0]):\n    return x * y[0]\n")}, "defaults that are no constants"),
+        ("return g(x)", {"g": _CELL}, "it writes 'k'"),
+        ("return sum(x * i for i in range(3))", {}, "it is no simple function"),
         ("x.grad = None", {}, "it has an instruction STORE_ATTR"),
         ("return x.grad", {}, "it reads an attribute 'grad'"),
         ("return x.item()", {}, "it reads an attribute 'item'"),
