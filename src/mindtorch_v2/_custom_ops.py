@@ -19,6 +19,7 @@ from typing import Any
 
 from mindtorch_v2 import library
 from mindtorch_v2._custom_op import impl as _impl
+from mindtorch_v2._library.registration import fragment
 from mindtorch_v2.library import get_ctx
 
 __all__ = ["custom_op", "get_ctx", "impl", "impl_abstract", "impl_backward", "impl_save_for_backward"]
@@ -41,7 +42,7 @@ def custom_op(qualname: str, func_or_schema: Any = None) -> Any:
     if isinstance(func_or_schema, str):
         schema = _impl._check_schema(name + func_or_schema)
         if schema is not None:
-            library.fragment(namespace)
+            fragment(namespace)
 
         def from_schema(func: Callable[..., Any] | None = None) -> Callable[..., Any] | None:
             with warnings.catch_warnings():

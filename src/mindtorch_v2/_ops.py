@@ -94,7 +94,7 @@ class OpOverload(_C.OperatorCallable):
         self._overloadname = handle.overload or "default"
         self._opname = packet.__name__
         self._qualified_op_name = packet._qualified_op_name
-        self.namespace = handle.namespace
+        self.namespace: str = handle.namespace
         self.__name__ = f"{packet.__name__}.{self._overloadname}"
         self.__qualname__ = self.__name__
         self.__module__ = packet.__module__
@@ -136,9 +136,10 @@ class OpOverload(_C.OperatorCallable):
         return "origin" in self._handle.__dict__  # by torch.library
 
     @property
-    def op(self) -> Callable:
+    def op(self) -> Callable[..., Any]:
         """The callable that a call runs."""
-        return self._handle
+        handle: Callable[..., Any] = self._handle
+        return handle
 
     @property
     def tags(self) -> list[Any]:
@@ -149,7 +150,7 @@ class OpOverload(_C.OperatorCallable):
 
     @property
     def is_view(self) -> bool:
-        return self._handle.is_view
+        return bool(self._handle.is_view)
 
     def name(self) -> str:
         """The qualified name, as in "aten::add.Tensor"."""
@@ -173,10 +174,10 @@ class OpOverload(_C.OperatorCallable):
         body = self._handle.kernels().get("CompositeImplicitAutograd")
         return body(*args, **kwargs) if callable(body) else NotImplemented
 
-    def py_impl(self, key: Any) -> Callable[[Callable], Callable]:
+    def py_impl(self, key: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Register the decorated function as the kernel for a key."""
 
-        def register(fn: Callable) -> Callable:
+        def register(fn: Callable[..., Any]) -> Callable[..., Any]:
             self._handle.impl(key_name(key), fn)
             return fn
 
@@ -229,7 +230,7 @@ class OpOverloadPacket(_C.OperatorCallable):
         return iter(self.overloads())
 
     @property
-    def op(self) -> Callable:
+    def op(self) -> Callable[..., Any]:
         """The callable that a call runs."""
         return self.__call__
 
@@ -286,7 +287,7 @@ class _Ops(types.ModuleType):
         setattr(self, name, namespace)
         return namespace
 
-    def load_library(self, path: str | os.PathLike) -> None:
+    def load_library(self, path: str | os.PathLike[str]) -> None:
         """Load a shared library whose static initialisers register operators; raises OSError if it cannot be loaded."""
         path = os.path.realpath(path)
         try:

@@ -18,7 +18,9 @@ from ._core.overridable import overridable
 from ._core.removed import removed
 
 
-def _disabled_torch_dispatch_impl(func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+def _disabled_torch_dispatch_impl(
+    func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+) -> Any:
     """``__torch_dispatch__`` of classes that do not take calls over: the operator on the data that the tensors have."""
     before = _C._tls_keys()
     python = _C._key_bit("Python")
@@ -70,7 +72,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         """
         _backward((self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs)
 
-    def register_hook(self, hook: Callable) -> Any:
+    def register_hook(self, hook: Callable[..., Any]) -> Any:
         """Call ``hook(grad)`` whenever the gradient of this tensor is computed; a returned tensor replaces it.
 
         >>> x = torch.ones(1, requires_grad=True)
@@ -87,7 +89,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         self._backward_hooks[handle.id] = hook
         return handle
 
-    def register_post_accumulate_grad_hook(self, hook: Callable) -> Any:
+    def register_post_accumulate_grad_hook(self, hook: Callable[..., Any]) -> Any:
         """Call ``hook(tensor)`` after a gradient was added to this leaf's ``.grad``.
 
         >>> x = torch.ones(1, requires_grad=True)
@@ -127,7 +129,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     # ---- copies ----
 
-    def __deepcopy__(self, memo: dict) -> Tensor:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if not self.is_leaf:
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "

@@ -26,8 +26,15 @@ from mindtorch_v2._library.infer import infer_schema
 from mindtorch_v2._library.names import find_handle, qualified, split_name
 from mindtorch_v2._library.native_functions import from_ctypes, from_tvm_ffi
 from mindtorch_v2._library.opcheck import OpCheckError, opcheck
-from mindtorch_v2._library.registration import ONLY_RECORDING, Library, define, fallthrough_kernel, fragment, impl
-from mindtorch_v2._library.registration import scoped_library as _scoped_library  # noqa: F401  (public under this name)
+from mindtorch_v2._library.registration import (
+    ONLY_RECORDING,
+    Library,
+    define,
+    fallthrough_kernel,
+    fragment,
+    impl,
+    scoped_library,
+)
 from mindtorch_v2._ops import OpOverload, ops
 
 __all__ = [
@@ -58,6 +65,7 @@ __all__ = [
 
 
 Operator = str | OpOverload | CustomOpDef
+_scoped_library = scoped_library  # PyTorch's name of it
 
 
 def _name_of(function: str, op: Operator) -> str:
@@ -90,11 +98,11 @@ def _library(name: str, lib: Library | None) -> Library:
 def register_kernel(
     op: Operator,
     device_types: str | Sequence[str] | None,
-    func: Callable | None = None,
+    func: Callable[..., Any] | None = None,
     /,
     *,
     lib: Library | None = None,
-) -> Callable[[Callable], Callable] | None:
+) -> Callable[[Callable[..., Any]], Callable[..., Any]] | None:
     """Register a kernel for device types of an operator (CustomOpDef, OpOverload or name); a decorator without `func`.
 
     `device_types` is one of "cpu", "npu", "cuda", a sequence of them, or None for every device.
@@ -112,13 +120,13 @@ def register_kernel(
 
 def register_fake(
     op: Operator,
-    func: Callable | None = None,
+    func: Callable[..., Any] | None = None,
     /,
     *,
     lib: Library | None = None,
     _stacklevel: int = 1,
     allow_override: bool = True,
-) -> Callable:
+) -> Callable[..., Any]:
     """Register the function that makes an operator's results without data; a decorator without `func`.
 
     It serves the meta device. RuntimeError if there is one already and not `allow_override`, or if the operator is a
@@ -136,8 +144,8 @@ def register_fake(
 
 
 def impl_abstract(
-    qualname: str, func: Callable | None = None, *, lib: Library | None = None, _stacklevel: int = 1
-) -> Callable:
+    qualname: str, func: Callable[..., Any] | None = None, *, lib: Library | None = None, _stacklevel: int = 1
+) -> Callable[..., Any]:
     """The former name of `register_fake`."""
     warnings.warn(
         "`torch.library.impl_abstract` was renamed to `torch.library.register_fake`. Please use that instead; we will remove "
@@ -149,7 +157,12 @@ def impl_abstract(
 
 
 def register_autograd(
-    op: Operator, backward: Callable, /, *, setup_context: Callable | None = None, lib: Library | None = None
+    op: Operator,
+    backward: Callable[..., Any],
+    /,
+    *,
+    setup_context: Callable[..., Any] | None = None,
+    lib: Library | None = None,
 ) -> None:
     """Register the derivative of an operator: `backward(ctx, *grads)`, with `setup_context(ctx, inputs, output)`.
 
@@ -166,7 +179,9 @@ def register_autograd(
     _library(name, lib)._register(handle, kernel, "Autograd", flags=ONLY_RECORDING, quiet=True)
 
 
-def register_autocast(op: Operator, device_type: str, cast_inputs: Any, /, *, lib: Library | None = None) -> Callable:
+def register_autocast(
+    op: Operator, device_type: str, cast_inputs: Any, /, *, lib: Library | None = None
+) -> Callable[..., Any]:
     """Under autocast on `device_type`, cast the operator's floating inputs to the dtype `cast_inputs`."""
     name = _name_of("register_autocast", op)
     definition = _definition("register_autocast", op)
@@ -179,8 +194,8 @@ def register_autocast(op: Operator, device_type: str, cast_inputs: Any, /, *, li
 
 
 def register_vmap(
-    op: Operator, func: Callable | None = None, /, *, lib: Library | None = None
-) -> Callable[[Callable], Callable] | None:
+    op: Operator, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]] | None:
     """Register the batching rule `func(info, in_dims, *args) -> (output, out_dims)`; a decorator without `func`."""
     name = _name_of("register_vmap", op)
     if func is None:
@@ -194,8 +209,8 @@ def register_vmap(
 
 
 def register_torch_dispatch(
-    op: Operator, torch_dispatch_class: type, func: Callable | None = None, /, *, lib: Library | None = None
-) -> Callable:
+    op: Operator, torch_dispatch_class: type, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None
+) -> Callable[..., Any]:
     """Register how a mode or a subclass with `__torch_dispatch__` treats an operator; a decorator without `func`."""
     name = _name_of("register_torch_dispatch", op)
     if func is None:
@@ -253,7 +268,9 @@ def get_kernel(op: Operator, dispatch_key: Any) -> _KernelFunction:
     return _KernelFunction(handle, key)
 
 
-def triton_op(name: str, fn: Callable | None = None, /, *, mutates_args: Any, schema: str | None = None) -> Never:
+def triton_op(
+    name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: Any, schema: str | None = None
+) -> Never:
     """Operators of Triton kernels: NotImplementedError, Triton is not part of this framework."""
     raise NotImplementedError(
         f"torch.library.triton_op({name!r}): mindtorch_v2 runs no Triton kernels. Make the operator with "

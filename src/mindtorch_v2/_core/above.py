@@ -20,7 +20,7 @@ class _Above:
     """The module `torch.<name>` of a kind of device, "npu" say."""
     file_records: Callable[[], Any]
     """The module with the classes of the records of files."""
-    generator_maker: Callable[[], Callable]
+    generator_maker: Callable[[], Callable[..., Any]]
     """The function that pickles of generators name."""
     is_onednn_enabled: Callable[[], bool]
     """Whether `torch.backends.mkldnn` is switched on."""
@@ -38,7 +38,7 @@ class _Above:
     """`torch.ops`."""
     pinned_memory: Callable[[], Any]
     """Where page-locked memory comes from; None without an accelerator."""
-    reduced: Callable[[Any], tuple]
+    reduced: Callable[[Any], tuple[Any, ...]]
     """What a pickle holds of a tensor."""
     save: Callable[..., None]
     """`torch.save`."""
@@ -55,7 +55,7 @@ class _Above:
 above = _Above()
 
 
-def provide(**functions: Callable) -> None:
+def provide(**functions: Callable[..., Any]) -> None:
     """Register functions by name; TypeError for a name that nobody asks for."""
     for name, function in functions.items():
         if name not in _Above.__annotations__:

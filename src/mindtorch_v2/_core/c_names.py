@@ -73,7 +73,7 @@ def _log_api_usage_once(event: str) -> None:
 
 def _get_cpu_capability() -> dict[str, Any]:
     """`torch.cpu.get_capabilities()`."""
-    return above.device_module("cpu").get_capabilities()
+    return dict(above.device_module("cpu").get_capabilities())
 
 
 _C._cpu = types.ModuleType("torch._C._cpu")

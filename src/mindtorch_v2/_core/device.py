@@ -57,7 +57,7 @@ def get_device_module(device: Any = None) -> Any:
     return module
 
 
-def decorate(device: Any, function: Callable) -> Callable:
+def decorate(device: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     """``function`` run with ``device`` as the default device."""
 
     @functools.wraps(function)

@@ -24,7 +24,7 @@ def current_stream(index: int) -> Any:
 
 def stream_handle(stream: Any) -> int:
     """The address of the device's own stream."""
-    return getattr(stream, f"{stream.device.type}_stream")
+    return int(getattr(stream, f"{stream.device.type}_stream"))
 
 
 def current_stream_handle(index: int) -> int:

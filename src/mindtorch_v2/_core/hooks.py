@@ -37,12 +37,12 @@ class RemovableHandle:
             if holder is not None:
                 holder.pop(self.id, None)
 
-    def __getstate__(self) -> tuple:
+    def __getstate__(self) -> tuple[Any, ...]:
         if not self.extra_dict_ref:
             return self.hooks_dict_ref(), self.id
         return self.hooks_dict_ref(), self.id, tuple(ref() for ref in self.extra_dict_ref)
 
-    def __setstate__(self, state: tuple) -> None:
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
         hooks, self.id = state[0], state[1]
         # A handle whose owner had died points at an empty dictionary of its own, as PyTorch's does.
         self.hooks_dict_ref = weakref.ref(OrderedDict() if hooks is None else hooks)

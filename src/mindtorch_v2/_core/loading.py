@@ -10,7 +10,7 @@ from .stable_libraries import prepare_for
 
 __all__ = ["is_loading", "load_failed", "load_shared_library", "prepare_for", "reporting_failures"]
 
-_waiting: list[list] = []
+_waiting: list[list[BaseException]] = []
 
 
 @contextlib.contextmanager

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from .. import _C
 
-_F = TypeVar("_F", bound=Callable)
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def overridable(function: _F) -> _F:
@@ -17,7 +17,8 @@ def overridable(function: _F) -> _F:
     call costs a look at the types of its arguments. The result looks like the function: it has its name, signature, code
     and class.
     """
-    return _C.Overridable(function)
+    made: _F = _C.Overridable(function)
+    return made
 
 
 def overridable_as(name: str) -> Callable[[_F], _F]:
@@ -25,6 +26,6 @@ def overridable_as(name: str) -> Callable[[_F], _F]:
 
     def decorate(function: _F) -> _F:
         function.__announced__ = name  # type: ignore[attr-defined]  # (a mark on the function)
-        return _C.Overridable(function)
+        return overridable(function)
 
     return decorate

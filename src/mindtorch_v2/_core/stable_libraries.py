@@ -33,7 +33,7 @@ _DYNAMIC, _LOAD = 2, 1  # types of program headers
 _NEEDED, _STRTAB, _STRSZ = 1, 5, 10  # tags of the dynamic section
 
 
-def libraries_needed(path: str | os.PathLike) -> tuple[str, ...]:
+def libraries_needed(path: str | os.PathLike[str]) -> tuple[str, ...]:
     """The libraries that a 64-bit ELF file names (DT_NEEDED); none for another file."""
     try:
         with open(path, "rb") as file:
@@ -71,7 +71,7 @@ def _is_loaded(name: str) -> bool:
     return True
 
 
-def make_visible(asking: str | os.PathLike) -> None:
+def make_visible(asking: str | os.PathLike[str]) -> None:
     """Load ours, once; RuntimeError where a real PyTorch is loaded."""
     if _loaded:
         return
@@ -88,7 +88,7 @@ def make_visible(asking: str | os.PathLike) -> None:
     _loaded.extend(ctypes.CDLL(str(_FOLDER / name)) for name in _NAMES)
 
 
-def prepare_for(path: str | os.PathLike) -> None:
+def prepare_for(path: str | os.PathLike[str]) -> None:
     """Make ours visible where the library at `path` names PyTorch's."""
     if not _loaded and any(name in _NAMES for name in libraries_needed(path)):
         make_visible(path)

@@ -115,7 +115,7 @@ class UntypedStorage(_C.StorageBase):
     def __copy__(self) -> UntypedStorage:
         return self.clone()
 
-    def __deepcopy__(self, memo: dict) -> UntypedStorage:
+    def __deepcopy__(self, memo: dict[int, Any]) -> UntypedStorage:
         known = memo.get(self._cdata)
         if known is None:
             known = memo[self._cdata] = copies.get(self.device.type, UntypedStorage.clone)(self)

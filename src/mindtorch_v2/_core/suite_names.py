@@ -61,12 +61,12 @@ class _WeakTensorRef:
 
 def _data_address(tensor: Any) -> int:
     """Where a tensor's first element lies."""
-    return tensor._address()
+    return int(tensor._address())
 
 
 def _storage_address(tensor: Any) -> int:
     """Where a tensor's storage begins, the same for all that share it."""
-    return tensor.untyped_storage()._cdata
+    return int(tensor.untyped_storage()._cdata)
 
 
 def _is_alias_of(first: Any, second: Any) -> bool:
@@ -76,7 +76,7 @@ def _is_alias_of(first: Any, second: Any) -> bool:
 
 def _is_cow_tensor(tensor: Any) -> bool:
     """Whether a tensor's memory is another's too, and is copied when it is next written."""
-    return tensor._is_lazy_copy()
+    return bool(tensor._is_lazy_copy())
 
 
 def _warn(message: str = "Test message for TORCH_WARN") -> None:

@@ -99,13 +99,13 @@ class DisableTorchDispatch:
         _C._set_tls_keys(*self._before)
 
 
-def handler_of(kind: type) -> Callable | None:
+def handler_of(kind: type) -> Callable[..., Any] | None:
     """The `__torch_dispatch__` of a class, or None where it is Tensor's own."""
     method = getattr(kind, "__torch_dispatch__", None)
     return None if method is None or method is Tensor.__torch_dispatch__ else method
 
 
-def _overloaded(args: tuple, kwargs: dict) -> list[Any]:
+def _overloaded(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """The arguments whose classes take calls over, one for each class: subclasses first, else in order."""
     return subclasses_first(value for value in values_among(args, kwargs) if _overrides(value))
 
@@ -114,7 +114,9 @@ def _overrides(value: Any) -> bool:
     return isinstance(value, Tensor) and type(value) is not Tensor and handler_of(type(value)) is not None
 
 
-def seen_call(handle: Any, args: tuple, kwargs: dict) -> tuple[Any, tuple, dict]:
+def seen_call(
+    handle: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     """The call that modes, classes and graphs see: with a number, PyTorch's Python functions call another overload of some operators."""
     func = overload_of(handle)
     name = handle.__dict__.get("seen_as")
@@ -140,7 +142,7 @@ def _for_number(func: Any) -> Any:
     return func
 
 
-def _handle(handle: Any, args: tuple, kwargs: dict) -> Any:
+def _handle(handle: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     func, args, kwargs = seen_call(handle, args, kwargs)
     overloaded = _overloaded(args, kwargs)
     types = tuple(map(type, overloaded))
@@ -165,7 +167,7 @@ def _handle(handle: Any, args: tuple, kwargs: dict) -> Any:
     raise TypeError(_nobody(func, types))
 
 
-def _nobody(func: Any, types: tuple) -> str:
+def _nobody(func: Any, types: tuple[Any, ...]) -> str:
     name = str(func)
     name = name if name.startswith("torch.") else f"torch._ops.{name}"
     return (

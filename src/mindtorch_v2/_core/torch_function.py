@@ -57,13 +57,17 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
         super().__exit__(*exception)
 
 
-def _disabled_torch_function_impl(func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+def _disabled_torch_function_impl(
+    func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+) -> Any:
     """`__torch_function__` of classes that do not want to be asked: `func` itself."""
     with DisableTorchFunctionSubclass():
         return func(*args, **(kwargs or {}))
 
 
-def _default_torch_function(cls: type, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+def _default_torch_function(
+    cls: type, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+) -> Any:
     """`__torch_function__` of Tensor, which subclasses inherit: run the function, give results the subclass back.
 
     NotImplemented where a class takes part that `cls` does not derive from: that one is to decide.
@@ -161,7 +165,7 @@ def subclasses_first(values: Iterable[Any]) -> list[Any]:
     return found
 
 
-def _handle(func: Callable, args: tuple, kwargs: dict) -> Any:
+def _handle(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Ask the modes and classes about the call `func(*args, **kwargs)`; NotImplemented if there is nobody to ask."""
     if _skipped():
         return NotImplemented
@@ -182,7 +186,9 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     return not _skipped() and (bool(_state.modes) or bool(_get_overloaded_args(relevant_args)))
 
 
-def redispatch_function(func: Callable, types: Any, args: tuple, kwargs: dict | None) -> Any:
+def redispatch_function(
+    func: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
+) -> Any:
     """`func(*args, **kwargs)` without asking modes and classes about this call, though about those that it makes.
 
     A `__torch_function__` that runs `func` this way sees the calls inside it too.
@@ -200,7 +206,7 @@ def _skipped() -> bool:
     return skipped
 
 
-def hand_over(public_api: Callable, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
+def hand_over(public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
     """Hand the call `public_api(*args, **kwargs)` to the modes and to the classes of `relevant_args`.
 
     Raises TypeError if all of them decline.
@@ -208,7 +214,7 @@ def hand_over(public_api: Callable, relevant_args: Iterable[Any], *args: Any, **
     return _ask(public_api, _get_overloaded_args(relevant_args), args, kwargs)
 
 
-def _offer(public_api: Any, args: tuple, kwargs: dict) -> Any:
+def _offer(public_api: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Offer a call of an `@overridable` function to modes and classes; NotImplemented if there is nobody to ask."""
     if _skipped():
         return NotImplemented
@@ -224,7 +230,9 @@ def _offer(public_api: Any, args: tuple, kwargs: dict) -> Any:
     return _ask(public_api, overloaded, *announced)
 
 
-def _announced(function: Any, args: tuple, kwargs: dict) -> tuple[tuple, dict] | None:
+def _announced(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """A call as PyTorch's functions pass it on: what has no default by position, the rest by keyword; None if it is wrong.
 
     For functions without `**kwargs` and required keywords.
@@ -246,7 +254,7 @@ def _announced(function: Any, args: tuple, kwargs: dict) -> tuple[tuple, dict] |
     return positional, {name: values[name] for name in names[required:]}
 
 
-def _ask(func: Callable, overloaded: Sequence[Any], args: tuple, kwargs: Mapping[str, Any]) -> Any:
+def _ask(func: Callable[..., Any], overloaded: Sequence[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     types = tuple(map(type, overloaded))
     if _state.modes:
         with _pop_mode_temporarily() as mode:

@@ -26,7 +26,7 @@ class Handler(Protocol):
     waits: bool
     """Whether calls may wait, so that it can be paused."""
 
-    def put_off(self, handle: Any, args: tuple, kwargs: dict) -> Any:
+    def put_off(self, handle: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Take a call over and give its results; NotImplemented if it has to run now."""
 
     def settle(self, tensor: Any, shown: bool) -> None:
@@ -112,7 +112,7 @@ def settle(tensor: Any) -> None:
         raise RuntimeError("the graph that computes this tensor has failed") from pending.error
 
 
-def _handle(handle: Any, args: tuple, kwargs: dict) -> Any:
+def _handle(handle: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The handler of the key Tracer."""
     handler = _thread.handler
     if handler is not None:

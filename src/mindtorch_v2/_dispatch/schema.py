@@ -296,19 +296,20 @@ _AS_INT = {"ScalarTypeType", "LayoutType", "MemoryFormatType", "SymIntType"}
 def _value_type(kind: Type) -> Type:
     """The type of the values: ScalarType, Layout, MemoryFormat and SymInt are int, in lists and optionals too."""
     if kind._kind in _AS_INT:
-        return IntType.get()  # type: ignore[attr-defined]  # (the class of C++ has it)
+        integer: Type = IntType.get()  # type: ignore[attr-defined]  # (the class of C++ has it)
+        return integer
     if kind._kind in ("ListType", "OptionalType"):
         item = _value_type(kind._items[0])
         return kind if item is kind._items[0] else (ListType if kind._kind == "ListType" else OptionalType)(item)
     return kind
 
 
-def _type(parts: tuple) -> Type:
+def _type(parts: tuple[Any, ...]) -> Type:
     kind, text, annotation, items = parts
     return Type(kind, text, annotation, tuple(_type(item) for item in items))
 
 
-def _alias(parts: tuple | None) -> AliasInfo | None:
+def _alias(parts: tuple[Any, ...] | None) -> AliasInfo | None:
     if parts is None:
         return None
     before, after, items, writes = parts
@@ -320,14 +321,14 @@ def _alias(parts: tuple | None) -> AliasInfo | None:
     )
 
 
-def _argument(parts: tuple) -> Argument:
+def _argument(parts: tuple[Any, ...]) -> Argument:
     name, kind, size, default, alias, has_default, keyword_only = parts
     if has_default and kind[0] == "DeviceObjType":
         default = _C.device(default)
     return Argument(name, _type(kind), size, default, _alias(alias), keyword_only, has_default)
 
 
-def _schema(parts: tuple) -> FunctionSchema:
+def _schema(parts: tuple[Any, ...]) -> FunctionSchema:
     name, overload, arguments, returns, vararg, varret, text = parts
     return FunctionSchema(
         name, overload, tuple(map(_argument, arguments)), tuple(map(_argument, returns)), vararg, varret, text
@@ -345,7 +346,7 @@ def parse_schema(schema: str, allow_typevars: bool = True) -> FunctionSchema:
 
 def schema_of(handle: Any) -> FunctionSchema:
     """The schema of a registered operator."""
-    made = handle.__dict__.get("function_schema")
+    made: FunctionSchema | None = handle.__dict__.get("function_schema")
     if made is None:
         made = handle.__dict__["function_schema"] = _schema(handle.schema_parts)
     return made

@@ -164,14 +164,16 @@ class CustomOpDef(_C.OperatorCallable):
         self._lib._add_vmap_rule(self._handle, func)
         return func
 
-    def register_autocast(self, device_type: str, cast_inputs: Any) -> Any:
+    def register_autocast(self, device_type: str, cast_inputs: Any) -> Callable[..., Any]:
         """Under autocast on `device_type`, cast the floating inputs on it to the dtype `cast_inputs`."""
         kernel = autocast_kernel(self._handle, device_type, cast_inputs)
         self._autocast[device_type] = cast_inputs
         self._lib._register(self._handle, kernel, AUTOCAST_KEYS[device_type], quiet=True)
         return kernel
 
-    def register_torch_dispatch(self, torch_dispatch_class: type, fn: Callable | None = None, /) -> Any:
+    def register_torch_dispatch(
+        self, torch_dispatch_class: type, fn: Callable[..., Any] | None = None, /
+    ) -> Callable[..., Any]:
         """Register how a mode or a tensor subclass with `__torch_dispatch__` treats this operator."""
         if fn is None:
             return lambda fn: self.register_torch_dispatch(torch_dispatch_class, fn)
@@ -179,7 +181,7 @@ class CustomOpDef(_C.OperatorCallable):
         return fn
 
 
-def autocast_kernel(handle: Any, device_type: str, cast_inputs: Any) -> Callable:
+def autocast_kernel(handle: Any, device_type: str, cast_inputs: Any) -> Callable[..., Any]:
     """The kernel of a device's autocast key: cast, then call below autocast."""
     if not isinstance(device_type, str):
         raise ValueError(f"Expected device_type of type `str`, got: `{type(device_type)}`")

@@ -26,7 +26,7 @@ def _is_root(value: Any) -> bool:
     return isinstance(value, _C.TensorBase) or _is_edge(value)
 
 
-def _tuple(value: Any) -> tuple:
+def _tuple(value: Any) -> tuple[Any, ...]:
     return (value,) if _is_root(value) else tuple(value)
 
 
@@ -34,7 +34,7 @@ def _ones_like(out: Any) -> Any:
     return _C._find_operator("aten::ones_like", "")(out)
 
 
-def _root_gradients(outputs: tuple, grads: Sequence, *, batched: bool = False) -> tuple:
+def _root_gradients(outputs: tuple[Any, ...], grads: Sequence[Any], *, batched: bool = False) -> tuple[Any, ...]:
     made: list[Any] = []
     for out, grad in zip(outputs, grads, strict=True):
         if _is_edge(out):
@@ -139,7 +139,12 @@ def backward(
 
 
 def _batched(
-    outputs: tuple, given: tuple, keep: bool, create_graph: bool, inputs: tuple, allow_unused: bool
+    outputs: tuple[Any, ...],
+    given: tuple[Any, ...],
+    keep: bool,
+    create_graph: bool,
+    inputs: tuple[Any, ...],
+    allow_unused: bool,
 ) -> tuple[Any, ...]:
     """The gradients for each slice of the given ones, stacked: one run backward after the other."""
     for place, (out, grad) in enumerate(zip(outputs, given, strict=True)):
@@ -227,7 +232,12 @@ def grad(
 
 
 def _one_backward(
-    outputs: tuple, grads: tuple, keep: bool, create_graph: bool, inputs: tuple, allow_unused: bool
+    outputs: tuple[Any, ...],
+    grads: tuple[Any, ...],
+    keep: bool,
+    create_graph: bool,
+    inputs: tuple[Any, ...],
+    allow_unused: bool,
 ) -> tuple[Any, ...]:
     # Tangents go through formulas that can themselves be differentiated: those of a recorded backward.
     record = create_graph or _C._forward_levels() > 0

@@ -19,12 +19,12 @@ class _Runs(threading.local):
 _runs = _Runs()
 
 
-def run_backward(tensors: Any, gradients: Any, keep_graph: bool, create_graph: bool, *more: Any) -> Any:
+def run_backward(tensors: Any, gradients: Any, keep_graph: bool, create_graph: bool, *more: Any) -> tuple[Any, ...]:
     """`_C._run_backward`, and then what was queued meanwhile; nothing of that if it fails."""
     queued: list[Callable[[], Any]] = []
     _runs.open.append(queued)
     try:
-        result = _C._run_backward(tensors, gradients, keep_graph, create_graph, *more)
+        result: tuple[Any, ...] = _C._run_backward(tensors, gradients, keep_graph, create_graph, *more)
         if queued:
             before = _C.is_grad_enabled()
             _C._set_grad_enabled(bool(create_graph))

@@ -84,13 +84,14 @@ class BackwardCFunction(_C._FunctionBase, FunctionCtx):
 
     _forward_cls: Any
 
-    def _get_user_fn(self) -> Callable:
+    def _get_user_fn(self) -> Callable[..., Any]:
         cls = self._forward_cls
         if cls.backward is not Function.backward and cls.vjp is not Function.vjp:
             raise RuntimeError(
                 "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them."
             )
-        return cls.vjp if cls.vjp is not Function.vjp else cls.backward
+        user_fn: Callable[..., Any] = cls.vjp if cls.vjp is not Function.vjp else cls.backward
+        return user_fn
 
     def apply(self, *args: Any) -> Any:  # type: ignore[override]  # (an instance's, where the class has its own)
         """The user's backward on these gradients."""
@@ -118,7 +119,7 @@ class FunctionMeta(type):
         """Whether forward has no ctx, which `setup_context` gets."""
         return cls.setup_context is not _SingleLevelFunction.setup_context  # type: ignore[attr-defined]  # (its classes')
 
-    def __init__(cls, name: str, bases: tuple, attrs: dict) -> None:
+    def __init__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> None:
         members = {
             "_forward_cls": cls,
             "_autograd_function_id": next(_function_ids),
@@ -140,7 +141,7 @@ class _SingleLevelFunction(_C._FunctionBase, FunctionCtx, metaclass=FunctionMeta
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple, output: Any) -> Any:
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
         """Keep on ``ctx`` what backward or jvp will read."""
         raise NotImplementedError("setup_context is not implemented.")
 
@@ -198,14 +199,16 @@ class Function(_SingleLevelFunction):
         )
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple, *args: Any) -> Any:
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
         """The rule of ``apply`` under vmap: from arguments mapped over at ``in_dims`` to ``(output, out_dims)``."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap static method or set generate_vmap_rule=True."
         )
 
 
-def _bound(forward: Callable, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+def _bound(
+    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Arguments as the forward of a Function with setup_context takes them: defaults filled in, keywords in place."""
     from ..annotations import read_signature  # inspect is slow to load, and few Functions need it
 
@@ -214,7 +217,9 @@ def _bound(forward: Callable, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
     return bound.args, bound.kwargs
 
 
-def _in_order(forward: Callable, args: tuple, kwargs: dict, skipped: int) -> tuple:
+def _in_order(
+    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], skipped: int
+) -> tuple[Any, ...]:
     """All arguments by position, as ``backward`` counts them. ``skipped``: how many of forward's come before them.
 
     TypeError for a name that forward takes by keyword only or not at all, and for one with another left out before it.
@@ -233,15 +238,15 @@ def _in_order(forward: Callable, args: tuple, kwargs: dict, skipped: int) -> tup
     return tuple(given[place] for place in range(len(given)))
 
 
-_vmapped: Callable | None = None  # set by func: apply with an argument that vmap maps over
+_vmapped: Callable[..., Any] | None = None  # set by func: apply with an argument that vmap maps over
 
 
-def _set_vmapped(apply: Callable) -> None:
+def _set_vmapped(apply: Callable[..., Any]) -> None:
     global _vmapped
     _vmapped = apply
 
 
-def _apply_in_order(cls: Any, args: tuple, kwargs: dict) -> Any:
+def _apply_in_order(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``cls.apply`` where the core does not go on alone."""
     new_style = cls.setup_context is not Function.setup_context
     if new_style:
@@ -263,11 +268,11 @@ def _apply_in_order(cls: Any, args: tuple, kwargs: dict) -> Any:
 # ---- forward mode ----
 
 
-def _apply_with_tangents(cls: Any, args: tuple, new_style: bool) -> Any:
+def _apply_with_tangents(cls: Any, args: tuple[Any, ...], new_style: bool) -> Any:
     """``apply`` recorded as ever; then ``jvp`` says the tangents of the outputs, level by level, outermost first."""
     levels = sorted({level for a in args for level in _C._tangent_levels(a)})
     tangents = {level: [_C._tangent(a, level) if _is_tensor(a) else None for a in args] for level in levels}
-    seen: list = []
+    seen: list[Any] = []
     capture = _capturing(cls, seen, new_style)
     before = _C._set_fwd_grad_enabled(False)
     try:
@@ -337,24 +342,24 @@ def _apply_with_tangents(cls: Any, args: tuple, new_style: bool) -> Any:
     return result
 
 
-def _saved_with_tangents(ctx: Any) -> tuple:
+def _saved_with_tangents(ctx: Any) -> tuple[Any, ...]:
     """The saved tensors; outputs among them, which were saved before `jvp` knew their tangents, have these."""
     node: Any = BackwardCFunction  # the attribute is the core's
-    saved = node.saved_tensors.__get__(ctx)
+    saved: tuple[Any, ...] = node.saved_tensors.__get__(ctx)
     for place, level, tangent in ctx._tangents_of_saved:
         _C._set_tangent(saved[place], level, tangent)
     return saved
 
 
-def _takes_tangents(tensor: Any) -> bool:
+def _takes_tangents(tensor: _C.TensorBase) -> bool:
     return tensor.is_floating_point() or tensor.is_complex()
 
 
-def _capturing(cls: Any, seen: list, new_style: bool) -> Any:
+def _capturing(cls: Any, seen: list[Any], new_style: bool) -> Any:
     """A Function like ``cls`` that leaves its context, and what is to be saved, in ``seen``."""
     if new_style:
 
-        def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
             cls.setup_context(ctx, inputs, output)
             seen.append((ctx, ctx.to_save))
 
@@ -372,7 +377,7 @@ def _capturing(cls: Any, seen: list, new_style: bool) -> Any:
     return capture
 
 
-def once_differentiable(fn: Callable) -> Callable:
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Decorates a backward that cannot be differentiated again: trying to is an error, not a wrong number."""
 
     @functools.wraps(fn)

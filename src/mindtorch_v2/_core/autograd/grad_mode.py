@@ -34,7 +34,8 @@ class _Decorating:
                 stacklevel=2,
             )
         if _is_generator_function(function):
-            return self._decorate_generator(function)
+            generating: _F = self._decorate_generator(function)
+            return generating
 
         @functools.wraps(function)
         def decorated(*args: Any, **kwargs: Any) -> Any:

@@ -31,17 +31,17 @@ class Node(abc.ABC):
 
     @property
     @abc.abstractmethod
-    def metadata(self) -> dict:
+    def metadata(self) -> dict[str, Any]:
         """A place for notes on this node."""
         raise NotImplementedError
 
     @abc.abstractmethod
-    def register_hook(self, fn: Callable) -> Any:
+    def register_hook(self, fn: Callable[..., Any]) -> Any:
         """Call ``fn(grad_inputs, grad_outputs)`` after the node ran; what it returns replaces the `grad_inputs`."""
         raise NotImplementedError
 
     @abc.abstractmethod
-    def register_prehook(self, fn: Callable) -> Any:
+    def register_prehook(self, fn: Callable[..., Any]) -> Any:
         """Call ``fn(grad_outputs)`` before the node runs; what it returns replaces them."""
         raise NotImplementedError
 
@@ -57,7 +57,7 @@ class saved_tensors_hooks:
     ...     y = torch.ones(2).requires_grad_().exp()
     """
 
-    def __init__(self, pack_hook: Callable, unpack_hook: Callable) -> None:
+    def __init__(self, pack_hook: Callable[..., Any], unpack_hook: Callable[..., Any]) -> None:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
 
@@ -156,7 +156,7 @@ class _Handle:
 _MODES = ("all", "any")
 
 
-def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable, *, mode: str = "all") -> Any:
+def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., Any], *, mode: str = "all") -> Any:
     """Call ``fn`` with the gradients of ``tensors`` once a backward has computed them.
 
     With ``mode="all"`` it gets a list, None for tensors that the backward does not reach; with ``"any"`` the first
@@ -181,9 +181,9 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable, *, mode: str 
         return _Handle([tensor.register_hook(on_any) for tensor in tensors if tensor.requires_grad])
 
     nodes = [get_gradient_edge(tensor).node for tensor in tensors]
-    arrived: dict[int, tuple[list, list[int]]] = {}
+    arrived: dict[int, tuple[list[Any], list[int]]] = {}
 
-    def hook_of(place: int) -> Callable:
+    def hook_of(place: int) -> Callable[..., Any]:
         def on_gradient(gradient: Any) -> None:
             task = _C._current_graph_task_id()
             with lock:

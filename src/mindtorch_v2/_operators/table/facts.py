@@ -74,7 +74,7 @@ class FactWords(TypedDict, total=False):
     draws: bool
     linear: str
     multilinear: str
-    tangent: Callable
+    tangent: Callable[..., Any]
     cheap: bool
     sizes_by_values: bool | Callable[..., bool]
     gives_value: bool
@@ -107,7 +107,7 @@ class Facts(NamedTuple):
     draws: bool = False
     linear: tuple[str, ...] = ()
     multilinear: tuple[str, ...] = ()
-    tangent: Callable | None = None
+    tangent: Callable[..., Any] | None = None
     cheap: bool = False
     sizes_by_values: bool | Callable[..., bool] = False
     gives_value: bool = False
@@ -131,7 +131,7 @@ class Facts(NamedTuple):
 
 
 NO_FACTS = Facts()
-_RESOLVED: dict[tuple, Facts] = {}
+_RESOLVED: dict[tuple[Any, ...], Facts] = {}
 _POLICIES = ("", "lower", "float32", "promote")
 _BATCHING = ("", "dims", "dims+1", "reduction", "matrix", "stack", "planes", "whole", "body", "refused")
 _SHARDING = ("", "sum", "avg", "max", "min", "product", "norm")

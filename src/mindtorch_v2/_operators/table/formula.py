@@ -18,17 +18,17 @@ def conj(x: Any) -> Any:
     return aten.conj_physical(x) if x.is_complex() else x
 
 
-def not_derived(what: str) -> Callable:
+def not_derived(what: str) -> Callable[..., Any]:
     """A formula for an argument that has a gradient which PyTorch does not compute either: asking for it raises."""
     return _refusing(NotImplementedError(f"the derivative for '{what}' is not implemented."))
 
 
-def not_recorded(name: str) -> Callable:
+def not_recorded(name: str) -> Callable[..., Any]:
     """The same for an operator of which PyTorch does not say whether it has a gradient: its node is "NotImplemented"."""
     return _refusing(RuntimeError(f"derivative for aten::{name} is not implemented"))
 
 
-def _refusing(error: Exception) -> Callable:
+def _refusing(error: Exception) -> Callable[..., Any]:
     def formula(grads: Any) -> NoReturn:
         raise type(error)(*error.args)
 
@@ -53,7 +53,7 @@ RESULT = re.compile(r"^result(\d*)$")
 _KIND_GRAD, _KIND_GRADS, _KIND_INPUT, _KIND_RESULT, _KIND_NEEDS, _KIND_SIZES, _KIND_LIST_SIZES = range(7)
 
 
-def compile_formula(handle: Any, grad: dict) -> tuple[list, list[int], list[int], list[int], list[int]]:
+def compile_formula(handle: Any, grad: dict[str, Any]) -> tuple[list[Any], list[int], list[int], list[int], list[int]]:
     """The derivative formulas of a row as ``set_formula`` takes them: which arguments they give gradients for and what
     they read. It holds for the in-place form too, which has the same arguments.
 

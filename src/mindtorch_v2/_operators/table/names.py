@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from ... import _C
 
 PLACES = ("function", "method", "nn", "linalg", "special", "fft")
-BOUND: dict[str, dict[str, list]] = {place: {} for place in PLACES}  # place -> name -> operators
+BOUND: dict[str, dict[str, list[Any]]] = {place: {} for place in PLACES}  # place -> name -> operators
 FUNCTIONAL: dict[str, Functional] = {}  # name in torch.nn.functional -> what stands there
-_NAMED: dict[str, dict[str, list]] = {}  # namespace -> name -> operators
+_NAMED: dict[str, dict[str, list[Any]]] = {}  # namespace -> name -> operators
 _ALIASES: dict[Any, tuple[str, ...]] = {}  # operator -> its further names
 
 
@@ -76,7 +76,7 @@ def record_functional(name: str, spelled: str, doc: str) -> None:
 _PRECEDENCE = operator.attrgetter("precedence")
 
 
-def in_order(ops: list) -> list:
+def in_order(ops: list[Any]) -> list[Any]:
     return sorted(ops, key=_PRECEDENCE) if len(ops) > 1 else ops
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-class ReturnType(tuple):
+class ReturnType(tuple[Any, ...]):
     """Several named results: a tuple whose items are also attributes."""
 
     __slots__ = ()
@@ -15,7 +15,7 @@ class ReturnType(tuple):
         items = ",\n".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
         return f"torch.return_types.{type(self).__name__}(\n{items})"
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return (tuple, (tuple(self),))
 
 

@@ -31,9 +31,9 @@ class Row(NamedTuple):
     doc: str
     bind: tuple[str, ...]
     family: str
-    grad: dict | None
+    grad: dict[str, Any] | None
     nondiff: tuple[int, ...]  # numbers of the outputs that never require grad
-    meta: Rule | Callable | None  # the shape rule; None where the kernel or the body makes its own results
+    meta: Rule | Callable[..., Any] | None  # the shape rule; None where the kernel or the body makes its own results
     samples: tuple[Sample, ...]
     schema_call: bool  # whether a call for the derived tests may be made from the schema where there are no samples
     dtypes: str
@@ -43,7 +43,7 @@ class Row(NamedTuple):
     inplace: Any  # _C.Operator or None
     out: Any  # _C.Operator or None
     generated_out: Any  # _C.Operator or None: the form that no function of Python takes
-    body: Callable | None
+    body: Callable[..., Any] | None
 
 
 ROWS: dict[str, Row] = {}  # those of namespace aten
@@ -60,7 +60,8 @@ _REQUIRED = object()
 
 def row_of(handle: Any) -> Row | None:
     """The row that an operator of the framework, in whichever form, stands on; None for operators of users."""
-    return handle.__dict__.get("row")
+    row: Row | None = handle.__dict__.get("row")
+    return row
 
 
 def facts_of(handle: Any) -> Facts:
@@ -91,18 +92,18 @@ def _define(
     *,
     family: str,
     bind: str,
-    grad: dict | None,
+    grad: dict[str, Any] | None,
     nondiff: tuple[int, ...],
     node: str | None = None,
     alias: str = "",
     functional: str = "",
     out_overload: str = "",
     inplace_overload: str = "",
-    meta: Rule | Callable | None = None,
+    meta: Rule | Callable[..., Any] | None = None,
     samples: Iterable[Sample] | None = (),
     dtypes: str = "floating",
     method_only: bool = False,
-    body: Callable | None = None,
+    body: Callable[..., Any] | None = None,
     words: FactWords,
 ) -> Row:
     places = tuple(bind.split())
@@ -184,7 +185,7 @@ def op(
     doc: str,
     *,
     bind: str = "",
-    meta: Rule | Callable | None = None,
+    meta: Rule | Callable[..., Any] | None = None,
     grad: Any = _REQUIRED,
     nondiff: tuple[int, ...] = (),
     kernel: str | None = None,
@@ -196,7 +197,7 @@ def op(
     samples: Iterable[Sample] | None = (),
     dtypes: str = "floating",
     node: str | None = None,
-    meta_kernel: Callable | None = None,
+    meta_kernel: Callable[..., Any] | None = None,
     unmarked: str = "",
     method_only: bool = False,
     **facts: Unpack[FactWords],
@@ -291,14 +292,14 @@ def composite(
     dtypes: str = "floating",
     node: str | None = None,
     **facts: Unpack[FactWords],
-) -> Callable[[Callable], Callable]:
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """State an operator whose Python body is its definition.
 
     Implicit by default: autograd sees the operators of the body. ``explicit=True`` makes the body a kernel for every device,
     with its own formulas in ``grad``.
     """
 
-    def decorate(body: Callable) -> Callable:
+    def decorate(body: Callable[..., Any]) -> Callable[..., Any]:
         row = _define(
             schema,
             doc,
@@ -352,8 +353,8 @@ def declare(
 
 
 def _family() -> str:
-    return sys._getframe(2).f_globals["__name__"].rpartition(".")[2]
+    return str(sys._getframe(2).f_globals["__name__"]).rpartition(".")[2]
 
 
-def _family_of(body: Callable) -> str:
+def _family_of(body: Callable[..., Any]) -> str:
     return body.__module__.rpartition(".")[2]

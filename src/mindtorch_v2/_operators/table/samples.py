@@ -64,7 +64,8 @@ def samples_of(row: Any) -> tuple[Sample, ...]:
     are rows with `samples=None`, those of sparse tensors.
     """
     if row.samples or row.name.startswith("_") or "backward" in row.name or not row.schema_call:
-        return row.samples
+        stated: tuple[Sample, ...] = row.samples
+        return stated
     values = []
     for argument in row.handle.arguments:
         if argument["has_default"]:

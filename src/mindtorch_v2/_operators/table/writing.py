@@ -98,7 +98,7 @@ def fill_exactly(out: Any, value: Any) -> Any:
     return fill(out, value)
 
 
-def into_generated(functional: Any, form: Any) -> Callable:
+def into_generated(functional: Any, form: Any) -> Callable[..., Any]:
     """The kernel of an `out=` form that PyTorch generates: the results are copied, and dtypes have to agree."""
 
     names = _written(form)
@@ -122,7 +122,7 @@ def into_generated(functional: Any, form: Any) -> Callable:
     return into_outs
 
 
-def through_functional(functional: Callable, form: Any, out_dtype: str = "") -> Callable:
+def through_functional(functional: Callable[..., Any], form: Any, out_dtype: str = "") -> Callable[..., Any]:
     """The in-place or out= form of an operator whose kernel makes its own result: compute, then copy.
 
     `out_dtype` is that fact of the row: what an `out=` of another dtype is refused with.
