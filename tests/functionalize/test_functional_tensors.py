@@ -252,3 +252,22 @@ def test_gradients_of_expanded_views_whose_base_was_written():
     assert torch.equal(gradient, weights.sum(0))
     (gradient,) = torch.autograd.grad(windows.sum(), leaf)
     assert gradient.reshape(-1).tolist() == [1, 2, 3, 3, 2, 1]
+
+
+def test_sizes_of_another_tensor():
+    """`resize_as_` is no write: what a tensor has room for stays its own memory, and views of it see what is written next."""
+
+    def program(x):
+        y = x.clone()
+        flat = y.view(-1)
+        y.resize_as_(torch.zeros(2, 2))
+        y.add_(1)
+        grown = x.clone()
+        grown.resize_as_(torch.zeros(2, 4))
+        grown.fill_(5)
+        return y, flat, grown
+
+    expected = program(torch.arange(6.0))
+    for made, plain in zip(torch.func.functionalize(program)(torch.arange(6.0)), expected, strict=True):
+        assert made.tolist() == plain.tolist()
+    assert [each.tolist() for each in expected] == [[[1, 2], [3, 4]], [1, 2, 3, 4, 4, 5], [[5] * 4] * 2]

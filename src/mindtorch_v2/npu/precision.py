@@ -156,7 +156,7 @@ class PrecisionReport(TorchDispatchMode):
     def _compared(self, func: Any, args: tuple, kwargs: dict) -> bool:
         """Whether an operator's numbers follow from its arguments."""
         facts = facts_of(func._handle)
-        if facts.unfilled or facts.gives_value or facts.draws or torch.Tag.nondeterministic_seeded in func.tags:
+        if facts.unfilled or facts.draws or torch.Tag.nondeterministic_seeded in func.tags:
             return False
         if torch.Tag.inplace_view in func.tags:
             return False

@@ -103,6 +103,20 @@ def test_a_training_step_does_not_drift(dtype: torch.dtype) -> None:
     assert "aten.native_dropout.default" not in report.rows and "aten.detach.default" not in report.rows
 
 
+def test_operators_without_numbers_are_not_compared() -> None:
+    """Those that leave memory as it was, that draw, that change sizes alone, and that give a number to Python."""
+    x = torch.ones(4, device="npu")
+    with PrecisionReport() as report:
+        torch.empty_like(x)
+        x.new_empty(2)
+        x.resize_(2)
+        x.unsqueeze_(0)
+        x.squeeze_()
+        torch.rand_like(x)
+        assert x[0].item() == 1.0
+    assert report.rows == {} and report._without == {}
+
+
 def test_what_a_graph_records_is_not_compared() -> None:
     x, graph = torch.ones(3, device="npu"), torch.npu.NPUGraph()
     with PrecisionReport() as report, torch.npu.graph(graph):

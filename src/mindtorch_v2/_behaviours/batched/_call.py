@@ -325,7 +325,7 @@ def _refused(batch: Batch, op: Any, values: list) -> Any:
 
 def by_slices(op: Any, values: list) -> Any:
     """One slice after the other, with a warning; an error where there is no slice."""
-    if facts_of(op).gives_value and op.returns[0]["type"] == "Scalar":
+    if facts_of(op).gives_value:
         raise RuntimeError(
             "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
             "please try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch "

@@ -114,7 +114,7 @@ def _view_of_scatter(target: Any) -> Any:
     wanted = [argument.name for argument in target._schema.arguments if argument.name != "src"]
     for overload in packet.overloads():
         found = getattr(packet, overload)
-        if found._handle.is_view and [argument.name for argument in found._schema.arguments] == wanted:
+        if [argument.name for argument in found._schema.arguments] == wanted:
             return found
     return None
 
