@@ -11,12 +11,12 @@
 
 namespace mt {
 
-// What is done with the sum before it is written: a function of it ("relu", "gelu", "clamp", ...), or "add" or "mul"
-// with a further operand of the result's sizes.
+// What is done with the sum before it is written: a function of it, or one of it and of a further operand of its sizes.
+// The machine has names for them.
 struct LayerStep {
     std::string name;
     double first = 0, second = 0;  // the function's numbers
-    bool takes_operand() const { return name == "add" || name == "mul"; }
+    bool takes_operand = false;    // the machine tells when the layer is prepared
 };
 
 // The arguments of a call: the input, the weight, the bias where there is one, then of a norm the mean, the variance
@@ -35,13 +35,14 @@ struct Layer {
 
     int arguments() const {
         int n = 2 + has_bias + (has_norm ? 2 + 2 * is_affine : 0);
-        for (const LayerStep& s : steps) n += s.takes_operand();
+        for (const LayerStep& s : steps) n += s.takes_operand;
         return n;
     }
 };
 
 struct LayerMachine {
-    void (*prepare)(Layer& layer);  // raises NotImplementedError for steps that it does not have
+    std::vector<std::string> (*steps)();  // the names of those that it has
+    void (*prepare)(Layer& layer);        // raises NotImplementedError for steps that it does not have
     TensorRef (*run)(const Layer& layer, Tensor* const* inputs);
 };
 void set_layer_machine(const LayerMachine& machine);

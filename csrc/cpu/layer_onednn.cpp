@@ -18,20 +18,24 @@ using onednn::Operand;
 // ---- steps as post-operations ----
 
 struct Function {
-    const char* name;
+    const char* name;  // the operator's, where that has no arguments but its tensors
     dnnl_alg_kind_t kind;
+    double first = 0, second = 0;  // its numbers, unless the step says its own
+    bool takes_operand = false;
 };
 constexpr Function kFunctions[] = {
-    {"relu", dnnl_eltwise_relu},  {"gelu", dnnl_eltwise_gelu_erf},       {"gelu_tanh", dnnl_eltwise_gelu_tanh},
-    {"silu", dnnl_eltwise_swish}, {"sigmoid", dnnl_eltwise_logistic},    {"tanh", dnnl_eltwise_tanh},
-    {"clamp", dnnl_eltwise_clip}, {"hardswish", dnnl_eltwise_hardswish}, {"add", dnnl_binary_add},
-    {"mul", dnnl_binary_mul}};
+    {"relu", dnnl_eltwise_relu},           {"gelu", dnnl_eltwise_gelu_erf},
+    {"gelu_tanh", dnnl_eltwise_gelu_tanh}, {"silu", dnnl_eltwise_swish, 1.0},
+    {"sigmoid", dnnl_eltwise_logistic},    {"tanh", dnnl_eltwise_tanh},
+    {"clamp", dnnl_eltwise_clip},          {"hardswish", dnnl_eltwise_hardswish, 1.0 / 6, 0.5},
+    {"add", dnnl_binary_add, 0, 0, true},  {"mul", dnnl_binary_mul, 0, 0, true}};
 
-dnnl_alg_kind_t kind_of(const LayerStep& step) {
+const Function& function_of(const LayerStep& step) {
     for (const Function& f : kFunctions)
-        if (step.name == f.name) return f.kind;
+        if (step.name == f.name) return f;
     MT_THROW(NotImplemented, "layers have no step that is called '", step.name, "'");
 }
+dnnl_alg_kind_t kind_of(const LayerStep& step) { return function_of(step).kind; }
 
 // ---- packed weights ----
 
@@ -243,9 +247,9 @@ struct Problem {
         dnnl_status_t status = dnnl_success;
         for (const LayerStep& s : layer.steps) {
             if (status != dnnl_success) break;
-            status = s.takes_operand() ? a.dnnl_post_ops_append_binary(steps, kind_of(s), result_layout)
-                                       : a.dnnl_post_ops_append_eltwise(steps, kind_of(s), static_cast<float>(s.first),
-                                                                        static_cast<float>(s.second));
+            status = s.takes_operand ? a.dnnl_post_ops_append_binary(steps, kind_of(s), result_layout)
+                                     : a.dnnl_post_ops_append_eltwise(steps, kind_of(s), static_cast<float>(s.first),
+                                                                      static_cast<float>(s.second));
         }
         if (status == dnnl_success) status = a.dnnl_primitive_attr_create(&made);
         if (status == dnnl_success) {
@@ -301,7 +305,7 @@ struct Problem {
         if (has_bias) fresh.bind_as_wanted(DNNL_ARG_BIAS, dnnl_query_weights_md, 1);
         int number = 0;
         for (const LayerStep& s : layer.steps) {
-            if (s.takes_operand())
+            if (s.takes_operand)
                 fresh.bind_as_wanted(DNNL_ARG_ATTR_MULTIPLE_POST_OP(number) | DNNL_ARG_SRC_1, dnnl_query_dst_md, 0);
             number++;
         }
@@ -388,7 +392,7 @@ TensorRef run(const Layer& layer, Tensor* const* inputs) {
     std::vector<TensorRef> operands;
     Tensor* const* next = in.operands;
     for (const LayerStep& s : layer.steps) {
-        if (!s.takes_operand()) continue;
+        if (!s.takes_operand) continue;
         const Tensor& t = **next++;
         MT_CHECK(t.sizes() == out->sizes() && t.dtype == out->dtype, "a step of a layer takes ", out->sizes(), " of ",
                  dtype_name(out->dtype), ", got ", t.sizes(), " of ", dtype_name(t.dtype));
@@ -414,10 +418,21 @@ TensorRef run(const Layer& layer, Tensor* const* inputs) {
     return out;
 }
 
+std::vector<std::string> steps() {
+    std::vector<std::string> names;
+    for (const Function& f : kFunctions) names.emplace_back(f.name);
+    return names;
+}
+
 void prepare(Layer& layer) {
     MT_CHECK_AS(NotImplemented, onednn::is_wanted(), "layers are run by oneDNN, which the environment says not to use");
     int operands = 0;
-    for (const LayerStep& s : layer.steps) kind_of(s), operands += s.takes_operand();
+    for (LayerStep& s : layer.steps) {
+        const Function& f = function_of(s);
+        s.takes_operand = f.takes_operand;
+        if (s.first == 0 && s.second == 0) s.first = f.first, s.second = f.second;
+        operands += f.takes_operand;
+    }
     MT_CHECK_AS(NotImplemented, layer.steps.size() <= 4 && operands <= 3, "a layer has at most four steps");
     layer.prepared = std::make_shared<Prepared>();
 }
@@ -426,7 +441,7 @@ void prepare(Layer& layer) {
 
 KERNELS
 {
-    set_layer_machine({prepare, run});
+    set_layer_machine({steps, prepare, run});
 }
 
 }  // namespace mt

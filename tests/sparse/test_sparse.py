@@ -400,3 +400,10 @@ def test_diagonals_have_gradients():
         torch.sparse.spdiags(d, torch.tensor([0, -1, 2]), (3, 4)).to_dense() * torch.arange(12.0).reshape(3, 4)
     ).sum().backward()
     assert d.grad.tolist() == [[0, 5, 10], [4, 9, 0], [0, 0, 2]]
+
+
+def test_ones_like_a_compressed_tensor_on_a_named_device() -> None:
+    x = torch.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse_csr()
+    made = torch.ones_like(x, device="cpu", dtype=torch.float64)
+    assert made.layout is torch.sparse_csr and made.dtype is torch.float64
+    assert made.to_dense().tolist() == [[0.0, 1.0], [1.0, 0.0]]

@@ -110,10 +110,27 @@ PyType_Slot layer_slots[] = {SLOT(Py_tp_new, layer_new),
 PyType_Spec layer_spec = {"mindtorch_v2._C._Layer", sizeof(LayerObject), 0,
                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_VECTORCALL, layer_slots};
 
-PyObject* has_layers(PyObject*, PyObject*) { return PyBool_FromLong(layer_machine() != nullptr); }
-PyMethodDef functions[] = {
-    {"_has_layers", has_layers, METH_NOARGS, "Whether kernels are loaded that run layers of compiled graphs."},
-    {nullptr, nullptr, 0, nullptr}};
+PyObject* layer_steps(PyObject*, PyObject*) {
+    return guarded<PyObject*>(nullptr, []() -> PyObject* {
+        const LayerMachine* machine = layer_machine();
+        const std::vector<std::string> names = machine ? machine->steps() : std::vector<std::string>();
+        PyObject* made = PyTuple_New(static_cast<Py_ssize_t>(names.size()));
+        if (!made) throw PythonError();
+        for (size_t i = 0; i < names.size(); i++) {
+            PyObject* name = PyUnicode_FromString(names[i].c_str());
+            if (!name) {
+                Py_DECREF(made);
+                throw PythonError();
+            }
+            PyTuple_SET_ITEM(made, static_cast<Py_ssize_t>(i), name);
+        }
+        return made;
+    });
+}
+PyMethodDef functions[] = {{"_layer_steps", layer_steps, METH_NOARGS,
+                            "The names of what may follow a sum in a layer of a compiled graph; none if no kernels are "
+                            "loaded that run layers."},
+                           {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import math
 import operator
 from collections.abc import Callable
@@ -49,15 +50,26 @@ class Layered:
 # ---- what may follow a sum ----
 
 
-def _function(name: str, first: float = 0.0, second: float = 0.0) -> Callable[[Node], Step | None]:
-    return lambda node: (name, first, second) if len(node.args) == 1 and not node.kwargs else None
+_WITH_ARGUMENTS: dict[Any, Callable[[Node], Step | None]] = {}  # operators whose numbers are arguments
 
 
+def _function(*targets: OpOverload) -> Callable[[Callable], Callable]:
+    """The decorated function gives the step that a call of one of these operators is; None if layers have none for it."""
+
+    def register(step: Callable) -> Callable:
+        _WITH_ARGUMENTS.update(dict.fromkeys(targets, step))
+        return step
+
+    return register
+
+
+@_function(_aten.gelu.default)
 def _gelu(node: Node) -> Step | None:
     form = node.kwargs.get("approximate", node.args[1] if len(node.args) > 1 else "none")
     return ("gelu_tanh" if form == "tanh" else "gelu", 0.0, 0.0)
 
 
+@_function(_aten.clamp.default, _aten.hardtanh.default)
 def _clamp(node: Node) -> Step | None:
     numbers = node.args[1:]
     if len(numbers) != 2 or node.kwargs or not all(isinstance(each, (int, float)) for each in numbers):
@@ -66,17 +78,26 @@ def _clamp(node: Node) -> Step | None:
     return ("clamp", float(least), float(most)) if least <= most else None
 
 
-# The operators that oneDNN applies to a sum, by its name for them (csrc/cpu/layer_onednn.cpp).
-_FUNCTIONS: dict[Any, Callable[[Node], Step | None]] = {
-    _aten.relu.default: _function("relu"),
-    _aten.gelu.default: _gelu,
-    _aten.silu.default: _function("silu", 1.0),
-    _aten.sigmoid.default: _function("sigmoid"),
-    _aten.tanh.default: _function("tanh"),
-    _aten.clamp.default: _clamp,
-    _aten.hardtanh.default: _clamp,
-    _aten.hardswish.default: _function("hardswish", 1 / 6, 0.5),
-}
+@functools.cache
+def _steps() -> frozenset[str]:
+    return frozenset(_C._layer_steps())
+
+
+def _applied(node: Node) -> Callable[[Node], Step | None] | None:
+    """The rule for a function of a sum that layers have; None for any other operator."""
+    target = node.target
+    if target in _WITH_ARGUMENTS:
+        return _WITH_ARGUMENTS[target]
+    if not isinstance(target, OpOverload) or target.namespace != "aten" or target._overloadname != "default":
+        return None
+    name = target._handle.name
+    return _alone if name in _steps() else None
+
+
+def _alone(node: Node) -> Step | None:
+    return (node.target._handle.name, 0.0, 0.0) if len(node.args) == 1 and not node.kwargs else None
+
+
 _WITH_OPERAND = {_aten.add.Tensor: "add", _aten.mul.Tensor: "mul"}
 
 
@@ -201,7 +222,7 @@ def _take_in_steps(head: _Head, taken: set[Node]) -> None:
         made, value = _value(user), _value(head.node)
         if not _is_number(made) or made.shape != value.shape or made.dtype is not value.dtype:
             return
-        function = _FUNCTIONS.get(user.target)
+        function = _applied(user)
         if function is not None:
             step = function(user)
             if step is None or user.args[0] is not head.node:
@@ -367,5 +388,5 @@ def with_layers(module: GraphModule, packs_lent: bool = False) -> Layered:
     ['layer_0(x_1, w_1): linear, relu']
     """
     module = _without_dead_code(module)
-    heads = _find(module) if _C._has_layers() else {}
+    heads = _find(module) if _C._layer_steps() else {}
     return _Rebuilder(module, heads, packs_lent).run()
