@@ -11,7 +11,6 @@ CORE = Path(__file__).parents[2] / "csrc" / "core"
 # Words that are names of operators too and mean something else where they stand.
 WORDS = {
     "basics.cpp": {"bfloat16", "bool", "cpu", "double", "float", "int"},  # dtypes and devices
-    "layer.h": {"add", "mul"},  # what oneDNN does with a sum before it is written
     "number_fits.cpp": {"double", "float", "int"},  # types of C++ in messages
     "pointwise_shape.cpp": {"floor", "trunc"},  # rounding modes
     "schema_lexer.cpp": {"eq", "ge", "le", "ne"},  # tokens
