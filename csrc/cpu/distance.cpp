@@ -217,11 +217,13 @@ void cdist_shape(ShapeCall& c, const Tensor& a, const Tensor& b, double p) {
              "X1 and X2 must have the same number of columns. X1: ", a.size(a.ndim - 1), " X2: ", b.size(b.ndim - 1));
     MT_CHECK(is_floating(a.dtype), "cdist only supports floating-point dtypes, X1 got: ", dtype_class_name(a.dtype));
     MT_CHECK(is_floating(b.dtype), "cdist only supports floating-point dtypes, X2 got: ", dtype_class_name(b.dtype));
+    MT_CHECK(a.dtype == b.dtype, "expected scalar type ", dtype_class_name(a.dtype), " but found ",
+             dtype_class_name(b.dtype));
     check_order(p, "cdist");
     Dims sizes = batch_of(a, b);
     sizes.push_back(a.size(a.ndim - 2));
     sizes.push_back(b.size(b.ndim - 2));
-    c.output(0, sizes, promote(a.dtype, b.dtype));
+    c.output(0, sizes, a.dtype);
 }
 
 void cdist_cpu(Out out, const Tensor& a, const Tensor& b, double p, std::optional<int64_t> compute_mode) {

@@ -163,6 +163,17 @@ void loss_shape(ShapeCall& c, const Tensor& self, const Tensor& target, int64_t 
     if (!is_floating(t)) unsupported_dtype(c.name(), t);
     c.output(0, reduction == kNone ? IntSpan(sizes) : IntSpan(), t);
 }
+// Of losses whose result has the input's dtype, whatever the target's.
+void loss_like_self_shape(ShapeCall& c, const Tensor& self, const Tensor& target, int64_t reduction) {
+    Dims sizes = broadcast_sizes(self.sizes(), target.sizes());
+    if (!is_floating(self.dtype)) unsupported_dtype(c.name(), self.dtype);
+    c.output(0, reduction == kNone ? IntSpan(sizes) : IntSpan(), self.dtype);
+}
+void loss_of_one_dtype_shape(ShapeCall& c, const Tensor& self, const Tensor& target, int64_t reduction) {
+    MT_CHECK(self.dtype == target.dtype, "Found dtype ", dtype_class_name(target.dtype), " but expected ",
+             dtype_class_name(self.dtype));
+    loss_like_self_shape(c, self, target, reduction);
+}
 void loss_backward_shape(ShapeCall& c, const Tensor& self, const Tensor& target) {
     c.output(0, broadcast_sizes(self.sizes(), target.sizes()), loss_type(self, target));
 }
@@ -209,6 +220,8 @@ void binary_cross_entropy_backward_cpu(Out out, const Tensor& grad_output, const
 KERNELS
 {
     shape<loss_shape>("loss");
+    shape<loss_like_self_shape>("loss_like_self");
+    shape<loss_of_one_dtype_shape>("loss_of_one_dtype");
     shape<loss_backward_shape>("loss_backward");
     structured<mse_cpu>("mse_loss", kContiguousOutputs);
     structured<mse_backward_cpu>("mse_loss_backward", kContiguousOutputs);

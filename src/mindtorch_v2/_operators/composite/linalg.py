@@ -315,6 +315,11 @@ def _is_vector(A, B):
 )
 def _linalg_solve_ex(A, B, *, left=True, check_errors=False) -> tuple:
     _check_square(A, "linalg.solve")
+    if A.dtype != B.dtype:
+        raise RuntimeError(
+            f"linalg.solve: Expected A and B to have the same dtype, but found A of type {class_name(A.dtype)} and B of "
+            f"type {class_name(B.dtype)} instead"
+        )
     vector = _is_vector(A, B)
     right = B.unsqueeze(-1) if vector else B
     wanted = A.size(-1)
@@ -595,6 +600,8 @@ def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
         raise RuntimeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.size(dim)} and {other.size(dim)}"
         )
+    if self.dtype != other.dtype:
+        raise RuntimeError(f"expected scalar type {class_name(self.dtype)} but found {class_name(other.dtype)}")
     return _cross(self, other, dim)
 
 

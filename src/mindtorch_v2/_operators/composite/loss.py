@@ -21,6 +21,11 @@ def _reduced(loss, reduction: int):
     return loss.mean() if reduction == _MEAN else loss.sum() if reduction == _SUM else loss
 
 
+def _check_dtype(tensor, dtype) -> None:
+    if tensor.dtype != dtype:
+        raise RuntimeError(f"expected scalar type {class_name(dtype)} but found {class_name(tensor.dtype)}")
+
+
 @composite(
     "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None,"
     " int reduction=Mean) -> Tensor",
@@ -39,7 +44,7 @@ def binary_cross_entropy_with_logits(
     loss = (1 - target) * self - log_sigmoid
     if weight is not None:
         loss = loss * weight
-    return _reduced(loss, reduction)
+    return _reduced(loss.to(target.dtype) if target.is_floating_point() else loss, reduction)
 
 
 @composite(
@@ -305,8 +310,9 @@ def multi_margin_loss(
         )
     if weight is not None and (weight.dim() > 1 or weight.numel() != scores.size(1)):
         raise RuntimeError(f"inconsistent weight size, expected {scores.size(1)} but got {list(weight.shape)}")
-    if target.dtype != DTYPES["int64"]:
-        raise RuntimeError(f"expected scalar type Long but found {class_name(target.dtype)}")
+    _check_dtype(target, DTYPES["int64"])
+    if weight is not None:
+        _check_dtype(weight, self.dtype)
     index = target.reshape([-1, 1])
     own = scores.gather(1, index)
     loss = (margin - own + scores).clamp_min(0)
@@ -332,6 +338,7 @@ def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int = 1) -> 
         )
     if target.shape != self.shape and (self.dim() == 2 or target.numel() != self.numel()):
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")
+    _check_dtype(target, DTYPES["int64"])
     scores, labels = (self, target) if self.dim() == 2 else (self.reshape([1, -1]), target.reshape([1, -1]))
     listed = (labels < 0).cumsum(1) == 0
     index = labels.clamp_min(0)
@@ -418,7 +425,8 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
     samples=[S(T(3, 4), T(3, 4))],
 )
 def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
-    return _reduced((-self * target).exp().log1p(), reduction)
+    loss = (-self * target).exp().log1p()
+    return _reduced(loss.to(self.dtype) if self.is_floating_point() else loss, reduction)
 
 
 @composite(

@@ -226,7 +226,7 @@ op(
     bind="nn out",
     out_dtype="found",
     autocast="float32",
-    meta=rule("loss", "self", "target", "reduction"),
+    meta=rule("loss_of_one_dtype", "self", "target", "reduction"),
     grad={("self", "target"): _bce_grad},
     samples=[S(T(3, 4, low=0.1, high=0.9), T(3, 4, low=0.1, high=0.9))],
 )
@@ -244,7 +244,7 @@ op(
     "Squared error up to `delta`, linear beyond.",
     bind="nn out",
     autocast="float32",
-    meta=rule("loss", "self", "target", "reduction"),
+    meta=rule("loss_like_self", "self", "target", "reduction"),
     grad={("self", "target"): _huber_grad},
     samples=[S(T(3, 4), T(3, 4)), S(T(3, 4), T(3, 4), 0, 0.5)],
 )
