@@ -1,4 +1,4 @@
-"""Turns the `torch` switch on at interpreter start, without importing the package.
+"""Turn the `torch` switch on at interpreter start, without importing the package.
 
 `mindtorch_v2_startup.pth`, installed beside this file, imports it when MINDTORCH_AS_TORCH is set.
 """

@@ -1,4 +1,4 @@
-"""Makes up schemas and calls of operators, a million if asked, and watches that nothing crashes, hangs or is kept.
+"""Make up schemas and calls of operators, a million if asked, and watch that nothing crashes, hangs or is kept.
 
     python tools/fuzz_library.py --schemas 1000000 --calls 1000000 --seed 7
 

@@ -1,4 +1,4 @@
-"""Calls every operator with arguments that mostly do not fit, and reports what harms the process.
+"""Call every operator with arguments that mostly do not fit, and report what harms the process.
 
 A call may succeed or raise an ordinary exception. It must not crash, hang, raise SystemError or leave a tensor that reaches
 beyond its storage. Each call is decided by three things, the seed, the row's name and the call's number, so that whatever is
@@ -346,7 +346,7 @@ def call(torch: Any, row: Any, form: str, args: list[Any], kwargs: dict[str, Any
 
 
 def work(options: argparse.Namespace) -> None:
-    """Makes calls from `--start` on and writes a line before each, and after each that raised what it must not."""
+    """Make calls from `--start` on and write a line before each, and after each that raised what it must not."""
     if not os.environ.get("ASAN_OPTIONS"):
         resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -432,7 +432,7 @@ class Worker:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def stop(self) -> int:
-        """Ends it; its exit status."""
+        """End it; its exit status."""
         self.process.kill()
         status = self.process.wait()
         os.close(self._read)

@@ -1,4 +1,4 @@
-"""Writes the table of Ascend's own operators in docs/torch-npu.md, from their rows; with --check, says whether it is up to date."""
+"""Write the table of Ascend's own operators in docs/torch-npu.md, from their rows; with --check, say whether it is up to date."""
 
 import argparse
 import importlib

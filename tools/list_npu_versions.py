@@ -1,4 +1,4 @@
-"""Writes the table of docs/npu-versions.md from `_backends/npu/versions.py`; with --check, says whether it is up to date."""
+"""Write the table of docs/npu-versions.md from `_backends/npu/versions.py`; with --check, say whether it is up to date."""
 
 import argparse
 import pathlib

@@ -1,4 +1,4 @@
-"""Measures how far floating operators are from the exact result, in units of the last place, beside PyTorch.
+"""Measure how far floating operators are from the exact result, in units of the last place, beside PyTorch.
 
     python tools/measure_ulps.py [--operators 'sin|exp'] [--points 700] [--write]
 

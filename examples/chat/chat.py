@@ -30,7 +30,7 @@ class Bytes:
 
 
 class ByteStreamer(BaseStreamer):
-    """Writes bytes as they come; the prompt is not repeated."""
+    """Write bytes as they come; the prompt is not repeated."""
 
     def __init__(self) -> None:
         self.begun = False

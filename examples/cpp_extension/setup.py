@@ -1,4 +1,4 @@
-"""Builds with mindtorch_v2: `python -m mindtorch_v2 setup.py build_ext --inplace`; written for PyTorch as well."""
+"""Build with mindtorch_v2: `python -m mindtorch_v2 setup.py build_ext --inplace`; written for PyTorch as well."""
 
 from setuptools import setup
 from torch.utils.cpp_extension import BuildExtension, CppExtension

@@ -1,4 +1,4 @@
-"""Builds one wheel for every Python from 3.9, for mindtorch_v2 and for PyTorch from 2.10.
+"""Build one wheel for every Python from 3.9, for mindtorch_v2 and for PyTorch from 2.10.
 
 With mindtorch_v2: `python -m mindtorch_v2 setup.py bdist_wheel`; with PyTorch: `python setup.py bdist_wheel`.
 """

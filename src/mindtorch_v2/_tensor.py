@@ -32,7 +32,7 @@ def _disabled_torch_dispatch_impl(
 
 
 class _TensorMeta(type(_C.TensorBase)):
-    """Says that a Parameter marked on a tensor subclass is a Parameter (see nn.Parameter)."""
+    """Say that a Parameter marked on a tensor subclass is a Parameter (see nn.Parameter)."""
 
     __module__ = "torch._C"
 

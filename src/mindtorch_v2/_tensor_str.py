@@ -41,7 +41,7 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Sets how tensors print.
+    """Set how tensors print.
 
     `precision` digits; tensors of more than `threshold` elements are shortened to `edgeitems` at each end of each
     dimension; lines of `linewidth` characters. `profile` sets the first three: "default", "short", "full".
@@ -130,7 +130,7 @@ class _Formatter:
 
 
 class _ComplexFormatter:
-    """Writes complex values by a formatter each for the real and the imaginary parts."""
+    """Write complex values by a formatter each for the real and the imaginary parts."""
 
     def __init__(self, values: Sequence[complex]) -> None:
         self.real = _Formatter([v.real for v in values], True)
@@ -203,7 +203,7 @@ def _tensor_str(tensor, indent):
 
 
 def _add_suffixes(tensor_str, suffixes, indent, force_newline) -> str:
-    """Joins the suffixes, on new lines where they would not fit, and closes the parenthesis."""
+    """Join the suffixes, on new lines where they would not fit, and close the parenthesis."""
     parts = [tensor_str]
     position = len(tensor_str) - tensor_str.rfind("\n") + 1
     for suffix in suffixes:

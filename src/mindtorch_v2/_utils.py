@@ -71,7 +71,7 @@ def get_tensor_metadata(tensor: torch.Tensor) -> dict[Any, Any]:
 
 
 def set_tensor_metadata(tensor: torch.Tensor, metadata: dict[str, bool]) -> torch.Tensor:
-    """Undoes `get_tensor_metadata`: the bits apply to `tensor`, which holds the bare memory."""
+    """Undo `get_tensor_metadata`: the bits apply to `tensor`, which holds the bare memory."""
     if not isinstance(metadata, dict):
         raise AssertionError(f"expected dict, got {type(metadata)}")
     if metadata.get("conj"):
@@ -87,20 +87,20 @@ _waiting = threading.local()
 
 
 def collect_waiting() -> list[Any]:
-    """Starts to put off what `metadata` asks of tensors; returns the list that collects it."""
+    """Start to put off what `metadata` asks of tensors; return the list that collects it."""
     _waiting.items = []
     return _waiting.items
 
 
 def apply_waiting(items: Sequence[tuple[torch.Tensor, dict[str, bool]]]) -> None:
-    """Does what was put off, in place, now that the tensors' memory is filled."""
+    """Do what was put off, in place, now that the tensors' memory is filled."""
     with torch.no_grad():
         for tensor, metadata in items:
             tensor.copy_(set_tensor_metadata(tensor.detach(), metadata))
 
 
 def stop_waiting() -> None:
-    """Ends what `collect_waiting` began."""
+    """End what `collect_waiting` began."""
     _waiting.items = None
 
 
@@ -216,7 +216,7 @@ def _slots_of(cls) -> list:
 
 
 def _set_obj_state(obj, state) -> torch.Tensor:
-    """Gives `obj` the attributes of a state from `_get_obj_state`."""
+    """Give `obj` the attributes of a state from `_get_obj_state`."""
     slots = None
     if isinstance(state, tuple):
         if len(state) != 2:
@@ -312,7 +312,7 @@ class ExceptionWrapper:
         self.where = where
 
     def reraise(self) -> None:
-        """Raises the same class with the old traceback in its text; RuntimeError if the class takes no text."""
+        """Raise the same class with the old traceback in its text; RuntimeError if the class takes no text."""
         message = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
         if self.exc_type is KeyError:
             message = KeyErrorMessage(message)
@@ -359,7 +359,7 @@ def _reorder_tensors_as(tensors, ordered_tensors):
 
 
 def _take_tensors(tensors, size_limit):
-    """Groups `tensors` by type into lists of at most `size_limit` bytes (or one tensor)."""
+    """Group `tensors` by type into lists of at most `size_limit` bytes (or one tensor)."""
     pending: dict[Any, Any] = {}
     for tensor in tensors:
         size = tensor.numel() * tensor.element_size()

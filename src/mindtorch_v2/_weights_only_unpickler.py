@@ -209,7 +209,7 @@ class _Tuples:
 
 
 class Unpickler:
-    """Reads one object from `file`; `persistent_load(id)` gives the storages."""
+    """Read one object from `file`; `persistent_load(id)` gives the storages."""
 
     functions: tuple[Any, ...] = ()
     """Functions that a subclass has for its files, beside those of the table."""
@@ -555,12 +555,12 @@ _HANDLERS = {
 
 
 def load(file: Any, *, encoding: str = "ASCII") -> Any:
-    """Reads one object from `file`."""
+    """Read one object from `file`."""
     return Unpickler(file, encoding=encoding).load()
 
 
 class _GlobalCollector(Unpickler):
-    """Goes through a pickle and notes its globals; makes nothing of them."""
+    """Go through a pickle and note its globals; make nothing of them."""
 
     def __init__(self, file: Any) -> None:
         super().__init__(file)

@@ -162,7 +162,7 @@ def _rearranged(found: Any, processor: Any) -> Tensor | PackedTensor:
 
 
 def _place(model: nn.Module, target: str, value: Tensor | PackedTensor, dtype: torch.dtype) -> None:
-    """Puts a tensor where the model has it."""
+    """Put a tensor where the model has it."""
     owner_name, _, attribute = target.rpartition(".")
     owner = model.get_submodule(owner_name)
     if isinstance(value, PackedTensor):

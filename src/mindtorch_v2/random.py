@@ -29,7 +29,7 @@ def _generator(device):
 
 
 def set_rng_state(new_state: torch.Tensor) -> None:
-    """Sets the state of the CPU's generator, a uint8 tensor from `get_rng_state`.
+    """Set the state of the CPU's generator, a uint8 tensor from `get_rng_state`.
 
     >>> state = torch.random.get_rng_state()
     >>> a = torch.rand(2)
@@ -50,7 +50,7 @@ def get_rng_state() -> torch.Tensor:
 
 
 def manual_seed(seed: int) -> torch.Generator:
-    """Seeds the generators of the CPU and of devices in use; negative numbers count from 2^64. Returns the CPU's.
+    """Seed the generators of the CPU and of devices in use; negative numbers count from 2^64. Return the CPU's.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.rand(2)
@@ -63,7 +63,7 @@ def manual_seed(seed: int) -> torch.Generator:
 
 
 def seed() -> int:
-    """Seeds the generator from the system's randomness and returns the seed (64 bits).
+    """Seed the generator from the system's randomness and return the seed (64 bits).
 
     >>> isinstance(torch.random.seed(), int)
     True

@@ -37,7 +37,7 @@ def _untyped_type(self, dtype=None, non_blocking=False) -> str:
 
 
 def _untyped_byteswap(self, dtype) -> None:
-    """Reverses the bytes of each element of `dtype`, in place."""
+    """Reverse the bytes of each element of `dtype`, in place."""
     size = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
     if size > 1 and self.nbytes():
         rows = _bytes_of(self).view(-1, size)
@@ -77,7 +77,7 @@ def no_hooks() -> OrderedDict:
 
 
 def _load_from_bytes(b):
-    """Unpickles a storage that was pickled on its own; as pickle itself does, it trusts the bytes."""
+    """Unpickle a storage that was pickled on its own; as pickle itself does, it trusts the bytes."""
     return torch.load(io.BytesIO(b), weights_only=False)
 
 
@@ -352,12 +352,12 @@ class TypedStorage:
         return self._like(self._untyped_storage.clone())
 
     def fill_(self, value: Any) -> Self:
-        """Sets every element to `value`."""
+        """Set every element to `value`."""
         self[:] = value
         return self
 
     def copy_(self, source: Any, non_blocking: bool | None = None) -> Self:
-        """Copies the elements of another storage."""
+        """Copy the elements of another storage."""
         if source.device.type == "meta" and self.device.type != "meta":
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
         if isinstance(source, TypedStorage):
@@ -367,7 +367,7 @@ class TypedStorage:
         return self
 
     def resize_(self, size: int) -> None:
-        """Changes the number of elements."""
+        """Change the number of elements."""
         self._untyped_storage.resize_(size * self.dtype.itemsize)
 
     _resize_ = resize_
@@ -403,7 +403,7 @@ class TypedStorage:
     _is_shared = is_shared
 
     def share_memory_(self) -> TypedStorage:
-        """Moves the bytes to shared memory."""
+        """Move the bytes to shared memory."""
         self._untyped_storage.share_memory_()
         return self
 

@@ -24,7 +24,7 @@ REFUSALS = (
 
 
 def _check(program, aliasing, with_gradients, partition):
-    """Runs a program both ways, twice: the second call finds the graphs of the first. Returns why it was not lowered."""
+    """Run a program both ways, twice: the second call finds the graphs of the first. Return why it was not lowered."""
     function = mutating_programs.body(torch, program)
     expected = mutating_programs.outcome(torch, function, aliasing, with_gradients)
     refusals = []

@@ -1,4 +1,4 @@
-"""Writes `func_cases.json`: what PyTorch answers to the programs of `func_cases.py`.
+"""Write `func_cases.json`: what PyTorch answers to the programs of `func_cases.py`.
 
 Run where PyTorch 2.13 is installed: `python tests/autograd/record_cases.py`.
 """

@@ -49,7 +49,7 @@ def test_a_gradient_may_be_taken_away_by_another_thread():
 
 
 class Forgets(TorchDispatchMode):
-    """Takes the gradient of a tensor away before each operation."""
+    """Take the gradient of a tensor away before each operation."""
 
     def __init__(self, tensor):
         self.tensor = tensor

@@ -14,7 +14,7 @@ from mindtorch_v2.utils._python_dispatch import (
 
 
 class Log(TorchDispatchMode):
-    """Keeps the name of each operator."""
+    """Keep the name of each operator."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -238,7 +238,7 @@ def test_subclasses_are_asked_before_what_they_derive_from(method: str, given: s
 
 
 class Overloads(TorchDispatchMode):
-    """Keeps each operator, with its other arguments than tensors."""
+    """Keep each operator, with its other arguments than tensors."""
 
     def __init__(self) -> None:
         super().__init__()

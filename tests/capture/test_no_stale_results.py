@@ -31,7 +31,7 @@ NAMES = {"relu"}
 
 
 def program(*, refused=None, captures=None):
-    """Registers a program. `refused` is the kind of refusal that is expected, `captures` how many graphs are made."""
+    """Register a program. `refused` is the kind of refusal that is expected, `captures` how many graphs are made."""
 
     def register(make):
         PROGRAMS.append(pytest.param(make, refused, captures, id=make.__name__))
@@ -41,7 +41,7 @@ def program(*, refused=None, captures=None):
 
 
 class Compiled:
-    """Calls a function by its captures, as a compiler without a back end would."""
+    """Call a function by its captures, as a compiler without a back end would."""
 
     def __init__(self, function):
         self.function, self.captures, self.refused = function, [], []

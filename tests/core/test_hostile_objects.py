@@ -23,14 +23,14 @@ class Emptying:
 
 
 class LongList(list):
-    """Says that it has a million items."""
+    """Object that says that it has a million items."""
 
     def __len__(self):
         return 1_000_000
 
 
 class Pair(tuple):
-    """Says that it has two items."""
+    """Object that says that it has two items."""
 
     __slots__ = ()
 

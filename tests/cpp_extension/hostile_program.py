@@ -1,4 +1,4 @@
-"""Calls the C functions of the stable ABI with arguments that are wrong: `python hostile_program.py LOG [SEED]`.
+"""Call the C functions of the stable ABI with arguments that are wrong: `python hostile_program.py LOG [SEED]`.
 
 None may end the process. What the ABI can see (a handle that is none, a null pointer, a number that stands for nothing) must fail
 with a text that names it. LOG's last line is the call that runs.

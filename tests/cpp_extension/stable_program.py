@@ -1,4 +1,4 @@
-"""Runs stable_checks.cpp's library: `python stable_program.py mindtorch_v2 library.so`, or with torch. It raises where a check fails."""
+"""Run stable_checks.cpp's library: `python stable_program.py mindtorch_v2 library.so`, or with torch. It raises where a check fails."""
 
 import importlib
 import sys

@@ -1,4 +1,4 @@
-"""Runs a program in several processes, one a rank, as users start them."""
+"""Run a program in several processes, one a rank, as users start them."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""Transforms work where the key that they stand on is excluded around them, and the exclusion holds again afterwards."""
+"""The transforms work where the key that they stand on is excluded around them, and the exclusion holds again afterwards."""
 
 import pytest
 

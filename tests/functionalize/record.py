@@ -1,4 +1,4 @@
-"""Writes what PyTorch answers to the programs of `functionalize_cases.py` and to seeded random programs.
+"""Write what PyTorch answers to the programs of `functionalize_cases.py` and to seeded random programs.
 
 Run where PyTorch 2.13 is installed: `python tests/functionalize/record.py`.
 """

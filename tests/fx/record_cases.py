@@ -1,4 +1,4 @@
-"""Writes `fx_cases.json` and the like: what PyTorch answers to the programs of `fx_cases.py`.
+"""Write `fx_cases.json` and the like: what PyTorch answers to the programs of `fx_cases.py`.
 
 Run where PyTorch 2.13 is installed: `python tests/fx/record_cases.py [fx make_fx ...]`.
 """

@@ -592,7 +592,7 @@ TYPES = (
 
 
 class Hostile:
-    """Raises where it is asked anything."""
+    """Object that raises where it is asked anything."""
 
     def __getattr__(self, name):
         raise ValueError(name)

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.no_torch
 
 @pytest.fixture
 def start(tmp_path):
-    """Starts the script with a program in place of pip."""
+    """Start the script with a program in place of pip."""
     started = []
 
     def run(program):

@@ -33,6 +33,56 @@ def test_docstrings_name_the_thing():
     assert wrong == []
 
 
+# Words that stand behind a verb, and those that stand behind a noun in the plural: "Sums the rows", "Sums of rows".
+_OBJECTS = {"the", "a", "an", "all", "each", "every", "it", "its", "one", "two", "what", "whether", "how", "nothing"}
+_AFTER_NOUNS = set(
+    "of that which and or in by with to for are from on as whose between where at without under over through is was were that have "
+    "has not come since made given saved put held cut padded counted back one".split()
+)
+
+
+def _words(text):
+    """The first word, if nothing but a space is behind it, and the one behind that."""
+    found = re.match(r"([A-Z][a-z]+) (?:(`)|([\w']+))?", text)
+    return (found[1], found[2] or (found[3] or "").lower()) if found else ("", "")
+
+
+def _in_the_third_person(texts):
+    """The docstrings that begin with "Sets", where others begin with "Set the ..."; "Calls of" is no such verb."""
+    imperatives = {first for first, second in map(_words, texts) if second in _OBJECTS | {"`"}}
+    plurals = {first for first, second in map(_words, texts) if second in ("of", "that", "whose")}
+    found = []
+    for text in texts:
+        first, second = _words(text)
+        bases = {first.removesuffix("s"), first.removesuffix("es"), re.sub("ies$", "y", first)} - {first}
+        is_noun = first in plurals and second in _AFTER_NOUNS
+        if first.endswith("s") and not first.endswith("ss") and bases & imperatives and not is_noun:
+            found.append(text)
+    return found
+
+
+def test_docstrings_are_in_one_style():
+    """A verb that begins one is in the imperative: "Set the ...", not "Sets the ..."."""
+    texts = {text: f"{path.relative_to(ROOT)}:{line}" for path in FILES for line, text in _docstrings(path)}
+    assert len(texts) > 5000
+    assert [f"{texts[text]}: {text[:60]}" for text in _in_the_third_person(texts)] == []
+
+
+def test_docstrings_of_another_style_are_seen():
+    third = ["Sets the rate.", "Applies `f`.", "Goes on.", "Sets"]
+    others = [
+        "Set a rate.",
+        "Apply it.",
+        "Go on.",
+        "Sets of rates.",
+        "Rates.",
+        "Pass it on.",
+        "Calls of `f`.",
+        "Is it?",
+    ]
+    assert _in_the_third_person([*third, *others]) == third[:2]
+
+
 def test_each_exception_to_the_type_checker_has_a_reason():
     """In what it reads, the reason is behind it in brackets: `# type: ignore[override]  # (of this device only)`."""
     read = ("src/", "tools/", "benchmarks/", "examples/", "tests/support/")

@@ -36,7 +36,7 @@ def _cases(keep: Any = lambda row: True) -> pytest.MarkDecorator:
 
 @pytest.fixture
 def entry(request: pytest.FixtureRequest) -> Any:
-    """Looks up what PyTorch gives: (row, sample number, dtype) -> entry. Fails where no snapshot says so."""
+    """Look up what PyTorch gives: (row, sample number, dtype) -> entry. Fails where no snapshot says so."""
 
     def find(row: Any, index: int, dtype: str) -> dict[str, Any]:
         found = live(row, index, dtype) if request.config.getoption("--live") else lookup(row, index, dtype)

@@ -81,7 +81,7 @@ MAPPED = [name for name in INNER if ROWS[name].handle in RULES]
 
 
 class _Recorder(TorchDispatchMode):
-    """Keeps the calls of operators without samples."""
+    """Keep the calls of operators without samples."""
 
     def __init__(self) -> None:
         super().__init__()

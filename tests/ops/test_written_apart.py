@@ -1,4 +1,4 @@
-"""Writes where indices say: what is written shares no memory with the indices, nor with what is written."""
+"""Operators that write where indices say: what is written shares no memory with the indices, nor with what is written."""
 
 import pytest
 

@@ -180,7 +180,7 @@ def test_errors_name_the_operator_that_made_the_tensor() -> None:
     x = torch.ones(3, requires_grad=True)
 
     def producer(write, result) -> str:
-        """Overwrites a saved tensor behind autograd's back; who made it, as the error says."""
+        """Overwrite a saved tensor behind autograd's back; who made it, as the error says."""
         write.detach().add_(1)
         with pytest.raises(RuntimeError, match=r"which is output 0 of (\S+), is at version") as caught:
             result.sum().backward()

@@ -52,7 +52,7 @@ def _place(root: pathlib.Path, name: str) -> pathlib.Path | None:
 
 
 class InfrastructureLoader(importlib.machinery.SourceFileLoader):
-    """Reads a module of the infrastructure; names that it lacks come from the version of the tests."""
+    """Read a module of the infrastructure; names that it lacks come from the version of the tests."""
 
     def __init__(self, name: str, file: pathlib.Path, older: pathlib.Path | None):
         super().__init__(name, str(file))
@@ -82,7 +82,7 @@ class InfrastructureLoader(importlib.machinery.SourceFileLoader):
 
 
 class InfrastructureFinder:
-    """Finds `torch.testing._internal` in the wheel of the real PyTorch, without importing that."""
+    """Find `torch.testing._internal` in the wheel of the real PyTorch, without importing that."""
 
     def __init__(self, wheel: pathlib.Path, source: pathlib.Path | None = None, as_they_were: Sequence[str] = ()):
         self.wheel, self.source, self.as_they_were = wheel, source, as_they_were
@@ -190,7 +190,7 @@ class TimedOut(BaseException):
 
 
 class Result(unittest.TestResult):
-    """Writes each test's end into the log."""
+    """Write each test's end into the log."""
 
     def __init__(self, log: Log):
         super().__init__()

@@ -25,7 +25,7 @@ def _run(*args):
 
 
 class Evil:
-    """Pickles as a call."""
+    """Object that pickles as a call."""
 
     def __init__(self, function, *args):
         self.call = function, args

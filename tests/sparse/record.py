@@ -1,4 +1,4 @@
-"""Writes what PyTorch answers to the programs of `tests/support/sparse_cases.py`.
+"""Write what PyTorch answers to the programs of `tests/support/sparse_cases.py`.
 
 Run where PyTorch 2.13 is installed: `python tests/sparse/record.py`.
 """

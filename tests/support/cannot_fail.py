@@ -1,4 +1,4 @@
-"""Finds tests that could not fail, as far as that shows in their text: asserts of what is always true, results that nobody
+"""Find tests that could not fail, as far as that shows in their text: asserts of what is always true, results that nobody
 looks at, code that is never reached, functions that nobody calls, errors that are swallowed, tests without any check.
 """
 

@@ -134,7 +134,7 @@ def step(torch, tensors, kind, name, i, j, n):
 
 
 def carried_out(torch, program, tensors, writes_metadata=True):
-    """Carries a program out on a list of tensors, which grows; gives each step that fitted, as `step` takes it."""
+    """Carry a program out on a list of tensors, which grows; give each step that fitted, as `step` takes it."""
     given = len(tensors)
     for kind, name, which, other, n in program:
         i, j = which % len(tensors), other % len(tensors)

@@ -1,4 +1,4 @@
-"""Runs Python programs that import `torch` in a process of their own, under ours or under PyTorch."""
+"""Run Python programs that import `torch` in a process of their own, under ours or under PyTorch."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Writes what PyTorch answers to the programs of a file. Run where PyTorch 2.13 is installed:
+"""Write what PyTorch answers to the programs of a file. Run where PyTorch 2.13 is installed:
 
     python tests/support/record_answers.py tests/masked/masked_cases.py
 

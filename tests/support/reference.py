@@ -35,7 +35,7 @@ def use_as_ours() -> None:
 
 
 class _Alias(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds `mindtorch_v2.x` as `torch.x`."""
+    """Find `mindtorch_v2.x` as `torch.x`."""
 
     installed = False
 

@@ -22,7 +22,7 @@ OTHERWISE = {"nn.functional.l1_loss", "functional.chain_matmul", "functional.unr
 
 
 class Asked:
-    """Takes every call over and says what it was told."""
+    """Take every call over and say what it was told."""
 
     @classmethod
     def __torch_function__(cls, func, kinds, args=(), kwargs=None):

@@ -186,7 +186,7 @@ def test_stacks_for_flame_graphs(tmp_path):
 def test_record_function_marks_functions():
     @record_function("named")
     def twice(x):
-        """Doubles."""
+        """Double."""
         return x * 2
 
     assert twice.__doc__ == "Doubles."

@@ -140,7 +140,7 @@ def test_what_two_formulas_read_is_recomputed_once():
 
 
 class Changing:
-    """Behaves differently the second time."""
+    """Behave differently the second time."""
 
     def __init__(self, first, second):
         self.runs = [first, second]

@@ -19,7 +19,7 @@ def test_without_the_package_the_import_names_it():
 
 @pytest.fixture
 def written(tmp_path):
-    """Runs a function on a writer; what it wrote as `(step, value)` for each value, by directory."""
+    """Run a function on a writer; what it wrote as `(step, value)` for each value, by directory."""
     from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
     from tensorboard.compat.proto.event_pb2 import Event
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.no_torch
 
 @pytest.fixture
 def events(tmp_path):
-    """Runs a function on a writer; the events that it wrote."""
+    """Run a function on a writer; the events that it wrote."""
     from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
     from tensorboard.compat.proto.event_pb2 import Event
 

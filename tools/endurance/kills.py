@@ -1,4 +1,4 @@
-"""Kills processes at random moments, and looks at what they leave.
+"""Kill processes at random moments, and look at what they leave.
 
     python -m tools.endurance.kills [--rounds 1000] [--kinds save,loader,step,cache] [--seed 0]
 

@@ -1,4 +1,4 @@
-"""Makes each call of each program fail once, and reports what did not survive.
+"""Make each call of each program fail once, and report what did not survive.
 
     python -m tools.faults [--programs 'save|load'] [--kinds ours,system] [--every 1] [--report FILE]
 

@@ -231,7 +231,7 @@ def _is_type(node: ast.AST) -> bool:
 
 
 class _Finder:
-    """Walks a module's tree with the function and the row that it is in."""
+    """Walk a module's tree with the function and the row that it is in."""
 
     def __init__(self, tree: ast.Module):
         self._tree = tree

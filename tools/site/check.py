@@ -1,4 +1,4 @@
-"""Checks a built site: every link of every page leads to a file, and to a place in it."""
+"""Check a built site: every link of every page leads to a file, and to a place in it."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def _name_functions() -> None:
 
 
 class TorchFinder:
-    """Finds `torch`, `torch.*` and `functorch` as aliases, and the distribution `torch`; `torchair`, and `torch_npu` where it is asked for,
+    """Find `torch`, `torch.*` and `functorch` as aliases, and the distribution `torch`; `torchair`, and `torch_npu` where it is asked for,
     if nobody else has them."""
 
     def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> Any:
@@ -199,7 +199,7 @@ class TorchFinder:
 
 
 class AliasLoader:
-    """Hands out the module `own_name` under a second name, untouched."""
+    """Hand out the module `own_name` under a second name, untouched."""
 
     def __init__(self, own_name: str, own_loader: Any) -> None:
         self.own_name = own_name

@@ -36,7 +36,7 @@ class Guard:
 
 
 class _Writer:
-    """Writes the code of a check: a variable for each source, a test for each guard."""
+    """Write the code of a check: a variable for each source, a test for each guard."""
 
     def __init__(self) -> None:
         self.space = {

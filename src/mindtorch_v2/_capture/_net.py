@@ -33,7 +33,7 @@ _OPERATORS = {
 
 
 class CallNet(TorchFunctionMode):
-    """Catches calls that reach torch by a way that the trace did not see coming."""
+    """Catch calls that reach torch by a way that the trace did not see coming."""
 
     def __init__(self, trace: Recorder) -> None:
         self.trace = trace

@@ -20,7 +20,7 @@ __all__ = ["Rebuilding"]
 
 
 class Rebuilding:
-    """Collects the outputs of a graph; `recipe(value)` gives a function of `(outputs, inputs, args, kwargs, memo)`."""
+    """Collect the outputs of a graph; `recipe(value)` gives a function of `(outputs, inputs, args, kwargs, memo)`."""
 
     def __init__(self, trace: Recorder) -> None:
         self.trace = trace

@@ -63,7 +63,7 @@ def _packages() -> frozenset[str]:
 
 
 class AbsentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds and makes modules that are absent; asked after all others, so that a module which exists is never covered."""
+    """Find and make modules that are absent; asked after all others, so that a module which exists is never covered."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
@@ -96,7 +96,7 @@ class AbsentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class _Completion(importlib.abc.MetaPathFinder):
-    """Lets modules of the package give the names that are absent of them, from the moment they are loaded."""
+    """Let modules of the package give the names that are absent of them, from the moment they are loaded."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None

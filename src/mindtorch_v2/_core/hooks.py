@@ -10,7 +10,7 @@ __all__ = ["RemovableHandle"]
 
 
 class RemovableHandle:
-    """Removes one hook from the dictionary that holds it.
+    """Remove one hook from the dictionary that holds it.
 
     The dictionary is held weakly: a handle never keeps a module alive. `extra_dict` (one dictionary or a list of
     them) holds flags filed under the same id, which go with the hook.

@@ -15,7 +15,7 @@ _waiting: list[list[BaseException]] = []
 
 @contextlib.contextmanager
 def reporting_failures() -> Iterator[None]:
-    """Raises what a library's static initialisers reported while it was loaded: they cannot throw."""
+    """Raise what a library's static initialisers reported while it was loaded: they cannot throw."""
     failures: list[BaseException] = []
     _waiting.append(failures)
     try:

@@ -88,7 +88,7 @@ class UntypedStorage(_C.StorageBase):
         return above.is_pinned(self)
 
     def share_memory_(self) -> UntypedStorage:
-        """Moves the bytes to memory that other processes can map; processes started after that write to the same bytes."""
+        """Move the bytes to memory that other processes can map; processes started after that write to the same bytes."""
         if self.device.type in ("cpu", "meta"):  # of the latter it says that it cannot
             self._share_fd_cpu_()
         return self

@@ -52,14 +52,14 @@ class Stream(metaclass=_OfDevice):
         """Wait until nothing is left to do."""
 
     def record_event(self, event: Event | None = None) -> Event:
-        """Raises RuntimeError on the CPU."""
+        """Raise RuntimeError on the CPU."""
         raise RuntimeError(_NO_EVENTS)
 
     def wait_event(self, event: Event) -> None:
         """Let later work wait for an event; nothing on the CPU."""
 
     def wait_stream(self, stream: Stream) -> None:
-        """Raises RuntimeError on the CPU."""
+        """Raise RuntimeError on the CPU."""
         raise RuntimeError(_NO_EVENTS)
 
     def __eq__(self, other: object) -> bool:
@@ -79,7 +79,7 @@ class Event(metaclass=_OfDevice):
         self.device = _device(device)
 
     def record(self, stream: Stream | None = None) -> None:
-        """Raises RuntimeError on the CPU."""
+        """Raise RuntimeError on the CPU."""
         raise RuntimeError(_NO_EVENTS)
 
     def query(self) -> bool:

@@ -49,7 +49,7 @@ class _Entry:
 
 
 class CompiledFunction:
-    """Calls `function` through graphs. `backend` is a name or a callable, `options` are handed to it."""
+    """Call `function` through graphs. `backend` is a name or a callable, `options` are handed to it."""
 
     def __init__(
         self,

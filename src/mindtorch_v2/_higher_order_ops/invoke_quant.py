@@ -9,7 +9,7 @@ __all__ = ["InvokeQuant"]
 
 
 class InvokeQuant:
-    """Calls a function: ``InvokeQuant()(function, *args)`` is ``function(*args)``, here in graphs too.
+    """Call a function: ``InvokeQuant()(function, *args)`` is ``function(*args)``, here in graphs too.
 
     `codegen_low_precision` and `force_fuse_mm` are said to PyTorch's compiler only.
     """

@@ -159,7 +159,7 @@ def trace_structured(name: str, *args: Any, **kwargs: Any) -> None:
 
 @functools.lru_cache(None)
 def warning_once(logger_obj: Any, *args: Any, **kwargs: Any) -> None:
-    """Warns through a logger, once for the same message."""
+    """Warn through a logger, once for the same message."""
     logger_obj.warning(*args, **kwargs)
 
 

@@ -27,7 +27,7 @@ class FusedKernel(_C._FusedLoops):
 
 
 class ProgramBuilder:
-    """Puts calls into a program, in an order in which they can run.
+    """Put calls into a program, in an order in which they can run.
 
     `sizes` is the space, `order` its dimensions in the order of memory, `row_dims` as in `Call`. `aliases` says which result
     a node is that does nothing here (an item of several results, a view that keeps the elements of rows).

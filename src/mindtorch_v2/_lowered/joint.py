@@ -104,7 +104,7 @@ def trace_joint(
 
 
 class _Mode(ProxyTorchDispatchMode):
-    """Records all but control flow, whose graphs run as they are; numbers stay numbers."""
+    """Record all but control flow, whose graphs run as they are; numbers stay numbers."""
 
     def take(self, func: Any, args: Any, kwargs: Any) -> Any:
         return super().take(_torch_dispatch.run_call(func, args), args, kwargs)

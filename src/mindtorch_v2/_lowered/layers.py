@@ -186,7 +186,7 @@ def _convolution(node: Node) -> _Head | None:
 
 
 def _fold_norm(head: _Head) -> None:
-    """Takes in the batch norm behind a convolution."""
+    """Take in the batch norm behind a convolution."""
     norm = _only_user(head.node)
     if norm is None or norm.target is not _aten.native_batch_norm.default or len(norm.args) != 8 or norm.kwargs:
         return
@@ -213,7 +213,7 @@ def _only_user(node: Node) -> Node | None:
 
 
 def _take_in_steps(head: _Head, taken: set[Node]) -> None:
-    """Takes in what follows, as long as nobody else reads what is before it; `taken` has what other layers took."""
+    """Take in what follows, as long as nobody else reads what is before it; `taken` has what other layers took."""
     operands = 0
     while len(head.steps) < _MOST_STEPS:
         user = _only_user(head.node)
@@ -287,7 +287,7 @@ def _nodes_of(head: _Head) -> set[Node]:
 
 
 class _Rebuilder:
-    """Writes the graph anew: layers for what they stand for, and values of other strides where convolutions give them."""
+    """Write the graph anew: layers for what they stand for, and values of other strides where convolutions give them."""
 
     def __init__(self, module: GraphModule, heads: dict[Node, _Head], packs_lent: bool) -> None:
         self._module, self._heads, self._packs_lent = module, heads, packs_lent

@@ -59,7 +59,7 @@ def _as_strided_like(value: Any, strides: tuple) -> Any:
 
 
 class Plan:
-    """Runs the compiled forward, and through autograd the compiled backward, of a joint graph.
+    """Run the compiled forward, and through autograd the compiled backward, of a joint graph.
 
     `forward` gives the graph's values, then what is kept for `backward`; `backward` is None where nothing requires grad.
     `inside` has the places in `joint.written` that the compiled forward writes itself.
@@ -190,7 +190,7 @@ def _function(plan: Plan, joint: Joint, compiled: Callable) -> Any:
 
 
 def with_writes_inside(module: GraphModule, joint: Joint) -> frozenset:
-    """Puts the copies into arguments that autograd need not see at the end of `module`; says which of `joint.written`."""
+    """Put the copies into arguments that autograd need not see at the end of `module`; say which of `joint.written`."""
     inside = set()
     (output,) = module.graph.find_nodes(op="output")
     placeholders = module.graph.find_nodes(op="placeholder")

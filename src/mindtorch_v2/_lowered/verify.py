@@ -106,7 +106,7 @@ def _facts(value) -> dict:
 
 
 class _Compare(Interpreter):
-    """Runs a graph and compares each value with what its node says of it."""
+    """Run a graph and compare each value with what its node says of it."""
 
     def __init__(self, module: Any) -> None:
         super().__init__(module)

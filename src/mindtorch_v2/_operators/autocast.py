@@ -61,7 +61,7 @@ def is_enabled(device_type: str) -> bool:
 
 
 def set_enabled(device_type: str, enabled: bool) -> None:
-    """Switches autocast on or off for the device, in this thread."""
+    """Switch autocast on or off for the device, in this thread."""
     if enabled:
         install()
     include, exclude = _C._tls_keys()
@@ -75,7 +75,7 @@ def get_dtype(device_type: str) -> _C.dtype:
 
 
 def set_dtype(device_type: str, dtype: _C.dtype) -> None:
-    """Sets the dtype that autocast casts to, in this thread."""
+    """Set the dtype that autocast casts to, in this thread."""
     _state.dtypes[device_type] = dtype
     _tell_guards()
 
@@ -86,24 +86,24 @@ def is_cache_enabled() -> bool:
 
 
 def set_cache_enabled(enabled: bool) -> None:
-    """Sets whether casts of parameters are kept."""
+    """Set whether casts of parameters are kept."""
     _state.cache_enabled = bool(enabled)
     _tell_guards()
 
 
 def clear_cache() -> None:
-    """Drops the casts that are kept."""
+    """Drop the casts that are kept."""
     _state.cache.clear()
 
 
 def increment_nesting() -> int:
-    """Enters a block; returns how many are open."""
+    """Enter a block; return how many are open."""
     _state.nesting += 1
     return _state.nesting
 
 
 def decrement_nesting() -> int:
-    """Leaves a block; returns how many are open."""
+    """Leave a block; return how many are open."""
     _state.nesting -= 1
     return _state.nesting
 
@@ -189,7 +189,7 @@ _installed = False
 
 
 def install() -> None:
-    """Registers the kernels, once: the first time that autocast is switched on."""
+    """Register the kernels, once: the first time that autocast is switched on."""
     global _installed
     with _install_lock:
         if _installed:

@@ -1,4 +1,4 @@
-"""Runs every file of rows, then gives the operators their Python names."""
+"""Run every file of rows, then give the operators their Python names."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def as_subclass(self: Any, cls: type) -> Any:
 
 
 def apply_(self: Any, callable: Any) -> Any:
-    """Replaces each element by what ``callable`` gives for it, a Python number. Slow, and on the CPU only.
+    """Replace each element by what ``callable`` gives for it, a Python number. Slow, and on the CPU only.
 
     >>> torch.tensor([1.0, 2.0]).apply_(lambda value: value + 1)
     tensor([2., 3.])
@@ -72,7 +72,7 @@ def lu(self: Any, pivot: bool = True, get_infos: bool = False) -> Any:
 
 
 def map_(self: Any, tensor: Any, callable: Any) -> Any:
-    """Replaces each element by what ``callable`` gives for it and that of ``tensor``. Slow, and on the CPU only.
+    """Replace each element by what ``callable`` gives for it and that of ``tensor``. Slow, and on the CPU only.
 
     >>> torch.tensor([1.0, 2.0]).map_(torch.tensor([3.0, 4.0]), lambda a, b: a * b)
     tensor([3., 8.])

@@ -267,7 +267,7 @@ def value_of_data(env: ShapeEnv, dtype: torch.dtype) -> int | None:
 
 
 class SymbolicNumbers(TorchFunctionMode):
-    """Lets symbolic numbers be arguments of functions that are given no tensor."""
+    """Let symbolic numbers be arguments of functions that are given no tensor."""
 
     def __torch_function__(self, func: Callable, types: Any, args: Any = (), kwargs: dict | None = None) -> Any:
         return _call(func, args, kwargs or {})

@@ -189,7 +189,7 @@ class FakeTensor(torch.Tensor):
 
 
 class FakeTensorConverter:
-    """Makes fake tensors of real ones, of each the same as long as it lives."""
+    """Make fake tensors of real ones, of each the same as long as it lives."""
 
     def __init__(self) -> None:
         self.tensor_memo = WeakIdKeyDictionary()

@@ -44,7 +44,7 @@ def assert_metadata_eq(
 
 
 class MetaConverter:
-    """Makes tensors on the meta device: of the same sizes, strides and dtype, views of the same bases, leaves where they were.
+    """Make tensors on the meta device: of the same sizes, strides and dtype, views of the same bases, leaves where they were.
 
     A tensor that was converted gives the same one again, as long as it lives; `hit` counts that, `miss` what cannot be
     converted (NotImplemented is returned for it).

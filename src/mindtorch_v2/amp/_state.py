@@ -51,7 +51,7 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
 
 
 def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
-    """Switches autocast on or off: `(device_type, enabled)`, or `(enabled)` for CUDA."""
+    """Switch autocast on or off: `(device_type, enabled)`, or `(enabled)` for CUDA."""
     if enabled is None:
         device_type, enabled = "cuda", device_type
     _autocast.set_enabled(_checked(device_type), enabled)
@@ -67,7 +67,7 @@ def get_autocast_dtype(device_type: str) -> dtype:
 
 
 def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
-    """Sets the dtype that autocast casts to on the device."""
+    """Set the dtype that autocast casts to on the device."""
     _autocast.set_dtype(_checked(device_type), dtype)
 
 

@@ -38,7 +38,7 @@ def autocast_decorator(autocast_instance: autocast, func: Callable[..., Any]) ->
 
 
 class autocast:
-    """Runs matrix operators in a lower dtype (`torch.autocast`), as a context manager or decorator.
+    """Run matrix operators in a lower dtype (`torch.autocast`), as a context manager or decorator.
 
     Matrix products, convolutions and attention cast their inputs to `dtype` (by default the device's: bfloat16 on
     the CPU), losses and decompositions to float32; all else runs in the dtype of its inputs. Casts of parameters are
@@ -178,7 +178,7 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Ca
 
 
 def _enter_autocast(*vals):
-    """Enters an autocast block by function; `_exit_autocast` takes what this returns."""
+    """Enter an autocast block by function; `_exit_autocast` takes what this returns."""
     mode = autocast(*vals)
     mode.__enter__()
     return mode

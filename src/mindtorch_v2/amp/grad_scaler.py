@@ -97,7 +97,7 @@ class GradScaler:
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
     def _unscale_grads_(self, optimizer, inv_scale, found_inf, allow_fp16):
-        """Multiplies all gradients by `inv_scale`, in place; per device, a float that is 1 if one was not finite."""
+        """Multiply all gradients by `inv_scale`, in place; per device, a float that is 1 if one was not finite."""
         found = {}
         with torch.no_grad():
             for group in optimizer.param_groups:
@@ -115,7 +115,7 @@ class GradScaler:
         return found
 
     def unscale_(self, optimizer: Optimizer) -> None:
-        """Divides the gradients by the scale, so that they can be clipped; once per optimizer and update."""
+        """Divide the gradients by the scale, so that they can be clipped; once per optimizer and update."""
         if not self._enabled:
             return
         self._check_scale_growth_tracker("unscale_")
@@ -136,9 +136,9 @@ class GradScaler:
         return None
 
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        """Unscales the gradients if that was not done and steps the optimizer, unless one was not finite.
+        """Unscale the gradients if that was not done and step the optimizer, unless one was not finite.
 
-        Returns what `optimizer.step(*args, **kwargs)` returns; None for a skipped step.
+        Return what `optimizer.step(*args, **kwargs)` returns; None for a skipped step.
         """
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
@@ -158,7 +158,7 @@ class GradScaler:
         return result
 
     def _fused_step(self, optimizer, state, args, kwargs):
-        """Hands scale and overflow flag to an optimizer whose kernel unscales and skips by itself."""
+        """Hand scale and overflow flag to an optimizer whose kernel unscales and skips by itself."""
         if state["stage"] is OptState.READY:
             self._check_inf_per_device(optimizer)
         scale = self._get_scale_async()
@@ -175,7 +175,7 @@ class GradScaler:
         return result
 
     def update(self, new_scale: float | torch.Tensor | None = None) -> None:
-        """Adapts the scale to what the last steps found, or sets it to `new_scale` (a number or float tensor)."""
+        """Adapt the scale to what the last steps found, or set it to `new_scale` (a number or float tensor)."""
         if not self._enabled:
             return
         scale, tracker = self._check_scale_growth_tracker("update")
@@ -229,7 +229,7 @@ class GradScaler:
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
-        """Sets the growth factor."""
+        """Set the growth factor."""
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
@@ -237,7 +237,7 @@ class GradScaler:
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        """Sets the backoff factor."""
+        """Set the backoff factor."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
@@ -245,7 +245,7 @@ class GradScaler:
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
-        """Sets the growth interval."""
+        """Set the growth interval."""
         self._growth_interval = new_interval
 
     def _get_growth_tracker(self) -> int:
@@ -270,7 +270,7 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict: dict[str, float]) -> None:
-        """Takes over a `state_dict`; RuntimeError for an empty one."""
+        """Take over a `state_dict`; RuntimeError for an empty one."""
         if not self._enabled:
             return
         if len(state_dict) == 0:
@@ -306,7 +306,7 @@ class GradScaler:
         self.__dict__.update(state)
 
     def _check_inf_per_device(self, optimizer):
-        """Looks for gradients that are not finite, without changing any."""
+        """Look for gradients that are not finite, without changing any."""
         self._check_scale_growth_tracker("_check_inf_per_device")
         found: dict[Any, Any] = {}
         with torch.no_grad():

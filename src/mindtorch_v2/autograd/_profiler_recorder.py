@@ -1,4 +1,4 @@
-"""Takes down the operators that a thread calls, the nodes of its backward, and the ranges that programs mark."""
+"""Take down the operators that a thread calls, the nodes of its backward, and the ranges that programs mark."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class EnforceUnique:
 
 
 class record_function:
-    """Marks a range of the program with `name` for profilers: a context manager or a decorator.
+    """Mark a range of the program with `name` for profilers: a context manager or a decorator.
 
     Where no profiler is on it does nothing but look for one.
     """

@@ -55,4 +55,4 @@ def list_backends(exclude_tags: Sequence[str] = ("debug", "experimental")) -> li
 
 
 def cudagraph_mark_step_begin() -> None:
-    """Marks the start of a step for CUDA graphs; there are none, so there is nothing that it could keep apart."""
+    """Mark the start of a step for CUDA graphs; there are none, so there is nothing that it could keep apart."""

@@ -75,7 +75,7 @@ def set_device(device: Device) -> None:
 
 
 def synchronize(device: Device | None = None) -> None:
-    """Returns at once: work on the CPU is done when its call returns.
+    """Return at once: work on the CPU is done when its call returns.
 
     >>> torch.cpu.synchronize()
     """
@@ -87,12 +87,12 @@ def memory_stats() -> dict:
 
 
 def reset_peak_memory_stats() -> None:
-    """Starts the peaks of `memory_stats` anew from the current values."""
+    """Start the peaks of `memory_stats` anew from the current values."""
     _C._cpu_reset_peak_memory_stats()
 
 
 def empty_cache() -> None:
-    """Gives memory that no tensor uses back to the system."""
+    """Give memory that no tensor uses back to the system."""
     _C._cpu_empty_cache()
 
 
@@ -183,14 +183,14 @@ class Stream:
         pass
 
     def wait_stream(self, stream: Any) -> None:
-        """Returns at once."""
+        """Return at once."""
 
     def record_event(self) -> Any:
         """An event that has happened."""
         return Event()
 
     def wait_event(self, event: Any) -> None:
-        """Returns at once."""
+        """Return at once."""
 
 
 class Event:
@@ -201,13 +201,13 @@ class Event:
         return True
 
     def record(self, stream: Any = None) -> None:
-        """Marks this point."""
+        """Mark this point."""
 
     def synchronize(self) -> None:
-        """Returns at once."""
+        """Return at once."""
 
     def wait(self, stream: Any = None) -> None:
-        """Returns at once."""
+        """Return at once."""
 
 
 _default_cpu_stream = Stream()
@@ -220,7 +220,7 @@ def current_stream(device: Device | None = None) -> Stream:
 
 
 class StreamContext(contextlib.AbstractContextManager):
-    """Makes a stream current while entered; None does nothing."""
+    """Make a stream current while entered; None does nothing."""
 
     def __init__(self, stream: Any) -> None:
         self.stream = stream

@@ -513,7 +513,7 @@ class _Peer:
             self._room = next(self._steps)
 
     def _messages(self):
-        """Yields the buffers that are to be filled, one after the other, for ever."""
+        """Yield the buffers that are to be filled, one after the other, for ever."""
         mesh = self.mesh
         header = bytearray(_HEADER.size)
         while True:

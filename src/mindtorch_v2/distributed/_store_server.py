@@ -24,7 +24,7 @@ _PIECE = 1 << 16
 
 
 class Server:
-    """Holds the keys; its thread ends with the process.
+    """Hold the keys; its thread ends with the process.
 
     Args:
         host: the address of the rendezvous: the server listens there, and nowhere else, if it is this machine's.
@@ -48,7 +48,7 @@ class Server:
         threading.Thread(target=self._run, name="TCPStore", daemon=True).start()
 
     def close(self) -> None:
-        """Hangs up."""
+        """Hang up."""
         if self._closed:
             return
         self._closed = True

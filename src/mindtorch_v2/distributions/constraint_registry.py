@@ -17,7 +17,7 @@ __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 
 
 class ConstraintRegistry:
-    """Maps the class of a constraint to a function that makes a transform to it."""
+    """Map the class of a constraint to a function that makes a transform to it."""
 
     def __init__(self) -> None:
         self._registry: dict[Any, Any] = {}

@@ -62,7 +62,7 @@ class Constraint:
 
 
 class _Dependent(Constraint):
-    """Depends on other parameters: cannot be checked alone."""
+    """Constraint that depends on other parameters: it cannot be checked alone."""
 
     def __init__(self, *, is_discrete: bool = NotImplemented, event_dim: int = NotImplemented) -> None:
         self._is_discrete = is_discrete
@@ -114,7 +114,7 @@ class _DependentProperty(property, _Dependent):
 
 
 class _IndependentConstraint(Constraint):
-    """Checks `reinterpreted_batch_ndims` more dimensions together than its base does.
+    """Check `reinterpreted_batch_ndims` more dimensions together than its base does.
 
     >>> torch.distributions.constraints.independent(torch.distributions.constraints.positive, 1).check(torch.tensor([0.5, 2.0]))
     tensor(True)

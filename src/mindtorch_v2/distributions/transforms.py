@@ -205,7 +205,7 @@ class IndependentTransform(Transform):
 
 
 class ReshapeTransform(Transform):
-    """Reshapes the rightmost dimensions from `in_shape` to `out_shape`.
+    """Reshape the rightmost dimensions from `in_shape` to `out_shape`.
 
     >>> torch.distributions.ReshapeTransform((4,), (2, 2))(torch.ones(4)).shape
     torch.Size([2, 2])

@@ -237,7 +237,7 @@ def _refused(error: BaseException) -> RuntimeError:
 
 
 class _Reader:
-    """Makes a program of what a file says."""
+    """Make a program of what a file says."""
 
     def __init__(
         self,

@@ -36,7 +36,7 @@ _aten = torch.ops.aten
 
 
 class _Lowering(Interpreter):
-    """Runs a graph so that all it writes to is told by schemas: batch norm's running statistics are not.
+    """Run a graph so that all it writes to is told by schemas: batch norm's running statistics are not.
 
     Calls of the operators in `kept` are recorded as they are, whatever these are composed of.
     """

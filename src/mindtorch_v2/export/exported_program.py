@@ -52,7 +52,7 @@ class CallSpec(typing.NamedTuple):
 
 
 class _Guards(torch.nn.Module):
-    """Checks the inputs of a program: `expected` has sizes (ints and expressions) or a value for each.
+    """Check the inputs of a program: `expected` has sizes (ints and expressions) or a value for each.
 
     AssertionError for an input for which the graph does not hold.
     """

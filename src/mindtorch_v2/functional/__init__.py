@@ -512,7 +512,7 @@ def lu(A: torch.Tensor, pivot: bool = True, get_infos: bool = False, out: Any = 
 
 @overridable
 def tensordot(a: torch.Tensor, b: torch.Tensor, dims: Any = 2, out: torch.Tensor | None = None) -> torch.Tensor:
-    """Contracts the last `dims` dimensions of `a` with the first of `b`, or the two lists of dimensions in `dims`.
+    """Contract the last `dims` dimensions of `a` with the first of `b`, or the two lists of dimensions in `dims`.
 
     >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), dims=1).shape
     torch.Size([2, 4])

@@ -198,7 +198,7 @@ def _check_sizes(inputs, shapes) -> int:
 
 
 def _check_ellipses(shapes, aligned, dims) -> None:
-    """Raises RuntimeError where what the operands have in place of "..." does not broadcast; `_check_sizes` saw the letters."""
+    """Raise RuntimeError where what the operands have in place of "..." does not broadcast; `_check_sizes` saw the letters."""
     for dim in dims:
         known = 1
         for sizes in aligned:

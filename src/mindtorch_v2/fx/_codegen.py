@@ -85,7 +85,7 @@ def trace_summary(trace: Any) -> str | None:
 
 
 class CodeGen:
-    """Makes the code of a graph; a subclass may give the function another signature or another return."""
+    """Make the code of a graph; a subclass may give the function another signature or another return."""
 
     def __init__(self) -> None:
         self._body_transformer = None
@@ -192,7 +192,7 @@ class PyTreeCodeGen(CodeGen):
 
 
 class _Writer:
-    """Writes one graph: a line for each node, then the function around them."""
+    """Write one graph: a line for each node, then the function around them."""
 
     def __init__(self, generator: CodeGen, nodes: _Nodes, root: Any, namespace: Namespace, style: Style) -> None:
         self.generator, self.nodes, self.root, self.style = generator, nodes, root, style

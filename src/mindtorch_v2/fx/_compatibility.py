@@ -1,4 +1,4 @@
-"""Marks how stable a public name of `torch.fx` is."""
+"""Mark how stable a public name of `torch.fx` is."""
 
 from __future__ import annotations
 

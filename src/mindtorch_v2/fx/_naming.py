@@ -123,7 +123,7 @@ _TAKEN = {word: object() for word in keyword.kwlist} | dict(vars(builtins))
 
 
 def register_builtin(name: str, statement: str, value: Any) -> None:
-    """Lets all generated code name `value`; `statement` makes it where the code is saved."""
+    """Let all generated code name `value`; `statement` makes it where the code is saved."""
     BUILTINS[name] = (statement, value)
     _TAKEN[name] = value
 
@@ -146,7 +146,7 @@ _NUMBERED = re.compile(r"([a-zA-Z_][0-9a-zA-Z_]*?)(?:_(\d+))?")
 
 
 class Namespace:
-    """Gives names to objects: valid, each once, and none that hides a builtin."""
+    """Give names to objects: valid, each once, and none that hides a builtin."""
 
     def __init__(self) -> None:
         self._names: dict[Any, Any] = {}  # object -> name
@@ -180,7 +180,7 @@ class Namespace:
         return candidate
 
     def associate_name_with_obj(self, name: str, obj: Any) -> None:
-        """Says that `obj` has this name; AssertionError if it has one."""
+        """Say that `obj` has this name; AssertionError if it has one."""
         if self._names.setdefault(obj, name) is not name:
             raise AssertionError("obj is already associated")
 

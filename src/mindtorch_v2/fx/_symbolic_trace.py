@@ -184,7 +184,7 @@ def _as_leaf_method(owner: type, name: str) -> Callable[..., Any]:
 
 
 class Tracer(TracerBase):
-    """Records what a module or function does; `trace` gives the graph. A subclass may override any of its steps.
+    """Record what a module or function does; `trace` gives the graph. A subclass may override any of its steps.
 
     `autowrap_modules` and `autowrap_functions` are recorded as calls rather than run (those of `math` are).
     `param_shapes_constant` gives the shapes of parameters as numbers.

@@ -31,7 +31,7 @@ _HOOKS = ("_replace_hooks", "_create_node_hooks", "_erase_node_hooks", "_deepcop
 
 
 class _Sources:
-    """Keeps generated code where tracebacks and `inspect` find it, under names of files that do not exist."""
+    """Keep generated code where tracebacks and `inspect` find it, under names of files that do not exist."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}

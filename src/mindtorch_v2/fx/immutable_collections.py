@@ -55,7 +55,7 @@ class immutable_dict(dict):
 
 
 def _like(plain, kind) -> None:
-    """Registers `kind` as a tree node that is taken apart as `plain` is."""
+    """Register `kind` as a tree node that is taken apart as `plain` is."""
     node: Any = pytree.SUPPORTED_NODES[plain]
     pytree.register_pytree_node(
         kind,

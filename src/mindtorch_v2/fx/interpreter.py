@@ -23,7 +23,7 @@ __all__ = ["Interpreter", "Transformer"]
 
 
 class Interpreter:
-    """Runs the graph of a GraphModule; a subclass may override what each kind of node does.
+    """Run the graph of a GraphModule; a subclass may override what each kind of node does.
 
     `garbage_collect_values` drops each value after its last use. `graph` may be another one than the module's.
 
@@ -211,7 +211,7 @@ class Transformer(Interpreter):
 
 
 class _AppendingTracer(Tracer):
-    """Records into a graph that is there already, with every module a leaf."""
+    """Record into a graph that is there already, with every module a leaf."""
 
     def __init__(self, graph: Graph) -> None:
         super().__init__()

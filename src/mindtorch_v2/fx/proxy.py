@@ -64,7 +64,7 @@ class ScopeContextManager:
 
 
 class TracerBase:
-    """Turns operations into nodes of `graph`. A subclass may decide otherwise at each step."""
+    """Turn operations into nodes of `graph`. A subclass may decide otherwise at each step."""
 
     graph: Any
     module_stack: Any
@@ -204,7 +204,7 @@ class GraphAppendingTracer(TracerBase):
 
 
 def assert_fn(x: Any) -> None:
-    """Raises AssertionError unless `x`; what a traced `assert` becomes."""
+    """Raise AssertionError unless `x`; what a traced `assert` becomes."""
     if not x:
         raise AssertionError("Assertion failed")
 
@@ -232,7 +232,7 @@ def _is_assert(instructions) -> bool:
 
 
 class Proxy:
-    """Stands for the value of a node: functions of `torch`, methods and operators on it make further nodes.
+    """Stand-in for the value of a node: functions of `torch`, methods and operators on it make further nodes.
 
     >>> graph = torch.fx.Graph()
     >>> x = torch.fx.Proxy(graph.placeholder("x"))
@@ -316,7 +316,7 @@ class Proxy:
 
 
 class Attribute(Proxy):
-    """Stands for an attribute of a value. It becomes a node when it is used otherwise than to be called as a method."""
+    """Stand-in for an attribute of a value. It becomes a node when it is used otherwise than to be called as a method."""
 
     def __init__(self, root: Any, attr: str) -> None:
         self.root = root
@@ -336,7 +336,7 @@ class Attribute(Proxy):
 
 
 class ParameterProxy(Proxy):
-    """Stands for a parameter, whose shape is known while tracing. AssertionError for what is no parameter."""
+    """Stand-in for a parameter, whose shape is known while tracing. AssertionError for what is no parameter."""
 
     def __init__(self, tracer: Any, node: Node, name: str, param: torch.nn.Parameter) -> None:
         super().__init__(node, tracer)

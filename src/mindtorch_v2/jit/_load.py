@@ -188,7 +188,7 @@ _PICKLE = {
 
 
 class _Unpickler(_weights_only_unpickler.Unpickler):
-    """Reads an archive's pickle: classes are those of its sources."""
+    """Read an archive's pickle: classes are those of its sources."""
 
     functions = tuple(dict.fromkeys(_PICKLE.values()))
 

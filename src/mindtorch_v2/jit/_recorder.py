@@ -30,7 +30,7 @@ _Tensor = torch.Tensor
 
 
 class TracerWarning(Warning):
-    """Warns of what a trace does not record."""
+    """Warn of what a trace does not record."""
 
     @staticmethod
     def ignore_lib_warnings() -> None:

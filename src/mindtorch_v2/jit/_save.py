@@ -92,7 +92,7 @@ class Held:
 
 
 class _ScriptPickler(Pickler):
-    """Writes objects of the archive's classes by the names of these."""
+    """Write objects of the archive's classes by the names of these."""
 
     dispatch = Pickler.dispatch.copy()
 
@@ -143,7 +143,7 @@ def other_attributes(module: torch.nn.Module) -> dict[str, Any]:
 
 
 class Writer:
-    """Makes the classes of a traced Module or of one of data: each Module in it has one, the outermost traced one's has the methods."""
+    """Make the classes of a traced Module or of one of data: each Module in it has one, the outermost traced one's has the methods."""
 
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}

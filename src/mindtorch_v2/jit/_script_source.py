@@ -161,7 +161,7 @@ class Sources:
 
 
 class _Translator:
-    """Makes of a definition in TorchScript one in Python whose names are all in `names`."""
+    """Make of a definition in TorchScript one in Python whose names are all in `names`."""
 
     def __init__(self, sources: Sources, file: str) -> None:
         self._sources, self._file = sources, file

@@ -89,7 +89,7 @@ def reduce_tensor(tensor: torch.Tensor) -> tuple:
 
 
 def init_reductions() -> None:
-    """Lets Python's `multiprocessing` send tensors this way."""
+    """Let Python's `multiprocessing` send tensors this way."""
     ForkingPickler.register(torch.UntypedStorage, reduce_storage)
     ForkingPickler.register(torch.Tensor, reduce_tensor)
     ForkingPickler.register(torch.nn.Parameter, reduce_tensor)

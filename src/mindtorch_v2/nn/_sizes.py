@@ -7,7 +7,7 @@ from itertools import repeat
 
 
 def _ntuple(n, name="parse"):
-    """Returns a function that makes a tuple of a sequence and `n` copies of anything else."""
+    """Return a function that makes a tuple of a sequence and `n` copies of anything else."""
 
     def parse(x: float | Sequence[float]) -> tuple:
         if isinstance(x, Iterable):

@@ -61,7 +61,7 @@ def _no_grad_normal_(tensor, mean, std, generator=None) -> torch.Tensor:
 
 
 def _redrawn_until(tensor, draw, accepts) -> torch.Tensor:
-    """Fills `tensor` with what `draw(t)` draws, whole tensors at a time, each element until it is accepted."""
+    """Fill `tensor` with what `draw(t)` draws, whole tensors at a time, each element until it is accepted."""
     draw(tensor)
     open_places = ~accepts(tensor)
     while open_places.any():
@@ -140,7 +140,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 def uniform_(
     tensor: torch.Tensor, a: float = 0.0, b: float = 1.0, generator: torch.Generator | None = None
 ) -> torch.Tensor:
-    """Fills with numbers uniform in [a, b).
+    """Fill with numbers uniform in [a, b).
 
     >>> bool(torch.nn.init.uniform_(torch.empty(100)).max() <= 1)
     True
@@ -151,7 +151,7 @@ def uniform_(
 def normal_(
     tensor: torch.Tensor, mean: float = 0.0, std: float = 1.0, generator: torch.Generator | None = None
 ) -> torch.Tensor:
-    """Fills with normal numbers of the given mean and standard deviation.
+    """Fill with normal numbers of the given mean and standard deviation.
 
     >>> torch.nn.init.normal_(torch.empty(3, 5), std=0.02).shape
     torch.Size([3, 5])
@@ -167,7 +167,7 @@ def trunc_normal_(
     b: float = 2.0,
     generator: torch.Generator | None = None,
 ) -> torch.Tensor:
-    """Fills with normal numbers, truncated to [a, b]; best where `a <= mean <= b`.
+    """Fill with normal numbers, truncated to [a, b]; best where `a <= mean <= b`.
 
     >>> bool(torch.nn.init.trunc_normal_(torch.empty(100), a=-1.0, b=1.0).abs().max() <= 1)
     True
@@ -176,7 +176,7 @@ def trunc_normal_(
 
 
 def constant_(tensor: torch.Tensor, val: float) -> torch.Tensor:
-    """Fills with `val`.
+    """Fill with `val`.
 
     >>> torch.nn.init.constant_(torch.empty(2), 0.3)
     tensor([0.3000, 0.3000])
@@ -185,7 +185,7 @@ def constant_(tensor: torch.Tensor, val: float) -> torch.Tensor:
 
 
 def ones_(tensor: torch.Tensor) -> torch.Tensor:
-    """Fills with one.
+    """Fill with one.
 
     >>> torch.nn.init.ones_(torch.empty(2))
     tensor([1., 1.])
@@ -194,7 +194,7 @@ def ones_(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def zeros_(tensor: torch.Tensor) -> torch.Tensor:
-    """Fills with zero.
+    """Fill with zero.
 
     >>> torch.nn.init.zeros_(torch.empty(2))
     tensor([0., 0.])
@@ -203,7 +203,7 @@ def zeros_(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def eye_(tensor: torch.Tensor) -> torch.Tensor:
-    """Makes a matrix the identity.
+    """Make a matrix the identity.
 
     >>> torch.nn.init.eye_(torch.empty(2, 2))
     tensor([[1., 0.],
@@ -217,7 +217,7 @@ def eye_(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def dirac_(tensor: torch.Tensor, groups: int = 1) -> torch.Tensor:
-    """Makes a convolution weight (3 to 5 dimensions) the identity on as many channels as possible, per group.
+    """Make a convolution weight (3 to 5 dimensions) the identity on as many channels as possible, per group.
 
     >>> torch.nn.init.dirac_(torch.empty(1, 1, 3))
     tensor([[[0., 1., 0.]]])
@@ -255,7 +255,7 @@ def _calculate_correct_fan(tensor, mode) -> int:
 
 
 def xavier_uniform_(tensor: torch.Tensor, gain: float = 1.0, generator: torch.Generator | None = None) -> torch.Tensor:
-    """Fills uniformly so that variance is kept forward and backward (Glorot & Bengio 2010).
+    """Fill uniformly so that variance is kept forward and backward (Glorot & Bengio 2010).
 
     >>> bool(torch.nn.init.xavier_uniform_(torch.empty(30, 20)).abs().max() <= (6 / 50) ** 0.5)
     True
@@ -267,7 +267,7 @@ def xavier_uniform_(tensor: torch.Tensor, gain: float = 1.0, generator: torch.Ge
 
 
 def xavier_normal_(tensor: torch.Tensor, gain: float = 1.0, generator: torch.Generator | None = None) -> torch.Tensor:
-    """Fills normally so that variance is kept forward and backward (Glorot & Bengio 2010).
+    """Fill normally so that variance is kept forward and backward (Glorot & Bengio 2010).
 
     >>> torch.nn.init.xavier_normal_(torch.empty(30, 20)).shape
     torch.Size([30, 20])
@@ -294,7 +294,7 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: torch.Generator | None = None,
 ) -> torch.Tensor:
-    """Fills uniformly so that variance is kept through the nonlinearity (He et al. 2015).
+    """Fill uniformly so that variance is kept through the nonlinearity (He et al. 2015).
 
     `a` is the slope of leaky_relu; `mode` "fan_in" keeps the variance of the forward pass, "fan_out" of the backward.
 
@@ -315,7 +315,7 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: torch.Generator | None = None,
 ) -> torch.Tensor:
-    """Fills normally so that variance is kept through the nonlinearity (He et al. 2015).
+    """Fill normally so that variance is kept through the nonlinearity (He et al. 2015).
 
     >>> torch.nn.init.kaiming_normal_(torch.empty(30, 20), mode="fan_out").shape
     torch.Size([30, 20])
@@ -327,7 +327,7 @@ def kaiming_normal_(
 
 
 def orthogonal_(tensor: torch.Tensor, gain: float = 1, generator: torch.Generator | None = None) -> torch.Tensor:
-    """Fills with a (semi-)orthogonal matrix, trailing dimensions flattened (Saxe et al. 2013).
+    """Fill with a (semi-)orthogonal matrix, trailing dimensions flattened (Saxe et al. 2013).
 
     >>> weight = torch.nn.init.orthogonal_(torch.empty(2, 2))
     >>> torch.allclose(weight @ weight.T, torch.eye(2), atol=1e-5)
@@ -356,7 +356,7 @@ def orthogonal_(tensor: torch.Tensor, gain: float = 1, generator: torch.Generato
 def sparse_(
     tensor: torch.Tensor, sparsity: float, std: float = 0.01, generator: torch.Generator | None = None
 ) -> torch.Tensor:
-    """Fills a matrix normally, then sets a fraction `sparsity` of each column to zero (Martens 2010).
+    """Fill a matrix normally, then set a fraction `sparsity` of each column to zero (Martens 2010).
 
     >>> int((torch.nn.init.sparse_(torch.empty(10, 2), sparsity=0.4) == 0).sum())
     8

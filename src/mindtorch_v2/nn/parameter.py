@@ -25,7 +25,7 @@ _disabled_torch_function_impl = torch._C._disabled_torch_function_impl
 
 
 class _ParameterMeta(type(torch.Tensor)):  # type: ignore[misc]  # (a metaclass that is found at run time)
-    """Lets a tensor of a user's subclass count as a parameter through its `_is_param` mark."""
+    """Let a tensor of a user's subclass count as a parameter through its `_is_param` mark."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         if super().__instancecheck__(instance):
@@ -117,7 +117,7 @@ class UninitializedTensorMixin:
         requires_grad: Any
 
     def materialize(self, shape: Sequence[int], device: Device | None = None, dtype: torch.dtype | None = None) -> None:
-        """Allocates data of `shape` and turns this object into a plain parameter or buffer, in place."""
+        """Allocate data of `shape` and turn this object into a plain parameter or buffer, in place."""
         if device is None:
             device = self.data.device
         if dtype is None:
@@ -197,7 +197,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
 
 
 class _BufferMeta(type(torch.Tensor)):  # type: ignore[misc]  # (a metaclass that is found at run time)
-    """Lets a tensor of a user's subclass count as a buffer through its `_is_buffer` mark."""
+    """Let a tensor of a user's subclass count as a buffer through its `_is_buffer` mark."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         if super().__instancecheck__(instance):

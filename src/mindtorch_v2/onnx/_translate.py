@@ -119,7 +119,7 @@ def kept(program: ExportedProgram, own: Table) -> set[OpOverload]:
 
 
 class _Writer:
-    """Writes the nodes of fx graphs as nodes of ONNX; `values` has what each node gives."""
+    """Write the nodes of fx graphs as nodes of ONNX; `values` has what each node gives."""
 
     def __init__(self, recorder: Recorder, own: Table) -> None:
         self.recorder, self.op, self.own = recorder, recorder.op, own

@@ -104,7 +104,7 @@ class Algorithm(Optimizer):
 
     @_use_grad_for_differentiable
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Makes one step; returns the loss of `closure` if one is given."""
+        """Make one step; return the loss of `closure` if one is given."""
         self._cuda_graph_capture_health_check()
         loss = _run_closure(closure)
         for group in self.param_groups:

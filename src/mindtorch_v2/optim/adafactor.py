@@ -108,7 +108,7 @@ class Adafactor(Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Makes one step; returns the loss of `closure` if one is given."""
+        """Make one step; return the loss of `closure` if one is given."""
         self._cuda_graph_capture_health_check()
         loss = _run_closure(closure)
         for group in self.param_groups:

@@ -148,7 +148,7 @@ class Adagrad(Algorithm):
         return any(grad.is_sparse for grad in grads), has_complex
 
     def share_memory(self) -> None:
-        """Moves the accumulators to shared memory, for training from several processes."""
+        """Move the accumulators to shared memory, for training from several processes."""
         for group in self.param_groups:
             for p in group["params"]:
                 self.state[p]["sum"].share_memory_()

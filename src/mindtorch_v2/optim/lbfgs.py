@@ -241,7 +241,7 @@ class LBFGS(Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]  # (it has to be given)
-        """Makes up to `max_iter` iterations; returns the loss before the first."""
+        """Make up to `max_iter` iterations; return the loss before the first."""
         closure = torch.enable_grad()(closure)
         group = self.param_groups[0]
         lr = _to_scalar(group["lr"])
@@ -286,7 +286,7 @@ class LBFGS(Optimizer):
         return first_loss
 
     def _move(self, closure, group, direction, t, loss, grad, slope, iteration, left) -> tuple:
-        """Moves the parameters along `direction`; returns loss, gradient, step length, evaluations used.
+        """Move the parameters along `direction`; return loss, gradient, step length, evaluations used.
 
         `left` evaluations are left to this step, which bound the line search.
         """

@@ -37,7 +37,7 @@ _global_optimizer_post_hooks: dict[int, GlobalOptimizerPostHook] = OrderedDict()
 
 
 class _RequiredParameter:
-    """Marks a default that every parameter group must give a value of its own."""
+    """Mark a default that every parameter group must give a value of its own."""
 
     def __repr__(self) -> str:
         return "<required parameter>"
@@ -47,7 +47,7 @@ required = _RequiredParameter()
 
 
 def _use_grad_for_differentiable(func):
-    """Runs a `step` with gradients recorded only if the optimizer was made with `differentiable=True`."""
+    """Run a `step` with gradients recorded only if the optimizer was made with `differentiable=True`."""
 
     @functools.wraps(func)
     def _use_grad(*args, **kwargs) -> torch.Tensor | None:
@@ -105,7 +105,7 @@ def _get_capturable_supported_devices(supports_xla=True):
 
 
 def _check_capturable(params, state_steps, name="capturable") -> None:
-    """Raises AssertionError unless parameters and their counters are on one device that supports capture."""
+    """Raise AssertionError unless parameters and their counters are on one device that supports capture."""
     devices = _get_capturable_supported_devices()
     for param, step in zip(params, state_steps, strict=True):
         if not (param.device.type == step.device.type and param.device.type in devices):
@@ -113,7 +113,7 @@ def _check_capturable(params, state_steps, name="capturable") -> None:
 
 
 def _device_dtype_check_for_fused(p, cuda_unsupported=False) -> None:
-    """Raises RuntimeError for a parameter that the fused kernels cannot update."""
+    """Raise RuntimeError for a parameter that the fused kernels cannot update."""
     devices = _get_fused_kernels_supported_devices()
     if cuda_unsupported:
         devices.remove("cuda")
@@ -148,7 +148,7 @@ def _fused_dtypes() -> tuple:
 
 
 def _view_as_real(params, *state_and_grads) -> None:
-    """Replaces, in place in the lists, each complex parameter and its companions by their real views."""
+    """Replace, in place in the lists, each complex parameter and its companions by their real views."""
     for i, param in enumerate(params):
         if torch.is_complex(param):
             params[i] = torch.view_as_real(param)
@@ -238,14 +238,14 @@ _maximize_doc = "maximize (bool, optional): ascend instead of descend"
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Registers `hook(optimizer, args, kwargs)` before every optimizer's step; returns a removable handle."""
+    """Register `hook(optimizer, args, kwargs)` before every optimizer's step; return a removable handle."""
     handle = hooks.RemovableHandle(_global_optimizer_pre_hooks)
     _global_optimizer_pre_hooks[handle.id] = hook
     return handle
 
 
 def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Registers `hook(optimizer, args, kwargs)` after every optimizer's step; returns a removable handle."""
+    """Register `hook(optimizer, args, kwargs)` after every optimizer's step; return a removable handle."""
     handle = hooks.RemovableHandle(_global_optimizer_post_hooks)
     _global_optimizer_post_hooks[handle.id] = hook
     return handle
@@ -333,7 +333,7 @@ class Optimizer:
 
     @staticmethod
     def profile_hook_step(func: Callable[..., Any]) -> Callable[..., Any]:
-        """Wraps a `step` so that the pre- and post-hooks run around it."""
+        """Wrap a `step` so that the pre- and post-hooks run around it."""
 
         @functools.wraps(func)
         def wrapper(*args: Any, **kwargs: Any) -> torch.Tensor | None:
@@ -444,7 +444,7 @@ class Optimizer:
         return value.to(device=param.device)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes over a `state_dict`; tensors are cast to their parameters' dtype and device.
+        """Take over a `state_dict`; tensors are cast to their parameters' dtype and device.
 
         Raises ValueError if the groups differ in number or size from this optimizer's.
         """
@@ -493,7 +493,7 @@ class Optimizer:
             post_hook(self)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drops the gradients of all parameters, or fills them with zeros if `set_to_none` is False."""
+        """Drop the gradients of all parameters, or fill them with zeros if `set_to_none` is False."""
         to_zero = []
         for group in self.param_groups:
             for p in group["params"]:
@@ -511,11 +511,11 @@ class Optimizer:
             torch._foreach_zero_(to_zero)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Makes one step; `closure` re-evaluates the model and returns the loss."""
+        """Make one step; `closure` re-evaluates the model and returns the loss."""
         raise NotImplementedError
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Adds a dict with `params` and settings; what it leaves out comes from the defaults."""
+        """Add a dict with `params` and settings; what it leaves out comes from the defaults."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params = param_group["params"]
@@ -566,7 +566,7 @@ class Optimizer:
 
     @staticmethod
     def _split_names(param_group) -> None:
-        """Splits `(name, tensor)` pairs of a group into its `params` and `param_names`."""
+        """Split `(name, tensor)` pairs of a group into its `params` and `param_names`."""
         tensors, names = [], []
         for param in param_group["params"]:
             if isinstance(param, tuple):

@@ -85,7 +85,7 @@ class SGD(Optimizer):
             group.setdefault("fused", False)
 
     def _init_group(self, group, params, grads, momentum_buffer_list) -> bool:
-        """Fills the lists with the group's parameters that have a gradient; returns whether one is sparse."""
+        """Fill the lists with the group's parameters that have a gradient; return whether one is sparse."""
         has_sparse_grad = False
         for p in group["params"]:
             if p.grad is None:
@@ -102,7 +102,7 @@ class SGD(Optimizer):
 
     @_use_grad_for_differentiable
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Makes one step; returns the loss of `closure` if one is given."""
+        """Make one step; return the loss of `closure` if one is given."""
         loss = _run_closure(closure)
         for group in self.param_groups:
             params: list[Any] = []

@@ -60,7 +60,7 @@ class SparseAdam(Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Makes one step; returns the loss of `closure` if one is given."""
+        """Make one step; return the loss of `closure` if one is given."""
         loss = _run_closure(closure)
         for group in self.param_groups:
             for p in group["params"]:

@@ -138,14 +138,14 @@ class AveragedModel(torch.nn.Module):
         self.use_buffers = use_buffers
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs the averaged model."""
+        """Run the averaged model."""
         return self.module(*args, **kwargs)
 
     def _averaged_tensors(self, module) -> list:
         return list(itertools.chain(module.parameters(), module.buffers() if self.use_buffers else ()))
 
     def update_parameters(self, model: torch.nn.Module) -> None:
-        """Takes the weights of `model` into the average; the first call copies them."""
+        """Take the weights of `model` into the average; the first call copies them."""
         own = [tensor.detach() for tensor in self._averaged_tensors(self.module)]
         new = [
             tensor.detach().to(average.device)
@@ -173,7 +173,7 @@ class AveragedModel(torch.nn.Module):
 
 @torch.no_grad()
 def update_bn(loader: Iterable[Any], model: torch.nn.Module, device: Device | None = None) -> None:
-    """Recomputes the running statistics of the model's batch norms over the batches of `loader`.
+    """Recompute the running statistics of the model's batch norms over the batches of `loader`.
 
     A batch that is a list or tuple gives its first item to the model.
     """
@@ -196,7 +196,7 @@ def update_bn(loader: Iterable[Any], model: torch.nn.Module, device: Device | No
 
 
 class SWALR(LRScheduler):
-    """Goes from each group's rate to `swa_lr` in `anneal_epochs` steps and stays there.
+    """Go from each group's rate to `swa_lr` in `anneal_epochs` steps and stay there.
 
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.swa_utils.SWALR(optimizer, swa_lr=0.05, anneal_epochs=2, anneal_strategy="linear")

@@ -98,7 +98,7 @@ def get_default_load_endianness() -> LoadEndianness | None:
 
 
 def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
-    """Sets the byte order to assume of files that do not tell theirs."""
+    """Set the byte order to assume of files that do not tell theirs."""
     if not isinstance(endianness, LoadEndianness) and endianness is not None:
         raise TypeError("Invalid argument type in function set_default_load_endianness")
     _options.endianness = endianness
@@ -114,7 +114,7 @@ def get_crc32_options() -> bool:
 
 
 def set_crc32_options(compute_crc32: bool) -> None:
-    """Sets whether `save` computes checksums; without them `load` cannot tell a damaged file from a whole one.
+    """Set whether `save` computes checksums; without them `load` cannot tell a damaged file from a whole one.
 
     >>> torch.serialization.set_crc32_options(True)
     """
@@ -131,7 +131,7 @@ def get_default_mmap_options() -> int:
 
 
 class set_default_mmap_options:
-    """Sets how `load(mmap=True)` maps, until undone if used as a context manager."""
+    """Set how `load(mmap=True)` maps, until undone if used as a context manager."""
 
     def __init__(self, flags: int) -> None:
         if flags not in (MAP_PRIVATE, MAP_SHARED):
@@ -183,7 +183,7 @@ class skip_data:
 
 
 def add_safe_globals(safe_globals: Sequence[tuple[Callable[..., Any], str] | Callable[..., Any]]) -> None:
-    """Allows functions and classes, or `(object, "dotted name in the file")`, in files loaded with `weights_only`."""
+    """Allow functions and classes, or `(object, "dotted name in the file")`, in files loaded with `weights_only`."""
     _weights_only_unpickler._add_safe_globals(safe_globals)
 
 
@@ -193,7 +193,7 @@ def get_safe_globals() -> list[tuple[Callable[..., Any], str] | Callable[..., An
 
 
 def clear_safe_globals() -> None:
-    """Takes back all that `add_safe_globals` allowed."""
+    """Take back all that `add_safe_globals` allowed."""
     _weights_only_unpickler._clear_safe_globals()
 
 
@@ -264,7 +264,7 @@ def save(
     _use_new_zipfile_serialization: bool = True,
     _disable_byteorder_record: bool = False,
 ) -> None:
-    """Saves an object to a path or to a file object with `write`.
+    """Save an object to a path or to a file object with `write`.
 
     Tensors that share memory share it again when loaded; a view is saved with the whole of its memory. A path is
     written aside and renamed at the end: if anything fails, what was there stays.
@@ -325,7 +325,7 @@ def load(
     mmap: bool | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """Loads what `save`, here or in PyTorch, wrote to a path or a seekable file object.
+    """Load what `save`, here or in PyTorch, wrote to a path or a seekable file object.
 
     `map_location` says where storages go: a device, its name, a dict of names, or `fn(storage, tag)` that returns a
     storage or None; "meta" reads no data. `mmap=True` (zip files, paths) maps the file: data is read when touched,

@@ -32,7 +32,7 @@ _CORRUPT = (
 
 
 class ArchiveWriter:
-    """Writes records one after the other into a file object; `close` writes the directory."""
+    """Write records one after the other into a file object; `close` writes the directory."""
 
     def __init__(self, file: Any, folder: str, compute_crc32: bool = True) -> None:
         self._file = file
@@ -49,13 +49,13 @@ class ArchiveWriter:
         return count
 
     def write(self, name: str, data: bytes | memoryview) -> None:
-        """Adds one record; `data` is bytes or a memory of bytes."""
+        """Add one record; `data` is bytes or a memory of bytes."""
         view = memoryview(data).cast("B")
         self._begin(name, view.nbytes, zlib.crc32(view) if self._compute_crc32 else 0)
         self._write(view)
 
     def write_blank(self, name: str, size: int) -> None:
-        """Adds a record of so many zeros, without a checksum: a place for what is written into the file later."""
+        """Add a record of so many zeros, without a checksum: a place for what is written into the file later."""
         self._begin(name, size, 0)
         while size:
             size -= self._write(_ZEROS[:size])
@@ -79,7 +79,7 @@ class ArchiveWriter:
         self._entries.append((path, crc, size, start))
 
     def close(self) -> None:
-        """Writes PyTorch's identification record and the directory."""
+        """Write PyTorch's identification record and the directory."""
         self.write(".data/serialization_id", b"%040d" % (self._fingerprint * 10**19 + len(self._entries)))
         directory = self._position
         for path, crc, size, start in self._entries:
@@ -126,7 +126,7 @@ _LARGEST_TEXT = 2**26
 
 
 class ArchiveReader:
-    """Reads records by name from a seekable file object. RuntimeError, in PyTorch's words, for a damaged file."""
+    """Read records by name from a seekable file object. RuntimeError, in PyTorch's words, for a damaged file."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -191,7 +191,7 @@ class ArchiveReader:
         return info.header_offset + _LOCAL.size + name_length + extra_length
 
     def read_into(self, name: str, memory: bytearray | memoryview) -> None:
-        """Fills a writable memory with a record of its size, and checks the record's checksum."""
+        """Fill a writable memory with a record of its size, and check the record's checksum."""
         info = self._found(name)
         view = memoryview(memory).cast("B")
         self._file.seek(self.offset(name))
@@ -230,7 +230,7 @@ class ArchiveReader:
         return self._file.tell()
 
     def check_extent(self, name: str) -> int:
-        """Raises RuntimeError unless the whole record lies in the file; returns where it begins."""
+        """Raise RuntimeError unless the whole record lies in the file; return where it begins."""
         start = self.offset(name)
         if start + self.size(name) > self._length():
             raise RuntimeError(f"PytorchStreamReader failed reading file {name}: file read failed. {_CORRUPT}")
@@ -238,7 +238,7 @@ class ArchiveReader:
 
 
 def write_all(file: Any, data: bytes | memoryview) -> int:
-    """Writes all of `data` and returns its bytes; a raw file object may take less at a time than it is given.
+    """Write all of `data` and return its bytes; a raw file object may take less at a time than it is given.
 
     An object whose `write` returns None says nothing of how much it took: that is all.
     """
@@ -253,7 +253,7 @@ def write_all(file: Any, data: bytes | memoryview) -> int:
 
 
 def read_some(file: Any, view: memoryview) -> int:
-    """Fills some of a memory from a file object; how many bytes, 0 at its end."""
+    """Fill some of a memory from a file object; how many bytes, 0 at its end."""
     if hasattr(file, "readinto"):
         return file.readinto(view)
     data = file.read(view.nbytes)

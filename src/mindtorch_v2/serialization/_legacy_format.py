@@ -29,7 +29,7 @@ _TYPE_SIZES = {"short": 2, "int": 4, "long": 4}
 
 
 def write(obj: object, file: Any, pickle_module: ModuleType, protocol: int) -> None:
-    """Writes `obj` to an open file."""
+    """Write `obj` to an open file."""
     storages: dict[Any, Any] = {}
 
     def persistent_id(item: Any) -> tuple | None:

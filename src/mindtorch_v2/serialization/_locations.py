@@ -16,7 +16,7 @@ _package_registry: list = []
 
 
 def register_package(priority: int, tagger: Callable[..., Any], deserializer: Callable[..., Any]) -> None:
-    """Registers a device: `tagger(storage) -> tag or None`, `deserializer(storage, tag) -> storage or None`.
+    """Register a device: `tagger(storage) -> tag or None`, `deserializer(storage, tag) -> storage or None`.
 
     Packages are asked in order of `priority`, lowest first.
     """

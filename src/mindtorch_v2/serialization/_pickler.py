@@ -104,7 +104,7 @@ class Pickler(pickle._Pickler):
     dispatch[type(public_name)] = save_function  # type: ignore[assignment]  # (called as unbound functions)
 
     def _save_plain(self, obj) -> None:
-        """Pickles a container of plain values with the C pickler, without memo, and strips its frame."""
+        """Pickle a container of plain values with the C pickler, without memo, and strip its frame."""
         payload = _fast_dumps(obj, self.proto)
         self.write(payload)
         self.memoize(obj)

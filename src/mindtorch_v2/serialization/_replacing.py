@@ -107,7 +107,7 @@ class _Aside:
             os.close(handle)
 
     def name(self) -> None:
-        """Gives an unnamed file its hidden name; rename can then put it over what is there, which link cannot."""
+        """Give an unnamed file its hidden name; rename can then put it over what is there, which link cannot."""
         if self.named:
             return
         parent = os.open(os.path.dirname(self.path), os.O_RDONLY | os.O_CLOEXEC)
@@ -149,7 +149,7 @@ class _Aside:
 
 
 def _lock(handle: int) -> None:
-    """Marks a file as one that a living process holds; where there are no locks, nobody will take it for abandoned."""
+    """Mark a file as one that a living process holds; where there are no locks, nobody will take it for abandoned."""
     with contextlib.suppress(OSError):
         fcntl.flock(handle, fcntl.LOCK_EX)
 
@@ -161,7 +161,7 @@ def _prefix(path: str) -> str:
 
 
 def _remove_abandoned(path: str) -> None:
-    """Removes what killed processes left of saves to `path`; those still at work hold their file's lock."""
+    """Remove what killed processes left of saves to `path`; those still at work hold their file's lock."""
     parent, prefix = os.path.split(_prefix(path))
     with os.scandir(parent) as entries:
         names = [entry.path for entry in entries if entry.name.startswith(prefix) and entry.name.endswith(".part")]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class StorageType:
-    """Stands for a storage class that a file names: its dtype is all that loading needs."""
+    """Stand-in for a storage class that a file names: its dtype is all that loading needs."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -58,7 +58,7 @@ def is_storage_name(module: str, name: str) -> bool:
 
 
 class TrustingUnpickler:
-    """Makes unpickler classes over a pickle module (`pickle` unless the caller brings another)."""
+    """Make unpickler classes over a pickle module (`pickle` unless the caller brings another)."""
 
     @staticmethod
     @functools.cache

@@ -70,7 +70,7 @@ def write_storages(archive: ArchiveWriter, storages: dict[str, Any]) -> None:
 def write(
     obj: object, archive: ArchiveWriter, pickle_module: ModuleType, protocol: int, byteorder_record: bool = True
 ) -> None:
-    """Writes `obj` into an open `ArchiveWriter`."""
+    """Write `obj` into an open `ArchiveWriter`."""
     make: Any = Pickler
     if pickle_module is not pickle:
         base: Any = pickle_module.Pickler
@@ -123,7 +123,7 @@ def byte_order(archive: ArchiveReader) -> str:
 
 
 class _Storages:
-    """Reads each storage of an archive once; the same key gives the same memory."""
+    """Read each storage of an archive once; the same key gives the same memory."""
 
     def __init__(
         self,

@@ -185,12 +185,12 @@ class check_sparse_tensor_invariants:
 
     @staticmethod
     def enable() -> None:
-        """Checks them from now on."""
+        """Check them from now on."""
         set_checks_invariants(True)
 
     @staticmethod
     def disable() -> None:
-        """Does not check them from now on."""
+        """Stop checking them from now on."""
         set_checks_invariants(False)
 
     def __enter__(self) -> None:

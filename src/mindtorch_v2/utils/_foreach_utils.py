@@ -20,10 +20,10 @@ def _get_fused_kernels_supported_devices() -> list:
 
 
 def _group_tensors_by_device_and_dtype(tensorlistlist, with_indices=False):
-    """Splits parallel lists of tensors into groups that share device and dtype.
+    """Split parallel lists of tensors into groups that share device and dtype.
 
     `tensorlistlist` is a list of lists of equal length; the first decides (entries of the others may be None or, for
-    step counters, live elsewhere). Returns `{(device, dtype): (lists, indices)}`, in order of first appearance.
+    step counters, live elsewhere). Return `{(device, dtype): (lists, indices)}`, in order of first appearance.
     `indices` are the positions in the given lists, empty unless `with_indices`.
     """
     keys = [(first.device, first.dtype) for first in tensorlistlist[0]]

@@ -505,7 +505,7 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
 
 
 def tree_iter(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Iterator[Any]:
-    """Yields the leaves."""
+    """Yield the leaves."""
     if _is_leaf(tree, is_leaf):
         yield tree
         return
@@ -531,7 +531,7 @@ def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable
 
 
 def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
-    """Calls `func` as `tree_map` does, for its effects; returns `tree`."""
+    """Call `func` as `tree_map` does, for its effects; return `tree`."""
     leaves, spec = tree_flatten(tree, is_leaf)
     for items in zip(leaves, *(spec.flatten_up_to(rest) for rest in rests)):
         func(*items)

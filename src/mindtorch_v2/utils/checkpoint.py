@@ -52,7 +52,7 @@ class CheckpointError(RuntimeError):
 
 
 class _StopRecomputationError(Exception):
-    """Ends the second run once it has saved all that is needed."""
+    """End the second run once it has saved all that is needed."""
 
 
 @contextlib.contextmanager
@@ -100,7 +100,7 @@ def detach_variable(inputs: Sequence[torch.Tensor]) -> tuple:
 
 
 def check_backward_validity(inputs: Sequence[torch.Tensor]) -> None:
-    """Warns if no input asks for a gradient: a reentrant checkpoint then has none to give."""
+    """Warn if no input asks for a gradient: a reentrant checkpoint then has none to give."""
     if not any(value.requires_grad for value in inputs if isinstance(value, torch.Tensor)):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
 
@@ -112,7 +112,7 @@ class DefaultDeviceType:
 
     @staticmethod
     def set_device_type(device: str = "cuda") -> None:
-        """Sets the type."""
+        """Set the type."""
         DefaultDeviceType._default_device_type = device
 
     @staticmethod
@@ -154,7 +154,7 @@ def get_device_states(*args: Any) -> tuple[list[Any], list[Any]]:
 def set_device_states(
     devices: Sequence[Any], states: Sequence[torch.Tensor], *, device_type: str | None = None
 ) -> None:
-    """Puts back what `get_device_states` returned."""
+    """Put back what `get_device_states` returned."""
     device_type = device_type or _infer_device_type(*states)
     for device, state in zip(devices, states, strict=True):
         getattr(torch, device_type).set_rng_state(state, device)
@@ -172,7 +172,7 @@ class _RandomState:
 
     @contextlib.contextmanager
     def again(self) -> Iterator[None]:
-        """Runs the block from the kept state; what follows the block sees the state of before."""
+        """Run the block from the kept state; what follows the block sees the state of before."""
         if not self.preserve:
             yield
             return
@@ -193,7 +193,7 @@ class _AutocastState:
 
     @contextlib.contextmanager
     def again(self) -> Iterator[None]:
-        """Runs the block under the kept settings."""
+        """Run the block under the kept settings."""
         with contextlib.ExitStack() as stack:
             for device, enabled, dtype in self.settings:
                 if enabled or torch.is_autocast_enabled(device):
@@ -261,7 +261,7 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Runs `function(*args, **kwargs)`, whose intermediate results backward will compute again.
+    """Run `function(*args, **kwargs)`, whose intermediate results backward will compute again.
 
     `preserve_rng_state` (a keyword, True by default) makes the second run draw the same random numbers.
     With `use_reentrant=False`: `context_fn()` gives the contexts for the two runs; `determinism_check` ("default" or
@@ -298,7 +298,7 @@ def checkpoint(
 def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
-    """Runs a sequence of modules or functions in `segments` parts, all but the last one checkpointed.
+    """Run a sequence of modules or functions in `segments` parts, all but the last one checkpointed.
 
     >>> layers = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
     >>> torch.utils.checkpoint.checkpoint_sequential(layers, 2, torch.ones(1, 2, requires_grad=True), use_reentrant=False).shape
@@ -344,7 +344,7 @@ _allowed_determinism_checks_to_fns = {"default": _default_meta_extractor, "none"
 
 
 class _Holder:
-    """Stands in the graph for a saved tensor; `handles` has the keys of the tensors for each backward run."""
+    """Stand-in in the graph for a saved tensor; `handles` has the keys of the tensors for each backward run."""
 
     def __init__(self) -> None:
         self.handles: dict[Any, Any] = {}
@@ -355,7 +355,7 @@ class _Handle:
 
 
 class _KeepInputs(torch.autograd.Function):
-    """Keeps a part's inputs in the graph, where the checkpoint around it, if there is one, replaces them too."""
+    """Keep a part's inputs in the graph, where the checkpoint around it, if there is one, replaces them too."""
 
     @staticmethod
     def forward(ctx: Any, anchor: torch.Tensor, keep: Any, *args: Any) -> Any:
@@ -411,7 +411,7 @@ class _Frame:
         return self.inputs_of(self.keeper.saved_tensors)
 
     def check(self, run: int) -> None:
-        """Raises CheckpointError unless the second run saved what the first one did."""
+        """Raise CheckpointError unless the second run saved what the first one did."""
         if self.saved_more:
             return
         count = self.counts[run]
@@ -448,7 +448,7 @@ _TIP = (
 
 
 class _RecomputationHook(torch.autograd.graph.saved_tensors_hooks):
-    """Collects the tensors that a second run saves."""
+    """Collect the tensors that a second run saves."""
 
     def __init__(self, frame_ref: weakref.ref[Any], run: int) -> None:
         def pack(x: torch.Tensor) -> torch.Tensor:
@@ -473,7 +473,7 @@ class _RecomputationHook(torch.autograd.graph.saved_tensors_hooks):
 
 
 class _CheckpointHook(torch.autograd.graph.saved_tensors_hooks):
-    """Replaces the tensors that the first run saves by holders, and fills those when backward asks."""
+    """Replace the tensors that the first run saves by holders, and fill those when backward asks."""
 
     def __init__(self, frame: _Frame) -> None:
         def pack(x: torch.Tensor) -> _Holder:

@@ -141,7 +141,7 @@ class FlopCounterMode:
 
 
 class _Mode(TorchDispatchMode):
-    """Hands each call to the counter after it was made."""
+    """Hand each call to the counter after it was made."""
 
     def __init__(self, counter: FlopCounterMode) -> None:
         super().__init__()

@@ -17,13 +17,13 @@ __all__ = ["BackwardHook", "RemovableHandle", "unserializable_hook", "warn_if_ha
 
 
 def unserializable_hook(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Marks `f` as a hook that is lost when its tensor is pickled; `warn_if_has_hooks` says so."""
+    """Mark `f` as a hook that is lost when its tensor is pickled; `warn_if_has_hooks` says so."""
     f.__torch_unserializable__ = True  # type: ignore[attr-defined]  # (a mark on the function)
     return f
 
 
 def warn_if_has_hooks(tensor: Any) -> None:
-    """Warns for each backward hook of `tensor` that pickling will lose."""
+    """Warn for each backward hook of `tensor` that pickling will lose."""
     for hook in (tensor._backward_hooks or {}).values():
         if hasattr(hook, "__torch_unserializable__"):
             warn(
@@ -34,7 +34,7 @@ def warn_if_has_hooks(tensor: Any) -> None:
 
 
 class BackwardHook:
-    """Runs a module's full backward hooks and pre-hooks for one forward call.
+    """Run a module's full backward hooks and pre-hooks for one forward call.
 
     `setup_input_hook(args)` is called with the module's inputs and `setup_output_hook(outputs)` with its results;
     each passes the tensors that need a gradient through an identity node whose gradients are then the module's
@@ -66,7 +66,7 @@ class BackwardHook:
         return tuple(values[index] for index in indices)
 
     def _run_user_hooks(self, grad_input):
-        """Calls every full backward hook; one that returns gradients replaces those that later ones see."""
+        """Call every full backward hook; one that returns gradients replaces those that later ones see."""
         for hook in self.user_hooks:
             out = hook(self.module, grad_input, self.grad_outputs)
             if out is None:
@@ -94,9 +94,9 @@ class BackwardHook:
         grad_fn.register_hook(hook)
 
     def _apply_on_tensors(self, fn, args) -> tuple:
-        """Passes `args`' tensors through one identity node and hands the node to `fn`.
+        """Pass `args`' tensors through one identity node and hand the node to `fn`.
 
-        Returns the arguments with those tensors replaced, and their positions (None where nothing needs a gradient).
+        Return the arguments with those tensors replaced, and their positions (None where nothing needs a gradient).
         """
         indices = [i for i, arg in enumerate(args) if isinstance(arg, torch.Tensor)]
         tensors = [args[i] for i in indices]
@@ -113,13 +113,13 @@ class BackwardHook:
         return type(args)(replaced), indices
 
     def setup_input_hook(self, args: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-        """Prepares the module's positional inputs (a tuple); returns those to call forward with."""
+        """Prepare the module's positional inputs (a tuple); return those to call forward with."""
         result, self.input_tensors_index = self._apply_on_tensors(self._set_user_hook, args)
         self.n_inputs = len(args)
         return result
 
     def setup_output_hook(self, args: torch.Tensor) -> torch.Tensor:
-        """Prepares the module's outputs (a tensor or a tuple); returns those to hand to the caller."""
+        """Prepare the module's outputs (a tensor or a tuple); return those to hand to the caller."""
 
         def set_hook(grad_fn: BackwardCFunction) -> None:
             def hook(grad_output: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:

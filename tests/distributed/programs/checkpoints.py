@@ -1,4 +1,4 @@
-"""Saves and loads a checkpoint: checkpoints.py STORE RANK SIZE DEVICE save|load FOLDER. Runs on PyTorch as well."""
+"""Save and load a checkpoint: checkpoints.py STORE RANK SIZE DEVICE save|load FOLDER. Runs on PyTorch as well."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Starts a function in two processes, and a command: function_launched.py. Prints JSON."""
+"""Start a function in two processes, and a command: function_launched.py. Prints JSON."""
 
 import json
 import os

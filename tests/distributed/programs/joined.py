@@ -1,4 +1,4 @@
-"""Trains on different numbers of batches by rank: joined.py STORE RANK SIZE DEVICE. Prints losses and weights as JSON.
+"""Train on different numbers of batches by rank: joined.py STORE RANK SIZE DEVICE. Print losses and weights as JSON.
 
 Runs on PyTorch as well.
 """
@@ -31,7 +31,7 @@ class Net(torch.nn.Module):
 
 
 class Counter(Joinable):
-    """Counts the steps of all ranks."""
+    """Count the steps of all ranks."""
 
     def __init__(self):
         super().__init__()

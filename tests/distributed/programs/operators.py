@@ -22,7 +22,7 @@ LAST = -1
 
 
 def placed(mesh, dim):
-    """Distributes tensors along a dimension, those that have none whole."""
+    """Distribute tensors along a dimension, those that have none whole."""
 
     def arrange(library, tensor):
         how = Shard(dim % tensor.dim()) if tensor.dim() else Replicate()

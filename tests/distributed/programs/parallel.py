@@ -1,4 +1,4 @@
-"""Trains a small GPT by several kinds of parallelism: parallel.py STORE RANK SIZE DEVICE [KIND ...]. Prints losses as JSON.
+"""Train a small GPT by several kinds of parallelism: parallel.py STORE RANK SIZE DEVICE [KIND ...]. Print losses as JSON.
 
 SIZE 1 is the training in one process. Runs on PyTorch as well.
 """

@@ -1,4 +1,4 @@
-"""Trains small networks by DistributedDataParallel: training.py STORE RANK SIZE DEVICE [VARIANT ...]. Prints losses and weights as JSON.
+"""Train small networks by DistributedDataParallel: training.py STORE RANK SIZE DEVICE [VARIANT ...]. Print losses and weights as JSON.
 
 SIZE 1 is the same training in one process, on the joined batch, without DistributedDataParallel. Runs on PyTorch as well.
 """

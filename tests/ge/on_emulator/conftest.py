@@ -42,7 +42,7 @@ def _no_misuse(_state: Any) -> Iterator[None]:
 
 @pytest.fixture
 def converted() -> Callable[..., Any]:
-    """Makes a GE graph of a program: `converted(program, *inputs)`, the inputs on the device."""
+    """Make a GE graph of a program: `converted(program, *inputs)`, the inputs on the device."""
     import mindtorch_v2 as torch
     from mindtorch_v2 import torchair
     from mindtorch_v2.fx.experimental.proxy_tensor import make_fx

@@ -21,7 +21,7 @@ _SOURCES = pathlib.Path(__file__).parents[1] / "ascendc"
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: Any) -> Any:
-    """Compiles a source of tests/npu/ascendc, once."""
+    """Compile a source of tests/npu/ascendc, once."""
     folder = tmp_path_factory.mktemp("ascendc")
     return lambda name: ascendc_load(name, _SOURCES / f"{name}.cpp", build_directory=folder)
 

@@ -325,7 +325,7 @@ class Borrowed:
 
 
 class Caller:
-    """Calls operators of one process; there is one."""
+    """Call operators of one process; there is one."""
 
     def __init__(self, runtime: _runtime.Runtime, memory: Any) -> None:
         self.runtime = runtime

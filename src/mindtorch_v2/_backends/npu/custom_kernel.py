@@ -180,7 +180,7 @@ def _bfloat16_bits(value: float) -> int:
 
 
 class KernelLauncher:
-    """Launches the kernels of a shared library that was built from AscendC.
+    """Launch the kernels of a shared library that was built from AscendC.
 
     Args:
         library_path: the library. OSError if it cannot be loaded.
@@ -394,7 +394,7 @@ def aclnn_codes(signature: str) -> tuple[str, ...]:
 
 
 class AclnnLauncher:
-    """Calls two-phase operators (`aclnnX`, `aclnnXGetWorkspaceSize`) of users' packages, and of CANN.
+    """Call two-phase operators (`aclnnX`, `aclnnXGetWorkspaceSize`) of users' packages, and of CANN.
 
     Args:
         library_path: a `libcust_opapi.so` to look into first. Then come the packages that the environment names, in the order

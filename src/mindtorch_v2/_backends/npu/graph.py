@@ -36,7 +36,7 @@ def _numbers(generator_state: Any) -> tuple[int, int]:
 
 
 class _Draws:
-    """Seeds and offsets in device memory, for the random operators of a graph: each replay writes there what its numbers follow from.
+    """Device memory with seeds and offsets, for the random operators of a graph: each replay writes there what its numbers follow from.
 
     Beside them are the events that the graph waits for, and what else has to live as long.
     """

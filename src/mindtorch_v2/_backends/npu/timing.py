@@ -57,7 +57,7 @@ class _Open(NamedTuple):
 
 
 class Timing:
-    """Times what all threads enqueue between `start` and `stop`; with `memory` the allocators' blocks too.
+    """Time what all threads enqueue between `start` and `stop`; with `memory` the allocators' blocks too.
 
     Attributes:
         work: what was enqueued, in the order of the calls.

@@ -71,7 +71,7 @@ RULES: dict[Any, Rule] = {}
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Registers a rule for the rows of these names ("sum.dim_IntList"), and for their in-place forms ("sum_")."""
+    """Register a rule for the rows of these names ("sum.dim_IntList"), and for their in-place forms ("sum_")."""
 
     def register(made: Rule) -> Rule:
         for name in names:

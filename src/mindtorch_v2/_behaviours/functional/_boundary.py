@@ -170,7 +170,7 @@ class Arguments:
         )
 
     def write_back(self) -> None:
-        """Gives the caller's tensors what the functional ones became."""
+        """Give the caller's tensors what the functional ones became."""
         for memory, storage in self._memories:
             if storage.generation:
                 with below(self.level):

@@ -259,7 +259,7 @@ def _into_others(op: Any, values: list, level: int, all_of_them: bool) -> Any:
 
 
 def _store(op: Any, values: list, tensor: Any, value: Any, level: int) -> None:
-    """Writes the result of a functional variant, in the way that the operator would have written it."""
+    """Write the result of a functional variant, in the way that the operator would have written it."""
     if value.shape != tensor.shape:
         _as_eager(op, values)
         if op.form != "out":
@@ -282,7 +282,7 @@ def _check_overlap(op: Any, values: list, tensors: list) -> None:
 
 
 def _as_eager(op: Any, values: list) -> None:
-    """Lets the operator check its arguments on tensors without data: its errors and warnings are the eager ones."""
+    """Let the operator check its arguments on tensors without data: its errors and warnings are the eager ones."""
 
     def bare(value: Any) -> Any:
         if _is_tensor(value):

@@ -60,7 +60,7 @@ def _is_functional_tensor(t: Any) -> bool:
 
 
 def _sync(t: Any) -> None:
-    """Brings the value of a functional tensor up to date with the writes to what it shares memory with."""
+    """Bring the value of a functional tensor up to date with the writes to what it shares memory with."""
     _storage("_sync", t)
     value_of(t)
 
@@ -69,7 +69,7 @@ _functionalize_sync = _sync
 
 
 def _functionalize_replace(self_: Any, other: Any) -> None:
-    """Makes `other` the value of the functional tensor `self_`, and of all it shares memory with."""
+    """Make `other` the value of the functional tensor `self_`, and of all it shares memory with."""
     _storage("_functionalize_replace", self_)
     write(self_, other)
 
@@ -102,7 +102,7 @@ def _enable_functionalization(*, reapply_views: bool = False) -> None:
 
 
 def _disable_functionalization() -> None:
-    """Ends what `_enable_functionalization` began."""
+    """End what `_enable_functionalization` began."""
     if _state.on:
         _state.on = False
         _levels.end()

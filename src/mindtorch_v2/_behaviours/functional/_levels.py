@@ -40,14 +40,14 @@ def _watch() -> None:
 
 
 def begin(reapply_views: bool) -> int:
-    """Enters a level and returns its number."""
+    """Enter a level and return its number."""
     _state.stack.append(reapply_views)
     _watch()
     return len(_state.stack)
 
 
 def end() -> None:
-    """Leaves the innermost level."""
+    """Leave the innermost level."""
     _state.stack.pop()
     _watch()
 

@@ -131,7 +131,7 @@ def made_of(x: Any) -> Made:
 
 
 def set_chain(x: Any, chain: tuple[Step, ...] | None) -> None:
-    """Says anew how ``x`` is made."""
+    """Say anew how ``x`` is made."""
     storage = storage_of(x)
     assert storage is not None
     _C._set_functional(x, Made(storage, chain))
@@ -212,7 +212,7 @@ def _by_geometry(storage: Storage, x: Any) -> Any:
 
 
 def write(x: Any, value: Any) -> None:
-    """Makes ``value``, of ``x``'s sizes and dtype, that of the functional tensor ``x`` and of all it shares memory with."""
+    """Make ``value``, of ``x``'s sizes and dtype, that of the functional tensor ``x`` and of all it shares memory with."""
     made = made_of(x)
     storage = made.storage
     with below(storage.level):

@@ -89,12 +89,12 @@ def _combines(call: Call, operand: Operand, dim: int, made: Partial) -> bool:
 
 @shared("reduction")
 def reduction(call: Call) -> Iterable[Strategy]:
-    """Takes dimensions away; cut along the others."""
+    """Take dimensions away; cut along the others."""
     return reduced(call, None)
 
 
 def reduced(call: Call, made: Partial | None) -> Iterable[Strategy]:
-    """Takes dimensions away. Cut along one of these, the results are combined from those of pieces, if `made` says how."""
+    """Take dimensions away. Cut along one of these, the results are combined from those of pieces, if `made` says how."""
     (first, *more) = call.operands
     gone = dims_named(call, first.dim())
     keep = bool(call.value("keepdim", False))
@@ -127,7 +127,7 @@ def norm(call: Call) -> Iterable[Strategy]:
 
 @shared("stack")
 def stack(call: Call) -> Iterable[Strategy]:
-    """Takes stacks of matrices, and gives as many results: cut along the dimensions of the stack."""
+    """Take stacks of matrices, and give as many results: cut along the dimensions of the stack."""
     rank = call.operands[0].dim()
     for dim in range(rank - 2):
         size = call.operands[0].shape[dim]
@@ -137,7 +137,7 @@ def stack(call: Call) -> Iterable[Strategy]:
 
 @shared("planes")
 def planes(call: Call) -> Iterable[Strategy]:
-    """Does the same to each item of the first dimension."""
+    """Do the same to each item of the first dimension."""
     size = call.operands[0].shape[0] if call.operands[0].dim() else 0
     if call.has("input_size") or not size:
         return

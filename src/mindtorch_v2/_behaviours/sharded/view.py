@@ -19,7 +19,7 @@ def moved(call: Call, places: dict[int, int], local: Callable | None = None) -> 
 
 
 def _sized(name: str) -> Callable[..., Any]:
-    """Runs the operator with the size of this rank's result in the argument of that name."""
+    """Run the operator with the size of this rank's result in the argument of that name."""
 
     def local(run: Callable, values: list[Any], place: Any) -> Any:
         values = list(values)

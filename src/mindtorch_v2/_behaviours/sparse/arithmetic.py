@@ -60,7 +60,7 @@ def _add_sparse(self: Any, other: Any, alpha: Any) -> Any:
 
 
 def _add_to_dense(out: Any, other: Any, alpha: Any) -> Any:
-    """Adds a sparse tensor to a dense one of the same sizes, in place."""
+    """Add a sparse tensor to a dense one of the same sizes, in place."""
     if other.layout == _C.sparse_coo:
         other = coalesced(other) if other.dtype == BOOL else other
         indices, values = parts(other).indices, parts(other).values

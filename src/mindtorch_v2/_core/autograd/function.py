@@ -112,7 +112,7 @@ _function_ids = itertools.count()
 
 
 class FunctionMeta(type):
-    """Gives each Function a node class of its own: ``MyFn`` gets ``MyFnBackward``."""
+    """Give each Function a node class of its own: ``MyFn`` gets ``MyFnBackward``."""
 
     @property
     def _new_style(cls) -> bool:
@@ -378,7 +378,7 @@ def _capturing(cls: Any, seen: list[Any], new_style: bool) -> Any:
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorates a backward that cannot be differentiated again: trying to is an error, not a wrong number."""
+    """Decorate a backward that cannot be differentiated again: trying to is an error, not a wrong number."""
 
     @functools.wraps(fn)
     def wrapper(ctx: Any, *args: Any) -> Any:

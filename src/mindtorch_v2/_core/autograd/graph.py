@@ -137,7 +137,7 @@ def increment_version(tensor: Any) -> None:
 
 
 class _Handle:
-    """Takes several hooks away at once."""
+    """Take several hooks away at once."""
 
     def __init__(self, handles: Sequence[Any]) -> None:
         self.handles = tuple(handles)

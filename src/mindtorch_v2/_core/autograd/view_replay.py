@@ -8,7 +8,7 @@ from ... import _C
 
 
 class Replay:
-    """Calls the view's operators again on another base: ``replay(base) -> view``."""
+    """Call the view's operators again on another base: ``replay(base) -> view``."""
 
     def __init__(self, before: Any, geometry: Any, operator: Any, args: tuple[Any, ...]) -> None:
         self.before = before

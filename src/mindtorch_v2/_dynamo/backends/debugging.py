@@ -22,14 +22,14 @@ __all__ = ["aot_eager", "aot_eager_decomp_partition", "eager"]
 
 @register_backend(tags=("debug",))
 def eager(gm: GraphModule, fake_tensor_inputs: Sequence[Tensor], **kwargs: Any) -> Any:
-    """Runs the graph of torch functions as it was captured."""
+    """Run the graph of torch functions as it was captured."""
     if kwargs:
         raise TypeError(f"the backend 'eager' takes no options, got {sorted(kwargs)}")
     return gm.forward
 
 
 def reusing(gm: GraphModule, example_inputs: Any) -> Any:
-    """Runs a graph of operators as it is, but for results that take the memory of what is not needed any more."""
+    """Run a graph of operators as it is, but for results that take the memory of what is not needed any more."""
     return reuse_memory(gm).forward
 
 
@@ -40,7 +40,7 @@ def _aot_eager():
 
 @register_backend(tags=("debug",))
 def aot_eager(gm: GraphModule, fake_tensor_inputs: Sequence[Tensor], **kwargs: Any) -> Any:
-    """Runs forward and backward as graphs of operators."""
+    """Run forward and backward as graphs of operators."""
     return _aot_eager()(gm, fake_tensor_inputs)
 
 

@@ -85,7 +85,7 @@ def _tell(made: Fused, name: str) -> None:
 
 
 def fused(gm: GraphModule, example_inputs: Any, inference: bool = False) -> Callable:
-    """Runs a graph of operators with its chains fused, or as it is where that takes less time.
+    """Run a graph of operators with its chains fused, or as it is where that takes less time.
 
     Of a graph of `inference` products and convolutions become layers with packed weights.
     """

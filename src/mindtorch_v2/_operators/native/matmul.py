@@ -251,7 +251,7 @@ op(
 
 
 def _sum_to(x, like):
-    """Sums the dimensions that broadcasting added or widened."""
+    """Sum the dimensions that broadcasting added or widened."""
     while x.dim() > like.dim():
         x = x.sum(0)
     wide = [i for i in range(x.dim()) if like.size(i) == 1 and x.size(i) != 1]

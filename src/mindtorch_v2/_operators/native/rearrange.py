@@ -6,7 +6,7 @@ _FACTORY = "*, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bo
 
 
 def _repeat_backward(grad, self_sizes, repeats):
-    """Sums over the repetitions."""
+    """Sum over the repetitions."""
     if 0 in repeats:
         return grad.new_zeros(self_sizes)
     lead = len(repeats) - len(self_sizes)

@@ -94,7 +94,7 @@ def _overlaps(sizes, strides) -> bool:
 
 
 def _as_strided_grad(grad, self_geometry, size, stride, storage_offset):
-    """Adds the gradient into a storage at the view's positions, and reads it at the input's."""
+    """Add the gradient into a storage at the view's positions, and read it at the input's."""
     sizes, strides, offset = self_geometry
     start = offset if storage_offset is None else storage_offset
     first = min(offset, start)

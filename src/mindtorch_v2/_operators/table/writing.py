@@ -61,7 +61,7 @@ def check_holds(out: Any, value: Any) -> None:
 
 
 def fill(out: Any, value: Any, warn: bool = True) -> Any:
-    """Puts `value` into `out`, which takes its sizes; with `warn` an `out` that held something warns, as PyTorch does."""
+    """Put `value` into `out`, which takes its sizes; with `warn` an `out` that held something warns, as PyTorch does."""
     check_holds(out, value)
     if out.device != value.device:
         raise RuntimeError(f"Expected out tensor to have device {value.device}, but got {out.device} instead")

@@ -64,7 +64,7 @@ def quantize_dynamic(
 
 
 def _replace(module: nn.Module, name: str, inherited: Any, configs: dict, mapping: dict) -> None:
-    """Replaces the modules within `module` for which there is a config; a config holds for what is below as well."""
+    """Replace the modules within `module` for which there is a config; a config holds for what is below as well."""
     for key, child in list(module._modules.items()):
         if child is None:
             continue

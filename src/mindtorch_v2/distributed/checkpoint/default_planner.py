@@ -76,7 +76,7 @@ def create_default_local_save_plan(state_dict: dict[str, Any], is_coordinator: b
 
 
 class DefaultSavePlanner(SavePlanner):
-    """Writes each piece once: where several ranks have it, the one that has least to write.
+    """Write each piece once: where several ranks have it, the one that has least to write.
 
     Args:
         flatten_state_dict, flatten_sharded_tensors: nested dictionaries are taken apart; as in PyTorch by default.
@@ -222,7 +222,7 @@ def create_default_local_load_plan(state_dict: dict[str, Any], metadata: Metadat
 
 
 class DefaultLoadPlanner(LoadPlanner):
-    """Reads into the tensors of a state dictionary, in place; objects are put there.
+    """Read into the tensors of a state dictionary, in place; objects are put there.
 
     Args:
         flatten_state_dict, flatten_sharded_tensors: nested dictionaries are taken apart; as in PyTorch by default.
@@ -274,7 +274,7 @@ class DefaultLoadPlanner(LoadPlanner):
 
 
 class _EmptyStateDictLoadPlanner(DefaultLoadPlanner):
-    """Fills an empty state dictionary with all that a checkpoint has, whole.
+    """Fill an empty state dictionary with all that a checkpoint has, whole.
 
     Args:
         keys: names, or beginnings of names up to a dot, that are wanted; all if None.

@@ -92,7 +92,7 @@ _KNOWN["builtins"] = {"set": set, "dict": dict, "list": list, "tuple": tuple}
 
 
 class _MetadataUnpickler(pickle.Unpickler):
-    """Makes what metadata consists of, and nothing else."""
+    """Make what metadata consists of, and nothing else."""
 
     def find_class(self, module: str, name: str) -> Any:
         found = _KNOWN.get(module, {}).get(name)
@@ -122,7 +122,7 @@ def _write_whole(path: pathlib.Path, data: bytes, sync: bool) -> None:
 
 
 class FileSystemWriter(StorageWriter):
-    """Writes a checkpoint into a folder, which it makes.
+    """Write a checkpoint into a folder, which it makes.
 
     Args:
         path: the folder.
@@ -215,7 +215,7 @@ class FileSystemWriter(StorageWriter):
 
 
 class FileSystemReader(StorageReader):
-    """Reads a checkpoint of a folder.
+    """Read a checkpoint of a folder.
 
     Args:
         path: the folder.

@@ -106,7 +106,7 @@ def read_tensor(path: pathlib.Path, entry: dict[str, Any], begin: int) -> torch.
 
 
 class HuggingFaceStorageWriter(FileSystemWriter):
-    """Writes safetensors files into a folder.
+    """Write safetensors files into a folder.
 
     Args:
         path: the folder.
@@ -211,7 +211,7 @@ class HuggingFaceStorageWriter(FileSystemWriter):
 
 
 class HuggingFaceStorageReader(FileSystemReader):
-    """Reads the safetensors files of a folder, whole tensors or pieces of ranks.
+    """Read the safetensors files of a folder, whole tensors or pieces of ranks.
 
     Args:
         path: the folder.

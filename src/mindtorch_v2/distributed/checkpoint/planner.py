@@ -99,7 +99,7 @@ class LoadPlan:
 
 
 class SavePlanner(abc.ABC):
-    """Decides what is written. Every rank makes a plan, the coordinator one of all, every rank ends with its part of that."""
+    """Decide what is written. Every rank makes a plan, the coordinator one of all, every rank ends with its part of that."""
 
     @abc.abstractmethod
     def set_up_planner(
@@ -125,7 +125,7 @@ class SavePlanner(abc.ABC):
 
 
 class LoadPlanner(abc.ABC):
-    """Decides what is read into which tensors."""
+    """Decide what is read into which tensors."""
 
     @abc.abstractmethod
     def set_up_planner(

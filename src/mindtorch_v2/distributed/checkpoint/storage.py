@@ -24,7 +24,7 @@ class WriteResult:
 
 
 class StorageWriter(abc.ABC):
-    """Writes checkpoints."""
+    """Write checkpoints."""
 
     @abc.abstractmethod
     def reset(self, checkpoint_id: str | os.PathLike | None = None) -> None:
@@ -61,7 +61,7 @@ class StorageWriter(abc.ABC):
 
 
 class StorageReader(abc.ABC):
-    """Reads checkpoints."""
+    """Read checkpoints."""
 
     @abc.abstractmethod
     def reset(self, checkpoint_id: str | os.PathLike | None = None) -> None:

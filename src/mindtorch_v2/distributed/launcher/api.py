@@ -1,4 +1,4 @@
-"""Starts a function, or a command, in several processes, each with its rank: `torchrun` for programs that are under way already."""
+"""Start a function, or a command, in several processes, each with its rank: `torchrun` for programs that are under way already."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class LaunchConfig:
 
 
 class elastic_launch:
-    """Runs a function or a command in several processes: `elastic_launch(config, function)(*args)`.
+    """Run a function or a command in several processes: `elastic_launch(config, function)(*args)`.
 
     Args:
         config: a `LaunchConfig`.
@@ -129,7 +129,7 @@ class elastic_launch:
 
 
 def _noting(ranks: list[int]) -> Callable[..., Any]:
-    """Starts commands as `torchrun` does, and notes their ranks."""
+    """Start commands as `torchrun` does, and note their ranks."""
 
     def start(command: list[str], environment: dict[str, str], out: Any, err: Any) -> Any:
         rank = int(environment["RANK"])

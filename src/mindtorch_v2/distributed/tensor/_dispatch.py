@@ -1,4 +1,4 @@
-"""Runs operators on distributed tensors: chooses how the call is to lie, moves what lies otherwise, works on the pieces."""
+"""Run operators on distributed tensors: choose how the call is to lie, move what lies otherwise, work on the pieces."""
 
 from __future__ import annotations
 
@@ -446,7 +446,7 @@ def _into(call: _Bound) -> Any:
 
 
 def _over_lists(call: _Bound) -> Any:
-    """Writes to lists of tensors, element by element: each set of tensors lies as the first of them does."""
+    """Write to lists of tensors, element by element: each set of tensors lies as the first of them does."""
     lists = [value for value in call.values if isinstance(value, list | tuple)]
     wanted = {}
     index = 0

@@ -1,4 +1,4 @@
-"""Moves the pieces of a tensor from one way of lying to another, one dimension of the mesh after the other."""
+"""Move the pieces of a tensor from one way of lying to another, one dimension of the mesh after the other."""
 
 from __future__ import annotations
 

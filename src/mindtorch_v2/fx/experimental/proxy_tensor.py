@@ -161,7 +161,7 @@ def _describe(proxy, value) -> None:
 
 
 class ProxyTorchDispatchMode(TorchDispatchMode):
-    """Records each operator that is called in it into the graph of `tracer`, and runs it.
+    """Record each operator that is called in it into the graph of `tracer`, and run it.
 
     With `pre_dispatch` these are the operators that the program calls, else those that are reached below autograd.
     """

@@ -18,7 +18,7 @@ __all__ = ["FakeTensorProp"]
 
 
 class FakeTensorProp(Interpreter):
-    """Runs a GraphModule on fake tensors and leaves each value in its node's `meta["val"]`; `mode` is a FakeTensorMode.
+    """Run a GraphModule on fake tensors and leave each value in its node's `meta["val"]`; `mode` is a FakeTensorMode.
 
     >>> traced = torch.fx.symbolic_trace(lambda x: x.sum(0))
     >>> FakeTensorProp(traced).propagate(torch.ones(2, 3))

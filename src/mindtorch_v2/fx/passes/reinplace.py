@@ -52,7 +52,7 @@ def _memory(value: Any) -> set[int]:
 
 
 class _Run(Interpreter):
-    """Runs the graph on tensors without numbers: each node's result, its place, and the node that it is a view of."""
+    """Run the graph on tensors without numbers: each node's result, its place, and the node that it is a view of."""
 
     def __init__(self, module: GraphModule) -> None:
         super().__init__(module)

@@ -42,7 +42,7 @@ def _extract_tensor_metadata(result, include_contiguity=True):
 
 
 class ShapeProp(Interpreter):
-    """Runs a GraphModule and leaves in each node's `meta` "tensor_meta", a TensorMetadata or a tree of them, and "type".
+    """Run a GraphModule and leave in each node's `meta` "tensor_meta", a TensorMetadata or a tree of them, and "type".
 
     With a `fake_mode` it runs on fake tensors. RuntimeError that names the node where one fails.
 

@@ -18,7 +18,7 @@ __all__ = [
 
 @overridable
 def pad(input: torch.Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> torch.Tensor:
-    """Pads the last dimensions by `pad`, pairs of (before, after), last dimension first.
+    """Pad the last dimensions by `pad`, pairs of (before, after), last dimension first.
 
     `mode` is "constant" (with `value`, default 0), "reflect", "replicate" or "circular"; negative pads cut.
 
@@ -36,7 +36,7 @@ def unfold(
     padding: int | Sequence[int] = 0,
     stride: int | Sequence[int] = 1,
 ) -> torch.Tensor:
-    """Extracts sliding blocks: `(N, C, H, W)` or `(C, H, W)` to `(N, C * prod(kernel_size), L)`.
+    """Extract sliding blocks: `(N, C, H, W)` or `(C, H, W)` to `(N, C * prod(kernel_size), L)`.
 
     >>> torch.nn.functional.unfold(torch.ones(1, 3, 4, 4), kernel_size=2).shape
     torch.Size([1, 12, 9])
@@ -53,7 +53,7 @@ def fold(
     padding: int | Sequence[int] = 0,
     stride: int | Sequence[int] = 1,
 ) -> torch.Tensor:
-    """Sums sliding blocks: `(N, C * prod(kernel_size), L)` or unbatched, to `(N, C, *output_size)`.
+    """Sum sliding blocks: `(N, C * prod(kernel_size), L)` or unbatched, to `(N, C, *output_size)`.
 
     >>> torch.nn.functional.fold(torch.ones(1, 12, 4), output_size=(4, 4), kernel_size=2, stride=2).shape
     torch.Size([1, 3, 4, 4])

@@ -24,7 +24,7 @@ def _check_probability(p) -> None:
 
 @overridable
 def dropout(input: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> torch.Tensor:
-    """Zeroes elements with probability `p` and scales the others by `1 / (1 - p)`; any shape.
+    """Zero elements with probability `p` and scale the others by `1 / (1 - p)`; any shape.
 
     >>> torch.nn.functional.dropout(torch.ones(3), p=0.5, training=False)
     tensor([1., 1., 1.])
@@ -71,7 +71,7 @@ def _feature_dropout(input, p, training, inplace, is_batched) -> torch.Tensor:
 
 @overridable
 def dropout1d(input: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> torch.Tensor:
-    """Zeroes whole channels of `(N, C, L)` or `(C, L)`.
+    """Zero whole channels of `(N, C, L)` or `(C, L)`.
 
     >>> torch.nn.functional.dropout1d(torch.ones(1, 3), training=False)
     tensor([[1., 1., 1.]])
@@ -90,7 +90,7 @@ def dropout1d(input: torch.Tensor, p: float = 0.5, training: bool = True, inplac
 
 @overridable
 def dropout2d(input: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> torch.Tensor:
-    """Zeroes whole channels of `(N, C, H, W)`.
+    """Zero whole channels of `(N, C, H, W)`.
 
     >>> torch.nn.functional.dropout2d(torch.ones(2, 3, 4, 4)).shape
     torch.Size([2, 3, 4, 4])
@@ -121,7 +121,7 @@ def dropout2d(input: torch.Tensor, p: float = 0.5, training: bool = True, inplac
 
 @overridable
 def dropout3d(input: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> torch.Tensor:
-    """Zeroes whole channels of `(N, C, D, H, W)` or `(C, D, H, W)`.
+    """Zero whole channels of `(N, C, D, H, W)` or `(C, D, H, W)`.
 
     >>> torch.nn.functional.dropout3d(torch.ones(2, 3, 4, 4, 4)).shape
     torch.Size([2, 3, 4, 4, 4])

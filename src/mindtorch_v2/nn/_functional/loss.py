@@ -60,7 +60,7 @@ def _reduced(ret, reduction) -> torch.Tensor:
 
 
 def _no_gradient_by(weight: torch.Tensor | None, name: str, function: str) -> None:
-    """Raises where a gradient by `weight` is asked for, which the function has none of."""
+    """Raise where a gradient by `weight` is asked for, which the function has none of."""
     if weight is not None and weight.requires_grad and torch.is_grad_enabled():
         raise RuntimeError(
             f"The function '{function}' is not differentiable with respect to argument '{name}'. "

@@ -17,7 +17,7 @@ __all__ = [
 
 
 def _verify_batch_size(size) -> None:
-    """Raises where a channel has one value only, of which the variance is zero."""
+    """Raise where a channel has one value only, of which the variance is zero."""
     size_prods = size[0] * math.prod(size[2:])
     if size_prods == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {size}")
@@ -39,7 +39,7 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> torch.Tensor:
-    """Normalizes each channel of `(N, C, *)`: by the batch's statistics if `training`, else by the running ones.
+    """Normalize each channel of `(N, C, *)`: by the batch's statistics if `training`, else by the running ones.
 
     >>> torch.nn.functional.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True)
     tensor([[-1.0000],
@@ -61,7 +61,7 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> torch.Tensor:
-    """Normalizes each channel of each sample of `(N, C, *)`.
+    """Normalize each channel of each sample of `(N, C, *)`.
 
     >>> torch.nn.functional.instance_norm(torch.ones(2, 3, 8)).shape
     torch.Size([2, 3, 8])
@@ -79,7 +79,7 @@ def group_norm(
     bias: torch.Tensor | None = None,
     eps: float = 1e-5,
 ) -> torch.Tensor:
-    """Normalizes over each of `num_groups` groups of channels of each sample of `(N, C, *)`.
+    """Normalize over each of `num_groups` groups of channels of each sample of `(N, C, *)`.
 
     >>> torch.nn.functional.group_norm(torch.ones(1, 4, 8, 8), 2).shape
     torch.Size([1, 4, 8, 8])
@@ -95,7 +95,7 @@ def group_norm(
 def local_response_norm(
     input: torch.Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> torch.Tensor:
-    """Divides `(N, C, *)` by `(k + alpha * mean square over size neighbouring channels) ** beta`.
+    """Divide `(N, C, *)` by `(k + alpha * mean square over size neighbouring channels) ** beta`.
 
     >>> torch.nn.functional.local_response_norm(torch.ones(1, 3, 4, 4), 2).shape
     torch.Size([1, 3, 4, 4])
@@ -123,7 +123,7 @@ def local_response_norm(
 def normalize(
     input: torch.Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Divides by the p-norm along `dim`, but by no less than `eps`.
+    """Divide by the p-norm along `dim`, but by no less than `eps`.
 
     >>> torch.nn.functional.normalize(torch.tensor([[3.0, 4.0]]))
     tensor([[0.6000, 0.8000]])

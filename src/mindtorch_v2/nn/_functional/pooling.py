@@ -202,7 +202,7 @@ def max_unpool1d(
     padding: int | Sequence[int] = 0,
     output_size: int | Sequence[int] | None = None,
 ) -> torch.Tensor:
-    """Puts values back where `max_pool1d` found them: `(N, C, L)` or `(C, L)`.
+    """Put values back where `max_pool1d` found them: `(N, C, L)` or `(C, L)`.
 
     >>> torch.nn.functional.max_unpool1d(torch.tensor([[3.0, 7.0]]), torch.tensor([[1, 2]]), 2)
     tensor([[0., 3., 7., 0.]])
@@ -225,7 +225,7 @@ def max_unpool2d(
     padding: int | Sequence[int] = 0,
     output_size: int | Sequence[int] | None = None,
 ) -> torch.Tensor:
-    """Puts values back where `max_pool2d` found them: `(N, C, H, W)` or `(C, H, W)`.
+    """Put values back where `max_pool2d` found them: `(N, C, H, W)` or `(C, H, W)`.
 
     >>> values, places = torch.nn.functional.max_pool2d_with_indices(torch.ones(1, 3, 8, 8), 2)
     >>> torch.nn.functional.max_unpool2d(values, places, 2).shape
@@ -247,7 +247,7 @@ def max_unpool3d(
     padding: int | Sequence[int] = 0,
     output_size: int | Sequence[int] | None = None,
 ) -> torch.Tensor:
-    """Puts values back where `max_pool3d` found them: `(N, C, D, H, W)` or `(C, D, H, W)`.
+    """Put values back where `max_pool3d` found them: `(N, C, D, H, W)` or `(C, D, H, W)`.
 
     >>> values, places = torch.nn.functional.max_pool3d_with_indices(torch.ones(1, 3, 8, 8, 8), 2)
     >>> torch.nn.functional.max_unpool3d(values, places, 2).shape

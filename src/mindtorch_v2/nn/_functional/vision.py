@@ -103,7 +103,7 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> torch.Tensor:
-    """Resizes the spatial dimensions of `(N, C, *)`, of which there are one to three, to a size or by a factor.
+    """Resize the spatial dimensions of `(N, C, *)`, of which there are one to three, to a size or by a factor.
 
     `mode` is "nearest", "nearest-exact", "linear" (3-D input), "bilinear" and "bicubic" (4-D), "trilinear" (5-D)
     or "area". `align_corners` makes the outer pixels' centres fall together instead of their edges.
@@ -202,7 +202,7 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
 ) -> torch.Tensor:
-    """Samples `(N, C, H, W)` at the points `grid` `(N, H', W', 2)` in [-1, 1], or the 3-D analogue.
+    """Sample `(N, C, H, W)` at the points `grid` `(N, H', W', 2)` in [-1, 1], or the 3-D analogue.
 
     `mode` is "bilinear", "nearest" or "bicubic"; `padding_mode` "zeros", "border" or "reflection".
 

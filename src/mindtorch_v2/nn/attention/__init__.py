@@ -65,7 +65,7 @@ def _cur_sdpa_kernel_backends(with_priority=False) -> list:
 
 
 def _sdpa_kernel(backends, set_priority=False) -> None:
-    """Lets only `backends` be chosen; with `set_priority` in the order given."""
+    """Let only `backends` be chosen; with `set_priority` in the order given."""
     global _overrideable_enabled, _priority
     for backend, name in _FLAGS.items():
         getattr(torch.backends.cuda, f"enable_{name}_sdp")(backend in backends)

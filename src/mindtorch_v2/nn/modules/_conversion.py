@@ -86,7 +86,7 @@ class ConversionMethods:
         def __getattr__(self, name: str) -> Any: ...  # the rest is the module's that it is mixed into
 
     def _replace(self, key, param, applied, overwrite, swap):
-        """Puts `applied` in place of parameter `param`, as the same object where the tensors allow it."""
+        """Put `applied` in place of parameter `param`, as the same object where the tensors allow it."""
         if swap:
             new = applied if isinstance(applied, Parameter) else Parameter(applied, param.requires_grad)
             torch.utils.swap_tensors(param, new)
@@ -99,7 +99,7 @@ class ConversionMethods:
         return new
 
     def _apply(self, fn, recurse=True):
-        """Applies `fn` to every parameter, gradient and buffer of this module and, with `recurse`, of its children."""
+        """Apply `fn` to every parameter, gradient and buffer of this module and, with `recurse`, of its children."""
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -129,7 +129,7 @@ class ConversionMethods:
         return self
 
     def apply(self, fn: Callable[[torch.nn.Module], object]) -> Self:
-        """Calls `fn` on every submodule and on this module, children first; returns self."""
+        """Call `fn` on every submodule and on this module, children first; return self."""
         for module in self.children():
             module.apply(fn)
         itself: Any = self
@@ -137,55 +137,55 @@ class ConversionMethods:
         return self
 
     def cuda(self, device: Device | None = None) -> Self:
-        """Moves all parameters and buffers to CUDA device `device`, in place; returns self."""
+        """Move all parameters and buffers to CUDA device `device`, in place; return self."""
         return self._apply(lambda t: t.cuda(device))
 
     def ipu(self, device: Device | None = None) -> Self:
-        """Moves all parameters and buffers to IPU device `device`, in place; returns self."""
+        """Move all parameters and buffers to IPU device `device`, in place; return self."""
         return self._apply(lambda t: t.ipu(device))
 
     def xpu(self, device: Device | None = None) -> Self:
-        """Moves all parameters and buffers to XPU device `device`, in place; returns self."""
+        """Move all parameters and buffers to XPU device `device`, in place; return self."""
         return self._apply(lambda t: t.xpu(device))
 
     def mtia(self, device: Device | None = None) -> Self:
-        """Moves all parameters and buffers to MTIA device `device`, in place; returns self."""
+        """Move all parameters and buffers to MTIA device `device`, in place; return self."""
         return self._apply(lambda t: t.mtia(device))
 
     def npu(self, device: Device | None = None) -> Self:
-        """Moves all parameters and buffers to NPU device `device`, in place; returns self."""
+        """Move all parameters and buffers to NPU device `device`, in place; return self."""
         return self._apply(lambda t: t.npu(device))
 
     def cpu(self) -> Self:
-        """Moves all parameters and buffers to the CPU, in place; returns self."""
+        """Move all parameters and buffers to the CPU, in place; return self."""
         return self._apply(lambda t: t.cpu())
 
     def type(self, dst_type: torch.dtype | str) -> Self:
-        """Casts all parameters and buffers to `dst_type` (a dtype or type name), in place; returns self."""
+        """Cast all parameters and buffers to `dst_type` (a dtype or type name), in place; return self."""
         return self._apply(lambda t: t.type(dst_type))
 
     def float(self) -> Self:
-        """Casts all floating-point parameters and buffers to float32, in place; returns self."""
+        """Cast all floating-point parameters and buffers to float32, in place; return self."""
         return self._apply(lambda t: t.float() if t.is_floating_point() else t)
 
     def double(self) -> Self:
-        """Casts all floating-point parameters and buffers to float64, in place; returns self."""
+        """Cast all floating-point parameters and buffers to float64, in place; return self."""
         return self._apply(lambda t: t.double() if t.is_floating_point() else t)
 
     def half(self) -> Self:
-        """Casts all floating-point parameters and buffers to float16, in place; returns self."""
+        """Cast all floating-point parameters and buffers to float16, in place; return self."""
         return self._apply(lambda t: t.half() if t.is_floating_point() else t)
 
     def bfloat16(self) -> Self:
-        """Casts all floating-point parameters and buffers to bfloat16, in place; returns self."""
+        """Cast all floating-point parameters and buffers to bfloat16, in place; return self."""
         return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
 
     def to_empty(self, *, device: Device, recurse: bool = True) -> Self:
-        """Moves parameters and buffers to `device` without their values; returns self."""
+        """Move parameters and buffers to `device` without their values; return self."""
         return self._apply(lambda t: torch.empty_like(t, device=device), recurse=recurse)
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Moves and casts parameters and buffers, in place; returns self.
+        """Move and cast parameters and buffers, in place; return self.
 
         Called as `to(device, dtype, non_blocking)`, `to(dtype, non_blocking)`, `to(tensor, non_blocking)` or
         `to(memory_format=)`. A dtype must be floating-point or complex (else TypeError) and applies to
@@ -221,17 +221,17 @@ class ConversionMethods:
         return self._apply(convert)
 
     def share_memory(self) -> Self:
-        """Moves all parameters and buffers to memory shared between processes; returns self."""
+        """Move all parameters and buffers to memory shared between processes; return self."""
         return self._apply(lambda t: t.share_memory_())
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Sets `requires_grad` of all parameters; returns self."""
+        """Set `requires_grad` of all parameters; return self."""
         for p in self.parameters():
             p.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drops the gradients of all parameters, or with `set_to_none=False` fills them with zero."""
+        """Drop the gradients of all parameters, or with `set_to_none=False` fill them with zero."""
         if getattr(self, "_is_replica", False):
             warnings.warn(
                 "Calling .zero_grad() from a module created with nn.DataParallel() has no effect. "

@@ -98,7 +98,7 @@ class _WrappedHook:
 
 
 def _add(hooks, hook, *extra, prepend=False):
-    """Puts `hook` into `hooks`; the handle that is returned also clears its entries in the `extra` dicts."""
+    """Put `hook` into `hooks`; the handle that is returned also clears its entries in the `extra` dicts."""
     handle = RemovableHandle(hooks, extra_dict=list(extra) if extra else None)
     hooks[handle.id] = hook
     if prepend:
@@ -107,29 +107,29 @@ def _add(hooks, hook, *extra, prepend=False):
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Adds a global hook called as `hook(module, name, buffer)` before a buffer is registered; it may replace it."""
+    """Add a global hook called as `hook(module, name, buffer)` before a buffer is registered; it may replace it."""
     return _add(_global_buffer_registration_hooks, hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Adds a global hook called as `hook(module, name, submodule)` before a submodule is; it may replace it."""
+    """Add a global hook called as `hook(module, name, submodule)` before a submodule is; it may replace it."""
     return _add(_global_module_registration_hooks, hook)
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Adds a global hook called as `hook(module, name, param)` before a parameter is; it may replace it."""
+    """Add a global hook called as `hook(module, name, param)` before a parameter is; it may replace it."""
     return _add(_global_parameter_registration_hooks, hook)
 
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Adds a global hook called as `hook(module, args)` before every forward; it may return new arguments."""
+    """Add a global hook called as `hook(module, args)` before every forward; it may return new arguments."""
     return _add(_global_forward_pre_hooks, hook)
 
 
 def register_module_forward_hook(
     hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
-    """Adds a global hook called as `hook(module, args[, kwargs], output)` after every forward."""
+    """Add a global hook called as `hook(module, args[, kwargs], output)` after every forward."""
     handle = _add(_global_forward_hooks, hook, _global_forward_hooks_with_kwargs, _global_forward_hooks_always_called)
     if with_kwargs:
         _global_forward_hooks_with_kwargs[handle.id] = True
@@ -139,7 +139,7 @@ def register_module_forward_hook(
 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Adds a global backward hook of the deprecated kind."""
+    """Add a global backward hook of the deprecated kind."""
     global _global_is_full_backward_hook
     if _global_is_full_backward_hook is True:
         raise RuntimeError(
@@ -151,12 +151,12 @@ def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Adds a global hook called as `hook(module, grad_output)` before a module's gradients are computed."""
+    """Add a global hook called as `hook(module, grad_output)` before a module's gradients are computed."""
     return _add(_global_backward_pre_hooks, hook)
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Adds a global hook called as `hook(module, grad_input, grad_output)` after a module's gradients are computed."""
+    """Add a global hook called as `hook(module, grad_input, grad_output)` after a module's gradients are computed."""
     global _global_is_full_backward_hook
     if _global_is_full_backward_hook is False:
         raise RuntimeError(
@@ -191,14 +191,14 @@ class HookMethods:
         def __getattr__(self, name: str) -> Any: ...  # the rest is the module's that it is mixed into
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Adds `hook(module, grad_output)`, called before this module's gradients are computed.
+        """Add `hook(module, grad_output)`, called before this module's gradients are computed.
 
-        What it returns, if not None, replaces `grad_output`. Returns a handle with `remove()`.
+        What it returns, if not None, replaces `grad_output`. Return a handle with `remove()`.
         """
         return _add(self._backward_pre_hooks, hook, prepend=prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Adds a backward hook of the deprecated kind, which sees the gradients of the last operator only."""
+        """Add a backward hook of the deprecated kind, which sees the gradients of the last operator only."""
         if self._is_full_backward_hook is True:
             raise RuntimeError(
                 "Cannot use both regular backward hooks and full backward hooks on a "
@@ -208,9 +208,9 @@ class HookMethods:
         return _add(self._backward_hooks, hook)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Adds `hook(module, grad_input, grad_output)`, called when gradients for the inputs are computed.
+        """Add `hook(module, grad_input, grad_output)`, called when gradients for the inputs are computed.
 
-        What it returns, if not None, replaces `grad_input`. Returns a handle with `remove()`.
+        What it returns, if not None, replaces `grad_input`. Return a handle with `remove()`.
         """
         if self._is_full_backward_hook is False:
             raise RuntimeError(
@@ -223,7 +223,7 @@ class HookMethods:
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Adds `hook(module, args)`, or `hook(module, args, kwargs)`, called before `forward`.
+        """Add `hook(module, args)`, or `hook(module, args, kwargs)`, called before `forward`.
 
         It may return new arguments: a value or tuple, or with `with_kwargs` a pair `(args, kwargs)`.
         """
@@ -235,7 +235,7 @@ class HookMethods:
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
-        """Adds `hook(module, args, output)`, or `hook(module, args, kwargs, output)`, called after `forward`.
+        """Add `hook(module, args, output)`, or `hook(module, args, kwargs, output)`, called after `forward`.
 
         What it returns, if not None, replaces the output. With `always_call` it runs also when forward raises.
         """
@@ -253,7 +253,7 @@ class HookMethods:
         return handle
 
     def _get_backward_hooks(self):
-        """Returns `(full hooks, hooks of the deprecated kind)`, global ones first."""
+        """Return `(full hooks, hooks of the deprecated kind)`, global ones first."""
         full_backward_hooks: list[Any] = []
         if _global_is_full_backward_hook is True:
             full_backward_hooks += _global_backward_hooks.values()
@@ -270,7 +270,7 @@ class HookMethods:
         return [*_global_backward_pre_hooks.values(), *_present(self, "_backward_pre_hooks").values()]
 
     def _maybe_warn_non_full_backward_hook(self, inputs, result, grad_fn) -> None:
-        """Warns where hooks of the deprecated kind will not see this module's own gradients."""
+        """Warn where hooks of the deprecated kind will not see this module's own gradients."""
 
         def warn(message: str) -> None:
             warnings.warn(message, FutureWarning, stacklevel=2)

@@ -50,7 +50,7 @@ class StateDictMethods:
         )
 
     def set_extra_state(self, state: Any) -> Any:
-        """Takes back what `get_extra_state` gave; a subclass that defines one defines both."""
+        """Take back what `get_extra_state` gave; a subclass that defines one defines both."""
         raise RuntimeError(
             "Reached a code path in Module.set_extra_state() that should never be called. "
             "Please file an issue at https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml "
@@ -68,7 +68,7 @@ class StateDictMethods:
         return handle
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> _RemovableHandle:
-        """Adds `hook(module, state_dict, prefix, local_metadata) -> None`, called after `state_dict`."""
+        """Add `hook(module, state_dict, prefix, local_metadata) -> None`, called after `state_dict`."""
         # The mark lets `state_dict` hold this kind to returning None; hooks of the private kind may replace the dict.
         hook._from_public_api = True  # type: ignore[attr-defined]  # (a mark on the user's function)
         handle = RemovableHandle(self._state_dict_hooks)
@@ -76,7 +76,7 @@ class StateDictMethods:
         return handle
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> _RemovableHandle:
-        """Adds `hook(module, prefix, keep_vars) -> None`, called before `state_dict`."""
+        """Add `hook(module, prefix, keep_vars) -> None`, called before `state_dict`."""
         handle = RemovableHandle(self._state_dict_pre_hooks)
         self._state_dict_pre_hooks[handle.id] = hook
         return handle
@@ -85,7 +85,7 @@ class StateDictMethods:
         return type(self).get_extra_state is not StateDictMethods.get_extra_state
 
     def _save_to_state_dict(self, destination, prefix, keep_vars) -> None:
-        """Writes this module's own entries (not those of its children) to `destination`."""
+        """Write this module's own entries (not those of its children) to `destination`."""
         for name, param in self._parameters.items():
             if param is not None:
                 destination[prefix + name] = param if keep_vars else param.detach()
@@ -98,7 +98,7 @@ class StateDictMethods:
     def state_dict(
         self, *args: Any, destination: OrderedDict | None = None, prefix: str = "", keep_vars: bool = False
     ) -> OrderedDict:
-        """Returns an ordered dict of all parameters and persistent buffers, by dotted name.
+        """Return an ordered dict of all parameters and persistent buffers, by dotted name.
 
         The tensors share memory with the module's; with `keep_vars` they are the parameters themselves. The dict's
         `_metadata` attribute holds each module's `_version`.
@@ -141,7 +141,7 @@ class StateDictMethods:
         return handle
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> _RemovableHandle:
-        """Adds a hook called before this module's entries are loaded.
+        """Add a hook called before this module's entries are loaded.
 
         It is called as `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
         error_msgs)` and may change the dict and the lists in place.
@@ -149,13 +149,13 @@ class StateDictMethods:
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> _RemovableHandle:
-        """Adds `hook(module, incompatible_keys)`, called after loading; it may change the lists in place."""
+        """Add `hook(module, incompatible_keys)`, called after loading; it may change the lists in place."""
         handle = RemovableHandle(self._load_state_dict_post_hooks)
         self._load_state_dict_post_hooks[handle.id] = hook
         return handle
 
     def _load_one(self, name, param, input_param, key, assign, error_msgs) -> None:
-        """Copies (or assigns) `input_param` to this module's parameter or buffer `name`."""
+        """Copy (or assign) `input_param` to this module's parameter or buffer `name`."""
         if not torch.overrides.is_tensor_like(input_param):
             error_msgs.append(
                 f'While copying the parameter named "{key}", '
@@ -203,7 +203,7 @@ class StateDictMethods:
     def _load_from_state_dict(
         self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
     ) -> None:
-        """Loads this module's own entries (not those of its children); appends to the three lists what goes wrong."""
+        """Load this module's own entries (not those of its children); append to the three lists what goes wrong."""
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         persistent_buffers = {k: v for k, v in self._buffers.items() if k not in self._non_persistent_buffers_set}
@@ -241,14 +241,14 @@ class StateDictMethods:
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> _IncompatibleKeys:
-        """Copies the entries of `state_dict` into this module's parameters and buffers, by name.
+        """Copy the entries of `state_dict` into this module's parameters and buffers, by name.
 
         Args:
             state_dict: a mapping from dotted name to tensor.
             strict: whether missing and unexpected names are errors (RuntimeError, naming them all).
             assign: put the given tensors themselves in place, keeping their dtype and device.
 
-        Returns a named tuple of `missing_keys` and `unexpected_keys`.
+        Return a named tuple of `missing_keys` and `unexpected_keys`.
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")

@@ -491,7 +491,7 @@ class PReLU(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Sets the slopes to their initial value."""
+        """Set the slopes to their initial value."""
         init.constant_(self.weight, self.init)
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:

@@ -80,7 +80,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             )
 
     def reset_parameters(self) -> None:
-        """Draws new values for the parameters."""
+        """Draw new values for the parameters."""
         self.head.reset_parameters()
         for projection in self.tail:
             i2h, h2o = projection.children()
@@ -88,7 +88,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             h2o.reset_parameters()
 
     def forward(self, input_: torch.Tensor, target_: torch.Tensor) -> _ASMoutput:
-        """Returns `(output, loss)`: the log-probability of each target, and the mean of their negatives."""
+        """Return `(output, loss)`: the log-probability of each target, and the mean of their negatives."""
         targ_dim = target_.dim()
         if targ_dim == 1:
             if input_.size(0) != target_.size(0):

@@ -78,14 +78,14 @@ class _NormBase(Module):
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
-        """Sets the running statistics to their initial values."""
+        """Set the running statistics to their initial values."""
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
 
     def reset_parameters(self) -> None:
-        """Sets the running statistics and the parameters to their initial values."""
+        """Set the running statistics and the parameters to their initial values."""
         self.reset_running_stats()
         if self.affine:
             init.ones_(self.weight)
@@ -228,7 +228,7 @@ def _check_3d(input) -> None:
 
 
 class BatchNorm1d(_BatchNorm):
-    """Normalizes each channel over the batch: `(N, C)` or `(N, C, L)` (Ioffe & Szegedy 2015).
+    """Normalize each channel over the batch: `(N, C)` or `(N, C, L)` (Ioffe & Szegedy 2015).
 
     >>> torch.nn.BatchNorm1d(1, affine=False)(torch.tensor([[1.0], [3.0]]))
     tensor([[-1.0000],
@@ -254,7 +254,7 @@ class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Normalizes each channel over the batch: `(N, C, H, W)`.
+    """Normalize each channel over the batch: `(N, C, H, W)`.
 
     >>> torch.nn.BatchNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
     torch.Size([2, 3, 4, 4])
@@ -279,7 +279,7 @@ class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Normalizes each channel over the batch: `(N, C, D, H, W)`.
+    """Normalize each channel over the batch: `(N, C, D, H, W)`.
 
     >>> torch.nn.BatchNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
     torch.Size([2, 3, 4, 4, 4])
@@ -353,7 +353,7 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: ProcessGroup | None = None) -> Module:
-        """Returns `module` with every batch normalization layer replaced by a SyncBatchNorm of the same values."""
+        """Return `module` with every batch normalization layer replaced by a SyncBatchNorm of the same values."""
         output = module
         if isinstance(module, _BatchNorm):
             output = SyncBatchNorm(

@@ -15,7 +15,7 @@ __all__ = ["ChannelShuffle"]
 
 
 class ChannelShuffle(Module):
-    """Interleaves `groups` groups of channels of `(*, C, H, W)`; `C` must be divisible by it.
+    """Interleave `groups` groups of channels of `(*, C, H, W)`; `C` must be divisible by it.
 
     >>> torch.nn.ChannelShuffle(2)(torch.arange(4.0).reshape(1, 4, 1, 1)).flatten()
     tensor([0., 2., 1., 3.])

@@ -42,7 +42,7 @@ def _in_range(idx, size, message) -> int:
 
 
 class Sequential(Module):
-    """Calls its modules one after the other, each on what the one before returned.
+    """Modules called one after the other, each on what the one before returned.
 
     Takes the modules as arguments, or an ordered dict of them.
 
@@ -97,7 +97,7 @@ class Sequential(Module):
         return ret
 
     def pop(self, key: int | slice) -> Module:
-        """Removes and returns the module at `key`, an int or slice."""
+        """Remove and return the module at `key`, an int or slice."""
         v = self[key]
         del self[key]
         return v
@@ -145,12 +145,12 @@ class Sequential(Module):
         return input
 
     def append(self, module: Module) -> Self:
-        """Adds a module at the end; returns self."""
+        """Add a module at the end; return self."""
         self.add_module(str(len(self)), module)
         return self
 
     def insert(self, index: int, module: Module) -> Self:
-        """Inserts a module before place `index`; returns self."""
+        """Insert a module before place `index`; return self."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         n = len(self)
@@ -164,7 +164,7 @@ class Sequential(Module):
         return self
 
     def extend(self, sequential: Iterable[Module]) -> Self:
-        """Adds the modules of an iterable at the end; returns self."""
+        """Add the modules of an iterable at the end; return self."""
         for layer in sequential:
             self.append(layer)
         return self
@@ -242,24 +242,24 @@ class ModuleList(Module):
         return [key for key in super().__dir__() if not key.isdigit()]
 
     def insert(self, index: int, module: Module) -> None:
-        """Inserts a module before place `index`."""
+        """Insert a module before place `index`."""
         for i in range(len(self._modules), index, -1):
             self._modules[str(i)] = self._modules[str(i - 1)]
         self._modules[str(index)] = module
 
     def append(self, module: Module) -> Self:
-        """Adds a module at the end; returns self."""
+        """Add a module at the end; return self."""
         self.add_module(str(len(self)), module)
         return self
 
     def pop(self, key: int | slice) -> Module:
-        """Removes and returns the module at `key`, an int or slice."""
+        """Remove and return the module at `key`, an int or slice."""
         v = self[key]
         del self[key]
         return v
 
     def extend(self, modules: Iterable[Module]) -> Self:
-        """Adds the modules of an iterable at the end; returns self."""
+        """Add the modules of an iterable at the end; return self."""
         if not isinstance(modules, Iterable):
             raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
         offset = len(self)
@@ -300,11 +300,11 @@ class ModuleDict(Module):
         return key in self._modules
 
     def clear(self) -> None:
-        """Removes all modules."""
+        """Remove all modules."""
         self._modules.clear()
 
     def pop(self, key: str) -> Module:
-        """Removes and returns the module named `key`."""
+        """Remove and return the module named `key`."""
         v = self[key]
         del self[key]
         return v
@@ -322,7 +322,7 @@ class ModuleDict(Module):
         return self._modules.values()
 
     def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
-        """Adds the modules of a mapping, or of an iterable of pairs."""
+        """Add the modules of a mapping, or of an iterable of pairs."""
         if not isinstance(modules, AbstractContainer) and not isinstance(modules, Iterable):
             raise TypeError(
                 "ModuleDict.update should be called with an "
@@ -399,14 +399,14 @@ class ParameterList(Module):
         return [key for key in super().__dir__() if not key.isdigit()]
 
     def append(self, value: Any) -> Self:
-        """Adds a value at the end; returns self."""
+        """Add a value at the end; return self."""
         new_idx = len(self)
         self._size += 1
         self[new_idx] = value
         return self
 
     def extend(self, values: Iterable[Any]) -> Self:
-        """Adds the values of an iterable (but not a tensor) at the end; returns self."""
+        """Add the values of an iterable (but not a tensor) at the end; return self."""
         if not isinstance(values, Iterable) or isinstance(values, torch.Tensor):
             raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
         for value in list(values):  # the list itself may be given
@@ -481,18 +481,18 @@ class ParameterDict(Module):
         return self[key]
 
     def clear(self) -> None:
-        """Removes all values."""
+        """Remove all values."""
         for k in self._keys.copy():
             del self[k]
 
     def pop(self, key: str) -> Any:
-        """Removes and returns the value of `key`."""
+        """Remove and return the value of `key`."""
         v = self[key]
         del self[key]
         return v
 
     def popitem(self) -> tuple:
-        """Removes and returns the pair that was inserted last."""
+        """Remove and return the pair that was inserted last."""
         k, _ = self._keys.popitem()
         # `del self[k]` looks the key up again.
         self._keys[k] = None
@@ -513,15 +513,15 @@ class ParameterDict(Module):
         return self._keys.keys()
 
     def items(self) -> Iterator[tuple[str, Any]]:
-        """Yields the pairs of key and value."""
+        """Yield the pairs of key and value."""
         return ((k, self[k]) for k in self._keys)
 
     def values(self) -> Iterator[Any]:
-        """Yields the values."""
+        """Yield the values."""
         return (self[k] for k in self._keys)
 
     def update(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]] | ParameterDict) -> None:
-        """Adds the values of a mapping (a plain one in the order of its sorted keys) or of an iterable of pairs."""
+        """Add the values of a mapping (a plain one in the order of its sorted keys) or of an iterable of pairs."""
         if not isinstance(parameters, AbstractContainer) and not isinstance(parameters, Iterable):
             raise TypeError(
                 "ParametersDict.update should be called with an "

@@ -122,7 +122,7 @@ class _ConvNd(Module):
         return result
 
     def reset_parameters(self) -> None:
-        """Draws new values for the parameters, uniform in +-1/sqrt(channels in a group times kernel elements)."""
+        """Draw new values for the parameters, uniform in +-1/sqrt(channels in a group times kernel elements)."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)

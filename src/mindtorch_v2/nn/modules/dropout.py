@@ -31,7 +31,7 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """Zeroes elements with probability `p` and scales the others by `1 / (1 - p)`; any shape.
+    """Zero elements with probability `p` and scale the others by `1 / (1 - p)`; any shape.
 
     >>> torch.nn.Dropout(0.5).eval()(torch.ones(3))
     tensor([1., 1., 1.])
@@ -42,7 +42,7 @@ class Dropout(_DropoutNd):
 
 
 class Dropout1d(_DropoutNd):
-    """Zeroes whole channels of `(N, C, L)` or `(C, L)`.
+    """Zero whole channels of `(N, C, L)` or `(C, L)`.
 
     >>> torch.nn.Dropout1d(0.5).eval()(torch.ones(1, 3))
     tensor([[1., 1., 1.]])
@@ -53,7 +53,7 @@ class Dropout1d(_DropoutNd):
 
 
 class Dropout2d(_DropoutNd):
-    """Zeroes whole channels of `(N, C, H, W)`.
+    """Zero whole channels of `(N, C, H, W)`.
 
     >>> torch.nn.Dropout2d(0.5)(torch.ones(2, 3, 4, 4)).shape
     torch.Size([2, 3, 4, 4])
@@ -64,7 +64,7 @@ class Dropout2d(_DropoutNd):
 
 
 class Dropout3d(_DropoutNd):
-    """Zeroes whole channels of `(N, C, D, H, W)` or `(C, D, H, W)`.
+    """Zero whole channels of `(N, C, D, H, W)` or `(C, D, H, W)`.
 
     >>> torch.nn.Dropout3d(0.5)(torch.ones(2, 3, 4, 4, 4)).shape
     torch.Size([2, 3, 4, 4, 4])

@@ -15,7 +15,7 @@ __all__ = ["Flatten", "Unflatten"]
 
 
 class Flatten(Module):
-    """Joins the dimensions `start_dim` to `end_dim` into one.
+    """Join the dimensions `start_dim` to `end_dim` into one.
 
     >>> import mindtorch_v2 as torch
     >>> torch.nn.Flatten()(torch.zeros(2, 3, 4)).shape
@@ -37,7 +37,7 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Splits dimension `dim` into `unflattened_size`, a tuple of ints of which one may be -1.
+    """Split dimension `dim` into `unflattened_size`, a tuple of ints of which one may be -1.
 
     >>> torch.nn.Unflatten(1, (2, 3))(torch.ones(4, 6)).shape
     torch.Size([4, 2, 3])

@@ -16,7 +16,7 @@ __all__ = ["Fold", "Unfold"]
 
 
 class Fold(Module):
-    """Sums sliding blocks into an image: `(N, C * prod(kernel_size), L)` to `(N, C, *output_size)`.
+    """Sum sliding blocks into an image: `(N, C * prod(kernel_size), L)` to `(N, C, *output_size)`.
 
     >>> torch.nn.Fold(output_size=(4, 4), kernel_size=2, stride=2)(torch.ones(1, 12, 4)).shape
     torch.Size([1, 3, 4, 4])
@@ -50,7 +50,7 @@ class Fold(Module):
 
 
 class Unfold(Module):
-    """Extracts sliding blocks: `(N, C, *)` to `(N, C * prod(kernel_size), L)`, `L` the number of blocks.
+    """Extract sliding blocks: `(N, C, *)` to `(N, C * prod(kernel_size), L)`, `L` the number of blocks.
 
     >>> torch.nn.Unfold(kernel_size=2)(torch.ones(1, 3, 4, 4)).shape
     torch.Size([1, 12, 9])

@@ -116,7 +116,7 @@ def _check(input, low, high) -> None:
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Normalizes each channel of each sample: `(N, C, L)` or `(C, L)`.
+    """Normalize each channel of each sample: `(N, C, L)` or `(C, L)`.
 
     >>> torch.nn.InstanceNorm1d(3)(torch.ones(2, 3, 8)).shape
     torch.Size([2, 3, 8])
@@ -130,7 +130,7 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Normalizes each channel of each sample: `(N, C, H, W)` or `(C, H, W)`.
+    """Normalize each channel of each sample: `(N, C, H, W)` or `(C, H, W)`.
 
     >>> torch.nn.InstanceNorm2d(3)(torch.ones(2, 3, 8, 8)).shape
     torch.Size([2, 3, 8, 8])
@@ -144,7 +144,7 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Normalizes each channel of each sample: `(N, C, D, H, W)` or `(C, D, H, W)`.
+    """Normalize each channel of each sample: `(N, C, D, H, W)` or `(C, D, H, W)`.
 
     >>> torch.nn.InstanceNorm3d(3)(torch.ones(2, 3, 8, 8, 8)).shape
     torch.Size([2, 3, 8, 8, 8])

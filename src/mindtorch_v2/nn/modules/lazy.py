@@ -12,7 +12,7 @@ __all__ = ["LazyModuleMixin"]
 
 
 class LazyModuleMixin:
-    """Makes a module lazy: `initialize_parameters(*args, **kwargs)` runs before the first forward.
+    """Make a module lazy: `initialize_parameters(*args, **kwargs)` runs before the first forward.
 
     After it, the module becomes an instance of `cls_to_become`. A subclass defines both.
     """
@@ -40,7 +40,7 @@ class LazyModuleMixin:
     def _lazy_load_hook(
         self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
     ) -> None:
-        """Gives lazy parameters the shapes of what is about to be loaded into them."""
+        """Give lazy parameters the shapes of what is about to be loaded into them."""
         for name, param in (*self._parameters.items(), *self._buffers.items()):
             key = prefix + name
             if key in state_dict and param is not None and is_lazy(param):
@@ -50,7 +50,7 @@ class LazyModuleMixin:
                         param.materialize(input_param.shape)
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> Any:
-        """Sets shapes and values from the first input; a subclass defines it."""
+        """Set shapes and values from the first input; a subclass defines it."""
         raise NotImplementedError(f"initialize_parameters is not implemented for {self.__class__.__name__}")
 
     def has_uninitialized_params(self) -> bool:

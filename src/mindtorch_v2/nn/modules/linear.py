@@ -21,7 +21,7 @@ __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
 
 class Identity(Module):
-    """Returns its input; takes and ignores any arguments.
+    """Return its input; take and ignore any arguments.
 
     >>> torch.nn.Identity()(torch.tensor([1.0]))
     tensor([1.])
@@ -67,7 +67,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws new values for the parameters."""
+        """Draw new values for the parameters."""
         # With a = sqrt(5) the bound is 1 / sqrt(in_features).
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
@@ -135,7 +135,7 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws new values for the parameters."""
+        """Draw new values for the parameters."""
         bound = 1 / math.sqrt(self.weight.size(1))
         init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:

@@ -196,7 +196,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
         return self.forward(*input, **kwargs)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Compiles this module's call in place; the arguments are those of `torch.compile`.
+        """Compile this module's call in place; the arguments are those of `torch.compile`.
 
         Copies and pickles of the module are not compiled.
         """
@@ -218,7 +218,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
             raise KeyError(f"attribute '{name}' already exists")
 
     def register_buffer(self, name: str, tensor: torch.Tensor | None, persistent: bool = True) -> None:
-        """Adds a buffer: state that is no parameter. If not `persistent`, it stays out of the state dict.
+        """Add a buffer: state that is no parameter. If not `persistent`, it stays out of the state dict.
 
         `tensor` may be None, which is kept as a name without a value.
         """
@@ -234,7 +234,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
             self._non_persistent_buffers_set.add(name)
 
     def register_parameter(self, name: str, param: torch.Tensor | None) -> None:
-        """Adds a parameter; `param` may be None, which is kept as a name without a value."""
+        """Add a parameter; `param` may be None, which is kept as a name without a value."""
         self._check_name("parameter", "_parameters", name)
         if param is None:
             self._parameters[name] = None
@@ -254,7 +254,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
         self._parameters[name] = _through_hooks(_global_parameter_registration_hooks, self, name, param)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Adds a submodule; `module` may be None, which is kept as a name without a value."""
+        """Add a submodule; `module` may be None, which is kept as a name without a value."""
         if not isinstance(module, Module) and module is not None:
             raise TypeError(f"{torch.typename(module)} is not a Module subclass")
         if not isinstance(name, str):
@@ -289,7 +289,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def _forget(self, name, *registries) -> None:
-        """Removes `name` from where it may stand otherwise, so that it has one meaning."""
+        """Remove `name` from where it may stand otherwise, so that it has one meaning."""
         own = self.__dict__
         own.pop(name, None)
         for registry in registries:
@@ -335,7 +335,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
         super().__setattr__(name, value)
 
     def _set_buffer(self, name, value, buffers) -> None:
-        """Assigns a `Buffer`, or a tensor or None to the name of a buffer."""
+        """Assign a `Buffer`, or a tensor or None to the name of a buffer."""
         if value is not None and not isinstance(value, torch.Tensor):
             raise TypeError(
                 f"cannot assign '{torch.typename(value)}' as buffer '{name}' "
@@ -403,7 +403,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
         return mod
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Puts `module` at the dotted name `target`; with `strict` only where there is a submodule already."""
+        """Put `module` at the dotted name `target`; with `strict` only where there is a submodule already."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         path, _, name = target.rpartition(".")
@@ -439,7 +439,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
         return buffer
 
     def _named_members(self, get_members_fn, prefix="", recurse=True, remove_duplicate=True):
-        """Yields `(dotted name, member)` over the tree; `get_members_fn(module)` gives a module's own."""
+        """Yield `(dotted name, member)` over the tree; `get_members_fn(module)` gives a module's own."""
         seen = set()
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         for module_prefix, module in modules:
@@ -451,14 +451,14 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
                 yield module_prefix + ("." if module_prefix else "") + k, v
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """Yields the parameters, each once; of the children too with `recurse`."""
+        """Yield the parameters, each once; of the children too with `recurse`."""
         for _, param in self.named_parameters(recurse=recurse):
             yield param
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """Yields `(dotted name, parameter)`."""
+        """Yield `(dotted name, parameter)`."""
         yield from self._named_members(
             lambda module: module._parameters.items(),
             prefix=prefix,
@@ -467,25 +467,25 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
         )
 
     def buffers(self, recurse: bool = True) -> Iterator[torch.Tensor]:
-        """Yields the buffers, each once; of the children too with `recurse`."""
+        """Yield the buffers, each once; of the children too with `recurse`."""
         for _, buf in self.named_buffers(recurse=recurse):
             yield buf
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, torch.Tensor]]:
-        """Yields `(dotted name, buffer)`."""
+        """Yield `(dotted name, buffer)`."""
         yield from self._named_members(
             lambda module: module._buffers.items(), prefix=prefix, recurse=recurse, remove_duplicate=remove_duplicate
         )
 
     def children(self) -> Iterator[Any]:
-        """Yields the immediate children, each once."""
+        """Yield the immediate children, each once."""
         for _, module in self.named_children():
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Any]]:
-        """Yields `(name, child)` of the immediate children, each once."""
+        """Yield `(name, child)` of the immediate children, each once."""
         memo = set()
         for name, module in self._modules.items():
             if module is not None and module not in memo:
@@ -493,14 +493,14 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
                 yield name, module
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
-        """Yields this module and all below it, each once."""
+        """Yield this module and all below it, each once."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_modules(
         self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """Yields `(dotted name, module)` for this module and all below it."""
+        """Yield `(dotted name, module)` for this module and all below it."""
         if memo is None:
             memo = set()
         if self in memo:
@@ -514,7 +514,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
                 yield from module.named_modules(memo, submodule_prefix, remove_duplicate)
 
     def train(self, mode: bool = True) -> Self:
-        """Sets training mode (or evaluation mode) on this module and all below it; returns self."""
+        """Set training mode (or evaluation mode) on this module and all below it; return self."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
@@ -523,7 +523,7 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
         return self
 
     def eval(self) -> Self:
-        """Sets evaluation mode; the same as `train(False)`."""
+        """Set evaluation mode; the same as `train(False)`."""
         return self.train(False)
 
     # Text

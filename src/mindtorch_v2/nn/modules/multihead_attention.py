@@ -180,7 +180,7 @@ class MultiheadAttention(Module):
     def merge_masks(
         self, attn_mask: torch.Tensor | None, key_padding_mask: torch.Tensor | None, query: torch.Tensor
     ) -> tuple:
-        """Returns `(merged mask, its kind)`: 0 attention mask, 1 padding mask, 2 both, None without masks."""
+        """Return `(merged mask, its kind)`: 0 attention mask, 1 padding mask, 2 both, None without masks."""
         mask_type = None
         merged_mask = None
         if key_padding_mask is not None:

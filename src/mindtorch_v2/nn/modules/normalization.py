@@ -21,7 +21,7 @@ __all__ = ["LocalResponseNorm", "CrossMapLRN2d", "LayerNorm", "GroupNorm", "RMSN
 
 
 class LocalResponseNorm(Module):
-    """Divides by a power of the mean square over `size` neighbouring channels: `(N, C, *)`.
+    """Divide by a power of the mean square over `size` neighbouring channels: `(N, C, *)`.
 
     >>> torch.nn.LocalResponseNorm(2)(torch.ones(1, 3, 4, 4)).shape
     torch.Size([1, 3, 4, 4])
@@ -65,7 +65,7 @@ class CrossMapLRN2d(Module):
 
 
 class LayerNorm(Module):
-    """Normalizes over the last dimensions, `normalized_shape` (an int or sizes): `(*, *normalized_shape)`.
+    """Normalize over the last dimensions, `normalized_shape` (an int or sizes): `(*, *normalized_shape)`.
 
     `weight` and `bias` have that shape and start as one and zero (Ba et al. 2016).
 
@@ -102,7 +102,7 @@ class LayerNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Sets the weight to one and the bias to zero."""
+        """Set the weight to one and the bias to zero."""
         if self.elementwise_affine:
             init.ones_(self.weight)
             if self.bias is not None:
@@ -125,7 +125,7 @@ class LayerNorm(Module):
 
 
 class GroupNorm(Module):
-    """Normalizes over each of `num_groups` groups of channels of each sample: `(N, C, *)` (Wu & He 2018).
+    """Normalize over each of `num_groups` groups of channels of each sample: `(N, C, *)` (Wu & He 2018).
 
     >>> torch.nn.GroupNorm(2, 4)(torch.ones(1, 4, 8, 8)).shape
     torch.Size([1, 4, 8, 8])
@@ -163,7 +163,7 @@ class GroupNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Sets the weight to one and the bias to zero."""
+        """Set the weight to one and the bias to zero."""
         if self.affine:
             init.ones_(self.weight)
             if self.bias is not None:
@@ -180,7 +180,7 @@ class GroupNorm(Module):
 
 
 class RMSNorm(Module):
-    """Divides by the root mean square over the last dimensions, `normalized_shape` (Zhang & Sennrich 2019).
+    """Divide by the root mean square over the last dimensions, `normalized_shape` (Zhang & Sennrich 2019).
 
     `eps` None means the machine epsilon of the input's dtype.
 
@@ -211,7 +211,7 @@ class RMSNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Sets the weight to one."""
+        """Set the weight to one."""
         if self.elementwise_affine:
             init.ones_(self.weight)
 

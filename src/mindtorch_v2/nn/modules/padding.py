@@ -58,7 +58,7 @@ class _CircularPadNd(Module):
 
 
 class CircularPad1d(_CircularPadNd):
-    """Pads with the values of the other end.
+    """Pad with the values of the other end.
 
     >>> torch.nn.CircularPad1d(1)(torch.tensor([[1.0, 2.0, 3.0]]))
     tensor([[3., 1., 2., 3., 1.]])
@@ -73,7 +73,7 @@ class CircularPad1d(_CircularPadNd):
 
 
 class CircularPad2d(_CircularPadNd):
-    """Pads with the values of the other end.
+    """Pad with the values of the other end.
 
     >>> torch.nn.CircularPad2d(1)(torch.ones(1, 3, 4, 4)).shape
     torch.Size([1, 3, 6, 6])
@@ -88,7 +88,7 @@ class CircularPad2d(_CircularPadNd):
 
 
 class CircularPad3d(_CircularPadNd):
-    """Pads with the values of the other end.
+    """Pad with the values of the other end.
 
     >>> torch.nn.CircularPad3d(1)(torch.ones(1, 3, 4, 4, 4)).shape
     torch.Size([1, 3, 6, 6, 6])
@@ -117,7 +117,7 @@ class _ConstantPadNd(Module):
 
 
 class ConstantPad1d(_ConstantPadNd):
-    """Pads with `value`.
+    """Pad with `value`.
 
     >>> torch.nn.ConstantPad1d((1, 0), 9.0)(torch.tensor([[1.0, 2.0]]))
     tensor([[9., 1., 2.]])
@@ -129,7 +129,7 @@ class ConstantPad1d(_ConstantPadNd):
 
 
 class ConstantPad2d(_ConstantPadNd):
-    """Pads with `value`.
+    """Pad with `value`.
 
     >>> torch.nn.ConstantPad2d(1, 9.0)(torch.ones(1, 3, 4, 4)).shape
     torch.Size([1, 3, 6, 6])
@@ -143,7 +143,7 @@ class ConstantPad2d(_ConstantPadNd):
 
 
 class ConstantPad3d(_ConstantPadNd):
-    """Pads with `value`.
+    """Pad with `value`.
 
     >>> torch.nn.ConstantPad3d(1, 9.0)(torch.ones(1, 3, 4, 4, 4)).shape
     torch.Size([1, 3, 6, 6, 6])
@@ -165,7 +165,7 @@ class _ReflectionPadNd(Module):
 
 
 class ReflectionPad1d(_ReflectionPadNd):
-    """Pads with the reflection of the input, the edge not repeated.
+    """Pad with the reflection of the input, the edge not repeated.
 
     >>> torch.nn.ReflectionPad1d(1)(torch.tensor([[1.0, 2.0, 3.0]]))
     tensor([[2., 1., 2., 3., 2.]])
@@ -177,7 +177,7 @@ class ReflectionPad1d(_ReflectionPadNd):
 
 
 class ReflectionPad2d(_ReflectionPadNd):
-    """Pads with the reflection of the input, the edge not repeated.
+    """Pad with the reflection of the input, the edge not repeated.
 
     >>> torch.nn.ReflectionPad2d(1)(torch.ones(1, 3, 4, 4)).shape
     torch.Size([1, 3, 6, 6])
@@ -189,7 +189,7 @@ class ReflectionPad2d(_ReflectionPadNd):
 
 
 class ReflectionPad3d(_ReflectionPadNd):
-    """Pads with the reflection of the input, the edge not repeated.
+    """Pad with the reflection of the input, the edge not repeated.
 
     >>> torch.nn.ReflectionPad3d(1)(torch.ones(1, 3, 4, 4, 4)).shape
     torch.Size([1, 3, 6, 6, 6])
@@ -211,7 +211,7 @@ class _ReplicationPadNd(Module):
 
 
 class ReplicationPad1d(_ReplicationPadNd):
-    """Pads with the value at the edge.
+    """Pad with the value at the edge.
 
     >>> torch.nn.ReplicationPad1d(1)(torch.tensor([[1.0, 2.0, 3.0]]))
     tensor([[1., 1., 2., 3., 3.]])
@@ -223,7 +223,7 @@ class ReplicationPad1d(_ReplicationPadNd):
 
 
 class ReplicationPad2d(_ReplicationPadNd):
-    """Pads with the value at the edge.
+    """Pad with the value at the edge.
 
     >>> torch.nn.ReplicationPad2d(1)(torch.ones(1, 3, 4, 4)).shape
     torch.Size([1, 3, 6, 6])
@@ -235,7 +235,7 @@ class ReplicationPad2d(_ReplicationPadNd):
 
 
 class ReplicationPad3d(_ReplicationPadNd):
-    """Pads with the value at the edge.
+    """Pad with the value at the edge.
 
     >>> torch.nn.ReplicationPad3d(1)(torch.ones(1, 3, 4, 4, 4)).shape
     torch.Size([1, 3, 6, 6, 6])
@@ -247,7 +247,7 @@ class ReplicationPad3d(_ReplicationPadNd):
 
 
 class ZeroPad1d(ConstantPad1d):
-    """Pads with zero.
+    """Pad with zero.
 
     >>> torch.nn.ZeroPad1d(1)(torch.tensor([[1.0, 2.0]]))
     tensor([[0., 1., 2., 0.]])
@@ -261,7 +261,7 @@ class ZeroPad1d(ConstantPad1d):
 
 
 class ZeroPad2d(ConstantPad2d):
-    """Pads with zero.
+    """Pad with zero.
 
     >>> torch.nn.ZeroPad2d(1)(torch.ones(1, 3, 4, 4)).shape
     torch.Size([1, 3, 6, 6])
@@ -275,7 +275,7 @@ class ZeroPad2d(ConstantPad2d):
 
 
 class ZeroPad3d(ConstantPad3d):
-    """Pads with zero.
+    """Pad with zero.
 
     >>> torch.nn.ZeroPad3d(1)(torch.ones(1, 3, 4, 4, 4)).shape
     torch.Size([1, 3, 6, 6, 6])

@@ -138,7 +138,7 @@ class _MaxUnpoolNd(Module):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Puts the values back where `MaxPool1d` found them, zero elsewhere: `(N, C, L)` or `(C, L)`.
+    """Put the values back where `MaxPool1d` found them, zero elsewhere: `(N, C, L)` or `(C, L)`.
 
     >>> values, places = torch.nn.MaxPool1d(2, return_indices=True)(torch.tensor([[1.0, 3.0, 7.0, 5.0]]))
     >>> torch.nn.MaxUnpool1d(2)(values, places)
@@ -152,7 +152,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Puts the values back where `MaxPool2d` found them, zero elsewhere: `(N, C, H, W)` or `(C, H, W)`.
+    """Put the values back where `MaxPool2d` found them, zero elsewhere: `(N, C, H, W)` or `(C, H, W)`.
 
     >>> values, places = torch.nn.MaxPool2d(2, return_indices=True)(torch.ones(1, 3, 8, 8))
     >>> torch.nn.MaxUnpool2d(2)(values, places).shape
@@ -166,7 +166,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Puts the values back where `MaxPool3d` found them, zero elsewhere: `(N, C, D, H, W)` or `(C, D, H, W)`.
+    """Put the values back where `MaxPool3d` found them, zero elsewhere: `(N, C, D, H, W)` or `(C, D, H, W)`.
 
     >>> values, places = torch.nn.MaxPool3d(2, return_indices=True)(torch.ones(1, 3, 8, 8, 8))
     >>> torch.nn.MaxUnpool3d(2)(values, places).shape

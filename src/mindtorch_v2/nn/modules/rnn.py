@@ -158,7 +158,7 @@ class RNNBase(Module):
         super().__setattr__(attr, value)
 
     def flatten_parameters(self) -> None:
-        """Does nothing here: weights need to be contiguous in one piece only for cuDNN."""
+        """Do nothing here: weights need to be contiguous in one piece only for cuDNN."""
 
     def _apply(self, fn, recurse=True):
         ret = super()._apply(fn, recurse)
@@ -166,13 +166,13 @@ class RNNBase(Module):
         return ret
 
     def reset_parameters(self) -> None:
-        """Draws new weights, uniform in +-1/sqrt(hidden_size)."""
+        """Draw new weights, uniform in +-1/sqrt(hidden_size)."""
         stdv = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -stdv, stdv)
 
     def check_input(self, input: torch.Tensor, batch_sizes: torch.Tensor | None) -> None:
-        """Raises where the input does not fit."""
+        """Raise where the input does not fit."""
         weight_dtype = self._flat_weights[0].dtype
         if input.dtype != weight_dtype and not torch.is_autocast_enabled(input.device.type):
             raise ValueError(
@@ -201,7 +201,7 @@ class RNNBase(Module):
     def check_hidden_size(
         self, hx: torch.Tensor, expected_hidden_size: tuple[int, ...], msg: str = "Expected hidden size {}, got {}"
     ) -> None:
-        """Raises where the hidden state does not have the expected shape."""
+        """Raise where the hidden state does not have the expected shape."""
         if hx.size() != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
 
@@ -212,7 +212,7 @@ class RNNBase(Module):
         )
 
     def check_forward_args(self, input: torch.Tensor, hidden: Any, batch_sizes: torch.Tensor | None) -> None:
-        """Raises where input or hidden state do not fit."""
+        """Raise where input or hidden state do not fit."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
@@ -477,7 +477,7 @@ class RNNCellBase(Module):
         return s
 
     def reset_parameters(self) -> None:
-        """Draws new weights, uniform in +-1/sqrt(hidden_size)."""
+        """Draw new weights, uniform in +-1/sqrt(hidden_size)."""
         stdv = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -stdv, stdv)

@@ -80,7 +80,7 @@ class Embedding(Module):
         self.sparse = sparse
 
     def reset_parameters(self) -> None:
-        """Draws new vectors."""
+        """Draw new vectors."""
         init.normal_(self.weight)
         self._fill_padding_idx_with_zero()
 
@@ -125,7 +125,7 @@ class Embedding(Module):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Self:
-        """Makes an instance of a table `(num_embeddings, embedding_dim)`, by default one that is not trained."""
+        """Make an instance of a table `(num_embeddings, embedding_dim)`, by default one that is not trained."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, cols = embeddings.shape
@@ -198,7 +198,7 @@ class EmbeddingBag(Module):
         self.include_last_offset = include_last_offset
 
     def reset_parameters(self) -> None:
-        """Draws new vectors."""
+        """Draw new vectors."""
         init.normal_(self.weight)
         self._fill_padding_idx_with_zero()
 
@@ -250,7 +250,7 @@ class EmbeddingBag(Module):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> Self:
-        """Makes an instance of a table `(num_embeddings, embedding_dim)`, by default one that is not trained."""
+        """Make an instance of a table `(num_embeddings, embedding_dim)`, by default one that is not trained."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, cols = embeddings.shape

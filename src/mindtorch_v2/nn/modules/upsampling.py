@@ -16,7 +16,7 @@ __all__ = ["Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d"]
 
 
 class Upsample(Module):
-    """Resizes the spatial dimensions of `(N, C, *)`, of which there are one to three, to a size or by a factor.
+    """Resize the spatial dimensions of `(N, C, *)`, of which there are one to three, to a size or by a factor.
 
     `mode` is "nearest", "linear", "bilinear", "bicubic" or "trilinear"; see `functional.interpolate`.
 

@@ -13,7 +13,7 @@ _SIZES = (_list_with_default, _ntuple, _pair, _quadruple, _reverse_repeat_tuple,
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
-    """Removes `prefix` from the names in `state_dict` and in its metadata, in place."""
+    """Remove `prefix` from the names in `state_dict` and in its metadata, in place."""
     for key in list(state_dict.keys()):
         if key.startswith(prefix):
             state_dict[key[len(prefix) :]] = state_dict.pop(key)

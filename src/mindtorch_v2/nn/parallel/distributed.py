@@ -24,7 +24,7 @@ _BUCKETS = 10  # of a model between these: all but about the last is on its way 
 
 
 class DistributedDataParallel(Module, Joinable):
-    """Wraps a module so that after each backward pass all ranks have the average of their gradients.
+    """Wrap a module so that after each backward pass all ranks have the average of their gradients.
 
     When it is made, rank 0's parameters and buffers are copied to all. Then the copies stay the same, as every rank's optimizer
     sees the same gradients. The module itself is `.module`, so that names in `state_dict` begin with "module.".

@@ -11,7 +11,7 @@ _MISSING = object()
 
 
 def set_tensor(module: torch.nn.Module, name: str, tensor: torch.Tensor | None) -> None:
-    """Puts `tensor` in place of the module's own parameter or buffer `name`, without the rules of assignment."""
+    """Put `tensor` in place of the module's own parameter or buffer `name`, without the rules of assignment."""
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"{module} is not an instance of torch.nn.Module")
     if not isinstance(tensor, torch.Tensor) and tensor is not None:
@@ -31,7 +31,7 @@ def set_tensor(module: torch.nn.Module, name: str, tensor: torch.Tensor | None) 
 def swap_tensor(
     module: torch.nn.Module, name: str, tensor: torch.Tensor | None, allow_missing: bool = False
 ) -> torch.Tensor:
-    """Puts `tensor` in place of `name` (removes it where it is the missing mark) and returns what was there."""
+    """Put `tensor` in place of `name` (remove it where it is the missing mark) and return what was there."""
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"{module} is not an instance of torch.nn.Module")
     if tensor is not _MISSING and not isinstance(tensor, torch.Tensor) and tensor is not None:
@@ -64,7 +64,7 @@ def swap_tensor(
 
 
 def swap_submodule(module: torch.nn.Module, name: str, submodule: torch.nn.Module) -> torch.nn.Module:
-    """Puts `submodule` in place of the module's own child `name` and returns what was there."""
+    """Put `submodule` in place of the module's own child `name` and return what was there."""
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"{module} is not an instance of torch.nn.Module")
     if not isinstance(submodule, torch.nn.Module):
@@ -118,7 +118,7 @@ class NamedMemberAccessor:
         return self.get_submodule(prefix), attr
 
     def swap_submodule(self, path: str, value: torch.nn.Module) -> torch.nn.Module:
-        """Puts `value` in place of the submodule `path` and returns what was there."""
+        """Put `value` in place of the submodule `path` and return what was there."""
         parent, attr = self._parent(path)
         return swap_submodule(parent, attr, value)
 
@@ -134,12 +134,12 @@ class NamedMemberAccessor:
         return tensor
 
     def set_tensor(self, name: str, value: torch.Tensor) -> None:
-        """Puts `value` in place of the tensor `name`."""
+        """Put `value` in place of the tensor `name`."""
         parent, attr = self._parent(name)
         set_tensor(parent, attr, value)
 
     def del_tensor(self, name: str) -> None:
-        """Removes the tensor `name`."""
+        """Remove the tensor `name`."""
         parent, attr = self._parent(name)
         try:
             delattr(parent, attr)
@@ -147,7 +147,7 @@ class NamedMemberAccessor:
             raise AttributeError(f"{parent._get_name()} has no attribute `{name}`") from ex
 
     def swap_tensor(self, name: str, value: torch.Tensor, allow_missing: bool = False) -> torch.Tensor:
-        """Puts `value` in place of the tensor `name` and returns what was there."""
+        """Put `value` in place of the tensor `name` and return what was there."""
         parent, attr = self._parent(name)
         return swap_tensor(parent, attr, value, allow_missing=allow_missing)
 
@@ -156,25 +156,25 @@ class NamedMemberAccessor:
         return [self.get_tensor(name) for name in names]
 
     def set_tensors(self, names: Collection[str], values: Collection[torch.Tensor]) -> None:
-        """Puts the values in place of the tensors of the given names."""
+        """Put the values in place of the tensors of the given names."""
         _check_lengths(names, values)
         for name, value in zip(names, values, strict=True):
             self.set_tensor(name, value)
 
     def set_tensors_dict(self, named_tensors: dict[str, torch.Tensor]) -> None:
-        """Puts the values of a mapping in place of the tensors of its names."""
+        """Put the values of a mapping in place of the tensors of its names."""
         for name, value in named_tensors.items():
             self.set_tensor(name, value)
 
     def del_tensors(self, names: Collection[str]) -> None:
-        """Removes the tensors of the given names."""
+        """Remove the tensors of the given names."""
         for name in names:
             self.del_tensor(name)
 
     def swap_tensors(
         self, names: Collection[str], values: Collection[torch.Tensor], allow_missing: bool = False
     ) -> list:
-        """Puts the values in place of the tensors and returns what was there, a list."""
+        """Put the values in place of the tensors and return what was there, a list."""
         _check_lengths(names, values)
         return [
             self.swap_tensor(name, value, allow_missing=allow_missing)
@@ -182,7 +182,7 @@ class NamedMemberAccessor:
         ]
 
     def swap_tensors_dict(self, named_tensors: dict[str, torch.Tensor], allow_missing: bool = False) -> tuple:
-        """Puts the values of a mapping in place; returns what was there as a dict, and the names without anything.
+        """Put the values of a mapping in place; return what was there as a dict, and the names without anything.
 
         Where one fails, those before it are put back.
         """
@@ -209,18 +209,18 @@ class NamedMemberAccessor:
         return sorted(valid_keys - keys), sorted(keys - valid_keys)
 
     def named_parameters(self, remove_duplicate: bool = True) -> Iterator[tuple[str, torch.Tensor | None]]:
-        """Yields `(name, parameter)`."""
+        """Yield `(name, parameter)`."""
         yield from self.module.named_parameters(remove_duplicate=remove_duplicate)
 
     def named_buffers(self, remove_duplicate: bool = True) -> Iterator[tuple[str, torch.Tensor | None]]:
-        """Yields `(name, buffer)`."""
+        """Yield `(name, buffer)`."""
         yield from self.module.named_buffers(remove_duplicate=remove_duplicate)
 
     def named_tensors(self, remove_duplicate: bool = True) -> Iterator[tuple[str, torch.Tensor | None]]:
-        """Yields `(name, tensor)` of parameters and buffers."""
+        """Yield `(name, tensor)` of parameters and buffers."""
         yield from self.named_parameters(remove_duplicate)
         yield from self.named_buffers(remove_duplicate)
 
     def named_modules(self, remove_duplicate: bool = True) -> Iterator[tuple[str, torch.nn.Module]]:
-        """Yields `(name, module)`."""
+        """Yield `(name, module)`."""
         yield from self.module.named_modules(remove_duplicate=remove_duplicate)

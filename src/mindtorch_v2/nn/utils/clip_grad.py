@@ -63,7 +63,7 @@ def _get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=No
 
 @torch.no_grad()
 def _clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None) -> None:
-    """Scales the gradients by `max_norm / (total_norm + 1e-6)` where that is less than 1.
+    """Scale the gradients by `max_norm / (total_norm + 1e-6)` where that is less than 1.
 
     >>> x = torch.ones(2, requires_grad=True)
     >>> (x * torch.tensor([3.0, 4.0])).sum().backward()
@@ -95,9 +95,9 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> torch.Tensor:
-    """Scales the gradients of `parameters` so that their norm as one vector is at most `max_norm`.
+    """Scale the gradients of `parameters` so that their norm as one vector is at most `max_norm`.
 
-    Returns the norm before clipping, a 0-d tensor. With `error_if_nonfinite` a norm of nan or inf raises.
+    Return the norm before clipping, a 0-d tensor. With `error_if_nonfinite` a norm of nan or inf raises.
 
     >>> x = torch.ones(2, requires_grad=True)
     >>> (x * torch.tensor([3.0, 4.0])).sum().backward()
@@ -139,7 +139,7 @@ def clip_grad_norm(
 def clip_grad_value_(
     parameters: torch.Tensor | Iterable[torch.Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:
-    """Clamps every gradient of `parameters` to [-clip_value, clip_value].
+    """Clamp every gradient of `parameters` to [-clip_value, clip_value].
 
     >>> x = torch.ones(2, requires_grad=True)
     >>> (x * torch.tensor([3.0, 0.4])).sum().backward()

@@ -30,7 +30,7 @@ def parameters_to_vector(parameters: Iterable[torch.Tensor]) -> torch.Tensor:
 
 
 def vector_to_parameters(vec: torch.Tensor, parameters: Iterable[torch.Tensor]) -> None:
-    """Makes slices of the 1-D tensor `vec` the data of the parameters, in order.
+    """Make slices of the 1-D tensor `vec` the data of the parameters, in order.
 
     >>> layer = torch.nn.Linear(1, 1)
     >>> torch.nn.utils.vector_to_parameters(torch.tensor([3.0, 4.0]), layer.parameters())

@@ -14,7 +14,7 @@ def _convert(module, memory_format, kinds):
 
 
 def convert_conv2d_weight_memory_format(module: torch.nn.Module, memory_format: torch.memory_format) -> torch.nn.Module:
-    """Gives the weights of all 2-D convolutions in `module` the memory format; returns the module.
+    """Give the weights of all 2-D convolutions in `module` the memory format; return the module.
 
     >>> layer = torch.nn.utils.convert_conv2d_weight_memory_format(torch.nn.Conv2d(3, 8, 3), torch.channels_last)
     >>> layer.weight.is_contiguous(memory_format=torch.channels_last)
@@ -24,7 +24,7 @@ def convert_conv2d_weight_memory_format(module: torch.nn.Module, memory_format: 
 
 
 def convert_conv3d_weight_memory_format(module: torch.nn.Module, memory_format: torch.memory_format) -> torch.nn.Module:
-    """Gives the weights of all 3-D convolutions in `module` the memory format; returns the module.
+    """Give the weights of all 3-D convolutions in `module` the memory format; return the module.
 
     >>> layer = torch.nn.utils.convert_conv3d_weight_memory_format(torch.nn.Conv3d(3, 8, 3), torch.channels_last_3d)
     >>> layer.weight.is_contiguous(memory_format=torch.channels_last_3d)

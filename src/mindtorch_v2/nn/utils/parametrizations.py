@@ -136,7 +136,7 @@ class _Orthogonal(Module):
 def orthogonal(
     module: Module, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
 ) -> Module:
-    """Makes a matrix parameter orthogonal (its rows or columns orthonormal); returns the module.
+    """Make a matrix parameter orthogonal (its rows or columns orthonormal); return the module.
 
     `orthogonal_map` is "matrix_exp", "cayley" or "householder"; the default is the first for square and complex
     matrices, the last for others.
@@ -178,7 +178,7 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Splits a parameter into magnitude (`original0`) and direction (`original1`); returns the module.
+    """Split a parameter into magnitude (`original0`) and direction (`original1`); return the module.
 
     `dim` is the dimension that keeps a magnitude for each entry; None is one magnitude for all.
 
@@ -262,7 +262,7 @@ class _SpectralNorm(Module):
 def spectral_norm(
     module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Module:
-    """Divides a parameter, as a matrix, by its largest singular value; returns the module (Miyato et al. 2018).
+    """Divide a parameter, as a matrix, by its largest singular value; return the module (Miyato et al. 2018).
 
     `dim` is the dimension that counts the outputs: by default 0, and 1 for transposed convolutions.
 

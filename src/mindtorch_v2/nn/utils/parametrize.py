@@ -59,7 +59,7 @@ def _register_parameter_or_buffer(module, name, X) -> None:
 
 
 def _maybe_set(dest, src) -> None:
-    """Makes `src`'s data `dest`'s."""
+    """Make `src`'s data `dest`'s."""
     dest.set_(src)
 
 
@@ -138,7 +138,7 @@ class ParametrizationList(ModuleList):
             )
 
     def right_inverse(self, value: torch.Tensor) -> None:
-        """Sets the originals so that the parametrized tensor becomes `value`."""
+        """Set the originals so that the parametrized tensor becomes `value`."""
         with torch.no_grad():
             for module in reversed(self):
                 if not hasattr(module, "right_inverse"):
@@ -186,7 +186,7 @@ class ParametrizationList(ModuleList):
 
 
 def _inject_new_class(module) -> None:
-    """Gives the module a class of its own, on which properties can be put."""
+    """Give the module a class of its own, on which properties can be put."""
     cls = module.__class__
 
     def default_deepcopy(self: torch.nn.Module, memo: dict[int, Any]) -> torch.nn.Module:
@@ -217,7 +217,7 @@ def _inject_new_class(module) -> None:
 
 
 def _inject_property(module, tensor_name) -> None:
-    """Puts a property on the module's class that computes the tensor, and sets the originals from it."""
+    """Put a property on the module's class that computes the tensor, and sets the originals from it."""
     if hasattr(module, tensor_name):
         raise AssertionError(f"{tensor_name} should not be already registered")
 
@@ -240,7 +240,7 @@ def _inject_property(module, tensor_name) -> None:
 def register_parametrization(
     module: torch.nn.Module, tensor_name: str, parametrization: torch.nn.Module, *, unsafe: bool = False
 ) -> torch.nn.Module:
-    """Makes `module.tensor_name` the result of `parametrization` on the parameter or buffer; returns the module.
+    """Make `module.tensor_name` the result of `parametrization` on the parameter or buffer; return the module.
 
     Several may be registered one after the other. Unless `unsafe`, shape and dtype must not change.
 
@@ -270,7 +270,7 @@ def register_parametrization(
 
 
 def _append_parametrization(module, tensor_name, parametrization, unsafe) -> None:
-    """Adds one to a tensor that has parametrizations already."""
+    """Add one to a tensor that has parametrizations already."""
     if unsafe:
         module.parametrizations[tensor_name].append(parametrization)
         module.parametrizations[tensor_name].unsafe |= unsafe
@@ -328,7 +328,7 @@ def is_parametrized(module: torch.nn.Module, tensor_name: str | None = None) -> 
 def remove_parametrizations(
     module: torch.nn.Module, tensor_name: str, leave_parametrized: bool = True
 ) -> torch.nn.Module:
-    """Removes all parametrizations of a tensor, which stays as it is now, or else becomes the original again.
+    """Remove all parametrizations of a tensor, which stays as it is now, or else becomes the original again.
 
     >>> layer = torch.nn.utils.parametrize.register_parametrization(torch.nn.Linear(2, 2), "weight", torch.nn.Softplus())
     >>> torch.nn.utils.parametrize.remove_parametrizations(layer, "weight")
@@ -375,7 +375,7 @@ def type_before_parametrizations(module: torch.nn.Module) -> type:
 def transfer_parametrizations_and_params(
     from_module: torch.nn.Module, to_module: torch.nn.Module, tensor_name: str | None = None
 ) -> torch.nn.Module:
-    """Gives `to_module` the parametrizations of `from_module` (of one tensor, or of all) and their originals; they are shared."""
+    """Give `to_module` the parametrizations of `from_module` (of one tensor, or of all) and their originals; they are shared."""
     if not is_parametrized(from_module):
         return to_module
     names = from_module.parametrizations if tensor_name is None else [tensor_name]

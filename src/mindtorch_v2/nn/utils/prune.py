@@ -46,7 +46,7 @@ class BasePruningMethod(ABC):
         importance_scores: torch.Tensor | None = None,
         **kwargs: Any,
     ) -> BasePruningMethod:
-        """Prunes `module.name`, on top of what is pruned there already; returns the method (or container of methods).
+        """Prune `module.name`, on top of what is pruned there already; return the method (or container of methods).
 
         `importance_scores`, of the parameter's shape, are ranked in place of its values.
         """
@@ -107,7 +107,7 @@ class BasePruningMethod(ABC):
         return t * self.compute_mask(importance_scores, default_mask=default_mask)
 
     def remove(self, module: torch.nn.Module) -> None:
-        """Makes the pruning permanent: the parameter has its old name again, the mask is gone."""
+        """Make the pruning permanent: the parameter has its old name again, the mask is gone."""
         if self._tensor_name is None:
             raise AssertionError(f"Module {module} has to be pruned            before pruning can be removed")
         weight = self.apply_mask(module)
@@ -136,7 +136,7 @@ class PruningContainer(BasePruningMethod):
                 self.add_pruning_method(method)
 
     def add_pruning_method(self, method: BasePruningMethod | None) -> None:
-        """Adds a method; it must be for the same parameter."""
+        """Add a method; it must be for the same parameter."""
         if not isinstance(method, BasePruningMethod) and method is not None:
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
         if method is not None and self._tensor_name != method._tensor_name:
@@ -179,7 +179,7 @@ class PruningContainer(BasePruningMethod):
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing, but makes the names of pruning."""
+    """Prune nothing, but make the names of pruning."""
 
     PRUNING_TYPE = "unstructured"
 
@@ -192,7 +192,7 @@ class Identity(BasePruningMethod):
 
 
 class RandomUnstructured(BasePruningMethod):
-    """Prunes entries at random: `amount` of them, or a fraction where it is a float in [0, 1]."""
+    """Prune entries at random: `amount` of them, or a fraction where it is a float in [0, 1]."""
 
     PRUNING_TYPE = "unstructured"
 
@@ -216,7 +216,7 @@ class RandomUnstructured(BasePruningMethod):
 
 
 class L1Unstructured(BasePruningMethod):
-    """Prunes the entries of the smallest magnitude: `amount` of them, or a fraction."""
+    """Prune the entries of the smallest magnitude: `amount` of them, or a fraction."""
 
     PRUNING_TYPE = "unstructured"
 
@@ -248,7 +248,7 @@ def _channel_mask(t, dim, kept) -> torch.Tensor:
 
 
 class RandomStructured(BasePruningMethod):
-    """Prunes channels along `dim` at random: `amount` of them, or a fraction."""
+    """Prune channels along `dim` at random: `amount` of them, or a fraction."""
 
     PRUNING_TYPE = "structured"
 
@@ -276,7 +276,7 @@ class RandomStructured(BasePruningMethod):
 
 
 class LnStructured(BasePruningMethod):
-    """Prunes the channels along `dim` of the smallest n-norm: `amount` of them, or a fraction."""
+    """Prune the channels along `dim` of the smallest n-norm: `amount` of them, or a fraction."""
 
     PRUNING_TYPE = "structured"
 
@@ -314,7 +314,7 @@ class LnStructured(BasePruningMethod):
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes by a given mask."""
+    """Prune by a given mask."""
 
     PRUNING_TYPE = "global"
 
@@ -334,7 +334,7 @@ class CustomFromMask(BasePruningMethod):
 
 
 def identity(module: torch.nn.Module, name: str) -> torch.nn.Module:
-    """Splits the parameter as pruning does, with a mask of ones; returns the module.
+    """Split the parameter as pruning does, with a mask of ones; return the module.
 
     >>> layer = torch.nn.utils.prune.identity(torch.nn.Linear(4, 2), "weight")
     >>> torch.nn.utils.prune.is_pruned(layer)
@@ -345,7 +345,7 @@ def identity(module: torch.nn.Module, name: str) -> torch.nn.Module:
 
 
 def random_unstructured(module: torch.nn.Module, name: str, amount: int | float) -> torch.nn.Module:
-    """Prunes entries at random; returns the module.
+    """Prune entries at random; return the module.
 
     >>> layer = torch.nn.utils.prune.random_unstructured(torch.nn.Linear(4, 2), "weight", amount=0.25)
     >>> int((layer.weight == 0).sum())
@@ -358,7 +358,7 @@ def random_unstructured(module: torch.nn.Module, name: str, amount: int | float)
 def l1_unstructured(
     module: torch.nn.Module, name: str, amount: int | float, importance_scores: torch.Tensor | None = None
 ) -> torch.nn.Module:
-    """Prunes the entries of the smallest magnitude; returns the module.
+    """Prune the entries of the smallest magnitude; return the module.
 
     >>> layer = torch.nn.utils.prune.l1_unstructured(torch.nn.Linear(4, 2), "weight", amount=3)
     >>> int((layer.weight == 0).sum())
@@ -369,7 +369,7 @@ def l1_unstructured(
 
 
 def random_structured(module: torch.nn.Module, name: str, amount: int | float, dim: int) -> torch.nn.Module:
-    """Prunes channels along `dim` at random; returns the module.
+    """Prune channels along `dim` at random; return the module.
 
     >>> layer = torch.nn.utils.prune.random_structured(torch.nn.Linear(4, 2), "weight", amount=1, dim=0)
     >>> int((layer.weight == 0).all(1).sum())
@@ -387,7 +387,7 @@ def ln_structured(
     dim: int,
     importance_scores: torch.Tensor | None = None,
 ) -> torch.nn.Module:
-    """Prunes the channels along `dim` of the smallest n-norm; returns the module.
+    """Prune the channels along `dim` of the smallest n-norm; return the module.
 
     >>> layer = torch.nn.utils.prune.ln_structured(torch.nn.Linear(4, 2), "weight", amount=1, n=2, dim=0)
     >>> int((layer.weight == 0).all(1).sum())
@@ -403,7 +403,7 @@ def global_unstructured(
     importance_scores: dict[tuple[torch.nn.Module, str], torch.Tensor] | None = None,
     **kwargs: Any,
 ) -> None:
-    """Prunes entries of several parameters, `(module, name)` pairs, ranked together.
+    """Prune entries of several parameters, `(module, name)` pairs, ranked together.
 
     >>> layer = torch.nn.Linear(4, 2)
     >>> torch.nn.utils.prune.global_unstructured([(layer, "weight")], torch.nn.utils.prune.L1Unstructured, amount=0.5)
@@ -443,7 +443,7 @@ def global_unstructured(
 
 
 def custom_from_mask(module: torch.nn.Module, name: str, mask: torch.Tensor) -> torch.nn.Module:
-    """Prunes by a given mask; returns the module.
+    """Prune by a given mask; return the module.
 
     >>> layer = torch.nn.utils.prune.custom_from_mask(torch.nn.Linear(2, 1), "bias", torch.tensor([0]))
     >>> (layer.bias == 0).tolist()
@@ -454,7 +454,7 @@ def custom_from_mask(module: torch.nn.Module, name: str, mask: torch.Tensor) -> 
 
 
 def remove(module: torch.nn.Module, name: str) -> torch.nn.Module:
-    """Makes the pruning of a parameter permanent; returns the module.
+    """Make the pruning of a parameter permanent; return the module.
 
     >>> layer = torch.nn.utils.prune.identity(torch.nn.Linear(4, 2), "weight")
     >>> torch.nn.utils.prune.is_pruned(torch.nn.utils.prune.remove(layer, "weight"))

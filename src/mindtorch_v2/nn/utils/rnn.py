@@ -22,7 +22,7 @@ __all__ = [
 def pack_padded_sequence(
     input: torch.Tensor, lengths: torch.Tensor | Sequence[int], batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Packs padded sequences `(T, B, *)`, with `batch_first` `(B, T, *)`, of the given lengths.
+    """Pack padded sequences `(T, B, *)`, with `batch_first` `(B, T, *)`, of the given lengths.
 
     Lengths must fall, unless `enforce_sorted` is False, which sorts the sequences.
 
@@ -108,7 +108,7 @@ def unpad_sequence(padded_sequences: torch.Tensor, lengths: torch.Tensor, batch_
 
 
 def pack_sequence(sequences: list[torch.Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Packs sequences `(L_i, *)`, sorted by falling length unless `enforce_sorted` is False.
+    """Pack sequences `(L_i, *)`, sorted by falling length unless `enforce_sorted` is False.
 
     >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]).data
     tensor([1, 3, 2])

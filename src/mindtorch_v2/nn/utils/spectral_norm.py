@@ -59,7 +59,7 @@ class SpectralNorm:
         return weight / sigma
 
     def remove(self, module: torch.nn.Module) -> None:
-        """Makes the weight a parameter again."""
+        """Make the weight a parameter again."""
         with torch.no_grad():
             weight = self.compute_weight(module, do_power_iteration=False)
         delattr(module, self.name)
@@ -79,7 +79,7 @@ class SpectralNorm:
 
     @staticmethod
     def apply(module: torch.nn.Module, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
-        """Makes the original, the vectors and the hooks; returns the hook."""
+        """Make the original, the vectors and the hooks; return the hook."""
         for hook in module._forward_pre_hooks.values():
             if isinstance(hook, SpectralNorm) and hook.name == name:
                 raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
@@ -111,7 +111,7 @@ class SpectralNorm:
 
 
 class SpectralNormLoadStateDictPreHook:
-    """Brings state dicts of version 0, which have no v, to version 1."""
+    """Bring state dicts of version 0, which have no v, to version 1."""
 
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn
@@ -153,7 +153,7 @@ class SpectralNormLoadStateDictPreHook:
 
 
 class SpectralNormStateDictHook:
-    """Writes the version into the state dict's metadata."""
+    """Write the version into the state dict's metadata."""
 
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn
@@ -175,7 +175,7 @@ def spectral_norm(
     eps: float = 1e-12,
     dim: int | None = None,
 ) -> torch.nn.Module:
-    """Divides a parameter, as a matrix, by its largest singular value; returns the module (Miyato et al. 2018).
+    """Divide a parameter, as a matrix, by its largest singular value; return the module (Miyato et al. 2018).
 
     `dim` is the dimension that counts the outputs: by default 0, and 1 for transposed convolutions.
 
@@ -190,7 +190,7 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: torch.nn.Module, name: str = "weight") -> torch.nn.Module:
-    """Removes the spectral normalization of a parameter; returns the module.
+    """Remove the spectral normalization of a parameter; return the module.
 
     >>> layer = torch.nn.utils.remove_spectral_norm(torch.nn.utils.spectral_norm(torch.nn.Linear(3, 2)))
     >>> list(dict(layer.named_parameters()))

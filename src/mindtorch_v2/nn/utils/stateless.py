@@ -17,7 +17,7 @@ __all__ = ["functional_call"]
 
 
 def _untie_named_tensors_map(module, parameters_and_buffers):
-    """Adds the other names of tied tensors of which one is given; ValueError where two are given different values."""
+    """Add the other names of tied tensors of which one is given; ValueError where two are given different values."""
     all_named_tensors = {}
     all_named_tensors.update(module.named_parameters(remove_duplicate=False))
     all_named_tensors.update(module.named_buffers(remove_duplicate=False))
@@ -92,7 +92,7 @@ def functional_call(
 def _functional_call(
     module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False
 ) -> Tensor:
-    """Calls `module(*args, **kwargs)` with the given parameters and buffers in place of its own."""
+    """Call `module(*args, **kwargs)` with the given parameters and buffers in place of its own."""
     if args is None:
         args = ()
     elif not isinstance(args, tuple):

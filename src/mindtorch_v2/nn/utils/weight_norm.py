@@ -27,7 +27,7 @@ class WeightNorm:
 
     @staticmethod
     def apply(module: torch.nn.Module, name: str, dim: int | None) -> WeightNorm:
-        """Splits the parameter and registers the hook, which is returned."""
+        """Split the parameter and register the hook, which is returned."""
         warnings.warn(
             "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
             FutureWarning,
@@ -51,7 +51,7 @@ class WeightNorm:
         return fn
 
     def remove(self, module: torch.nn.Module) -> None:
-        """Makes the weight a parameter again."""
+        """Make the weight a parameter again."""
         weight = self.compute_weight(module)
         delattr(module, self.name)
         del module._parameters[self.name + "_g"]
@@ -73,7 +73,7 @@ def weight_norm(module: torch.nn.Module, name: str = "weight", dim: int | None =
 
 
 def remove_weight_norm(module: torch.nn.Module, name: str = "weight") -> torch.nn.Module:
-    """Removes the weight normalization of a parameter; returns the module."""
+    """Remove the weight normalization of a parameter; return the module."""
     for k, hook in module._forward_pre_hooks.items():
         if isinstance(hook, WeightNorm) and hook.name == name:
             hook.remove(module)

@@ -47,7 +47,7 @@ def _param_groups_val_list(optimizer, key) -> list:
 
 
 def _update_param_group_val(param_group, key, val) -> None:
-    """Sets one value of a group; a tensor is filled in place, as captured or fused steps hold on to it."""
+    """Set one value of a group; a tensor is filled in place, as captured or fused steps hold on to it."""
     if isinstance(param_group[key], torch.Tensor):
         param_group[key].fill_(val.item() if isinstance(val, torch.Tensor) else val)
     else:
@@ -96,7 +96,7 @@ class LRScheduler:
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes over a `state_dict`."""
+        """Take over a `state_dict`."""
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list[float | torch.Tensor]:
@@ -108,7 +108,7 @@ class LRScheduler:
         raise NotImplementedError
 
     def step(self, epoch: int | None = None) -> None:
-        """Goes on to the next epoch, or to `epoch`, and sets the groups' rates."""
+        """Go on to the next epoch, or to `epoch`, and set the groups' rates."""
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
                 warnings.warn(
@@ -153,7 +153,7 @@ class _LRScheduler(LRScheduler):
 
 
 def _track_steps(optimizer) -> None:
-    """Wraps `optimizer.step` so that it notes in `optimizer._opt_called` that it ran."""
+    """Wrap `optimizer.step` so that it notes in `optimizer._opt_called` that it ran."""
     if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
         return
     step = optimizer.step

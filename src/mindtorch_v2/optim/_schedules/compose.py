@@ -89,7 +89,7 @@ class SequentialLR(_Composed):
         self._last_lr = first.get_last_lr()
 
     def recursive_undo(self, sched: LRScheduler | None = None) -> None:
-        """Takes back the step that each part, and each part's part, made when it was created."""
+        """Take back the step that each part, and each part's part, made when it was created."""
         scheds = self if sched is None else sched
         if hasattr(scheds, "_schedulers"):
             for part in scheds._schedulers:
@@ -98,7 +98,7 @@ class SequentialLR(_Composed):
             scheds.last_epoch -= 1
 
     def step(self) -> None:  # type: ignore[override]  # (its parts have the epochs)
-        """Goes on to the next epoch with the schedule whose turn it is."""
+        """Go on to the next epoch with the schedule whose turn it is."""
         self.last_epoch += 1
         index = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[index]

@@ -18,7 +18,7 @@ from mindtorch_v2.optim.optimizer import Optimizer
 
 
 def _set_momentum(group, use_beta1, value) -> None:
-    """Writes momentum, or beta1 for algorithms of Adam's kind."""
+    """Write momentum, or beta1 for algorithms of Adam's kind."""
     if use_beta1:
         group["betas"] = (value, *group["betas"][1:])
     else:

@@ -370,7 +370,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * height / 2 for base in self.base_lrs]
 
     def step(self, epoch: int | None = None) -> None:
-        """Goes on by one epoch, or to `epoch`, which may be a fraction (batches within an epoch)."""
+        """Go on by one epoch, or to `epoch`, which may be a fraction (batches within an epoch)."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:
@@ -390,7 +390,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self._last_lr = _param_groups_val_list(self.optimizer, "lr")
 
     def _place(self, epoch) -> None:
-        """Sets the period that `epoch` falls in and the position within it."""
+        """Set the period that `epoch` falls in and the position within it."""
         if epoch < self.T_0:
             self.T_i = self.T_0
             self.T_cur = epoch

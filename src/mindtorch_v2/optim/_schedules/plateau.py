@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Multiplies the rate by `factor` after more than `patience` epochs without improvement of the metric.
+    """Multiply the rate by `factor` after more than `patience` epochs without improvement of the metric.
 
     An improvement is a metric lower (`mode="min"`) or higher (`"max"`) than the best by `threshold`, which is
     relative (`threshold_mode="rel"`) or absolute (`"abs"`). After a reduction, `cooldown` epochs are not counted.
@@ -67,13 +67,13 @@ class ReduceLROnPlateau(LRScheduler):
         self._reset()
 
     def _reset(self) -> None:
-        """Forgets the best metric and the counters."""
+        """Forget the best metric and the counters."""
         self.best = self.mode_worse
         self.cooldown_counter = 0
         self.num_bad_epochs = 0
 
     def step(self, metrics: float | Tensor, epoch: int | None = None) -> None:  # type: ignore[override]  # (it is told how training goes)
-        """Takes in this epoch's metric and lowers the rate if it is time to."""
+        """Take in this epoch's metric and lower the rate if it is time to."""
         current = float(metrics)
         if epoch is None:
             epoch = self.last_epoch + 1

@@ -32,7 +32,7 @@ def _threads(number: int) -> Iterator[None]:
 
 
 class Timer:
-    """Times the Python statement `stmt`, run with `globals` after `setup`, on `num_threads` threads (1 by default).
+    """Time the Python statement `stmt`, run with `globals` after `setup`, on `num_threads` threads (1 by default).
 
     `label`, `sub_label`, `description` and `env` say what it is called in tables: see `Compare`. Raises ValueError for
     a statement that is no text. Statements in C++ and counts of instructions are missing.

@@ -145,7 +145,7 @@ class _BaseDataLoaderIter:
 
 
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
-    """Makes each batch when it is asked for."""
+    """Make each batch when it is asked for."""
 
     def __init__(self, loader: DataLoader) -> None:
         super().__init__(loader)
@@ -186,7 +186,7 @@ class _Workers:
         self.owner = multiprocessing.current_process().pid
 
     def stop(self) -> None:
-        """Ends the workers, asking first; a copy of this object in a forked child does nothing."""
+        """End the workers, asking first; a copy of this object in a forked child does nothing."""
         with self.lock:
             if self.stopped or multiprocessing.current_process().pid != self.owner:
                 return
@@ -209,7 +209,7 @@ class _Workers:
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
-    """Hands keys to worker processes in turn and gives back their batches in the keys' order.
+    """Hand keys to worker processes in turn and give back their batches in the keys' order.
 
     Requests are numbered. `_task_info[number]` is `(worker,)` while a batch is awaited and `(worker, data)` once it
     is here but earlier ones are not. A worker is active until its stream has ended.
@@ -261,7 +261,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             self._try_put_index()
 
     def _resume_workers(self) -> None:
-        """Starts another epoch; batches of the last one that are still on their way are dropped."""
+        """Start another epoch; batches of the last one that are still on their way are dropped."""
         for requests in self._index_queues:
             requests.put(_utils.worker._ResumeIteration())
         waiting = self._num_workers
@@ -356,7 +356,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             self._task_info[number] += (data,)
 
     def _try_put_index(self) -> None:
-        """Sends the next keys to the next active worker, if there are both."""
+        """Send the next keys to the next active worker, if there are both."""
         if not self._tasks_outstanding < self._prefetch_factor * self._num_workers:
             raise AssertionError("too many outstanding tasks")
         try:
@@ -392,12 +392,12 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         return self._pinned(data)
 
     def _mark_worker_as_unavailable(self, worker_id, shutdown=False) -> None:
-        """Ends one worker's work: None in its queue lets the process finish."""
+        """End one worker's work: None in its queue lets the process finish."""
         self._index_queues[worker_id].put(None)
         self._workers_status[worker_id] = False
 
     def _shutdown_workers(self) -> None:
-        """Ends all workers."""
+        """End all workers."""
         self._workers_status = [False] * self._num_workers
         self._finalizer()
 

@@ -51,7 +51,7 @@ class _InfiniteConstantSampler(Sampler):
 
 
 class DataLoader(Generic[_T_co]):
-    """Iterates over batches of `dataset` (`torch.utils.data.DataLoader`).
+    """Iterate over batches of `dataset` (`torch.utils.data.DataLoader`).
 
     Batches are of `batch_size` samples in the order of `sampler` (`shuffle` makes a random one), or what
     `batch_sampler` says; `batch_size=None` gives single samples. `collate_fn` makes a batch of a list of samples.
@@ -262,7 +262,7 @@ class DataLoader(Generic[_T_co]):
         return -(-length // self.batch_size)
 
     def check_worker_number_rationality(self) -> None:
-        """Warns if there are more workers than processors to run them."""
+        """Warn if there are more workers than processors to run them."""
         if not self.num_workers:
             return
         suggested = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

@@ -211,7 +211,7 @@ class Subset(Dataset[T_co]):
 def random_split(
     dataset: Any, lengths: Sequence[Any], generator: torch.Generator | None = torch.default_generator
 ) -> list:
-    """Splits `dataset` at random into subsets of `lengths`, counts or fractions that sum to one.
+    """Split `dataset` at random into subsets of `lengths`, counts or fractions that sum to one.
 
     With fractions, what rounding down leaves over goes to the first subsets, one each.
 

@@ -81,5 +81,5 @@ class DistributedSampler(Sampler[_T_co]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Chooses another shuffle; call it before each epoch, in all processes alike."""
+        """Choose another shuffle; call it before each epoch, in all processes alike."""
         self.epoch = epoch

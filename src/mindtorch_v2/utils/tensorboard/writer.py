@@ -20,7 +20,7 @@ __all__ = ["FileWriter", "SummaryWriter"]
 
 
 class FileWriter:
-    """Writes events to a new file in `log_dir`, in a thread of its own: after `max_queue` events or `flush_secs` seconds."""
+    """Write events to a new file in `log_dir`, in a thread of its own: after `max_queue` events or `flush_secs` seconds."""
 
     def __init__(self, log_dir: Any, max_queue: int = 10, flush_secs: int = 120, filename_suffix: str = "") -> None:
         self.event_writer = EventFileWriter(str(log_dir), max_queue, flush_secs, filename_suffix)
@@ -63,7 +63,7 @@ def _default_bins():
 
 
 class SummaryWriter:
-    """Writes what TensorBoard shows to event files in `log_dir` ("runs/<time>_<host><comment>", if None).
+    """Write what TensorBoard shows to event files in `log_dir` ("runs/<time>_<host><comment>", if None).
 
     Events of a step from `purge_step` on, which an interrupted run left there, are hidden. A context manager, which closes.
     Values may be tensors, arrays or numbers; `walltime` is in seconds, now if None.

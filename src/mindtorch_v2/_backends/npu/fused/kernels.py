@@ -32,7 +32,7 @@ _CONSTANTS = {"none": None, "true": True, "false": False}
 
 
 class _Out:
-    """Stands for a result of the row among the arguments of its operator."""
+    """Stand-in for a result of the row among the arguments of its operator."""
 
     __slots__ = ("number",)
 

@@ -26,7 +26,7 @@ def _drawn(tensor, symbol, *arguments, generator=None):
 
 
 def draw_bernoulli(out: Tensor, p: Any, generator: Generator | None = None) -> Tensor:
-    """Ones with a probability: a number, or a tensor of them. No form of the operators can be captured: uniform ones can."""
+    """Draw ones with a probability: a number, or a tensor of them. No form of the operators can be captured: uniform ones can."""
     many = isinstance(p, TensorBase)
     if not is_capturing():
         return _drawn(out, f"aclnnInplaceBernoulli{'Tensor' if many else ''}", p, generator=generator)

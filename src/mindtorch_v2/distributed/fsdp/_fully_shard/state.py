@@ -194,7 +194,7 @@ class ModuleState:
 
 
 class _AfterBackward(Function):
-    """Hands inputs on; its backward runs when the gradients of all that was computed from them are there."""
+    """Hand inputs on; its backward runs when the gradients of all that was computed from them are there."""
 
     @staticmethod
     def forward(ctx: Any, state: ModuleState, *inputs: torch.Tensor) -> Any:

@@ -46,7 +46,7 @@ def _arguments(node, other):
 
 
 class SubgraphMatcher:
-    """Matches the graph `pattern`: its placeholders stand for any value, unless `match_placeholder`.
+    """Match the graph `pattern`: its placeholders stand for any value, unless `match_placeholder`.
 
     With `match_output` its output must be the graph's. `ignore_literals` lets constants differ. ValueError for an empty
     pattern, AssertionError for one with values that nobody uses.

@@ -8,7 +8,7 @@ __all__ = ["FlopsCounter"]
 
 
 class FlopsCounter:
-    """Counts the operations of matrix products, convolutions and attention between `start` and `stop`."""
+    """Count the operations of matrix products, convolutions and attention between `start` and `stop`."""
 
     def __init__(self) -> None:
         self._before = 0

@@ -74,7 +74,7 @@ def default_convert(data: Any) -> Any:
 
 
 def collate(batch: Any, *, collate_fn_map: dict[Any, collections.abc.Callable[..., Any]] | None = None) -> Any:
-    """Collates by the function that `collate_fn_map` names for the samples' type, descending into containers.
+    """Collate by the function that `collate_fn_map` names for the samples' type, descending into containers.
 
     The map goes from a type, or tuple of types, to `fn(batch, *, collate_fn_map)`. The exact type is tried before
     subclasses. Raises TypeError for a type that is neither in the map nor a container.

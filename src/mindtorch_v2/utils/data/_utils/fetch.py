@@ -20,7 +20,7 @@ class _BaseDatasetFetcher:
 
 
 class _IterableDatasetFetcher(_BaseDatasetFetcher):
-    """Takes as many samples from the stream as there are keys; StopIteration at its end."""
+    """Take as many samples from the stream as there are keys; StopIteration at its end."""
 
     def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Callable[..., Any], drop_last: bool) -> None:
         super().__init__(dataset, auto_collation, collate_fn, drop_last)
@@ -45,7 +45,7 @@ class _IterableDatasetFetcher(_BaseDatasetFetcher):
 
 
 class _MapDatasetFetcher(_BaseDatasetFetcher):
-    """Looks the keys up."""
+    """Look the keys up."""
 
     def fetch(self, possibly_batched_index: Any) -> Any:
         if not self.auto_collation:

@@ -57,13 +57,13 @@ class Directory:
             fcntl.flock(self._lock, fcntl.LOCK_SH)
 
     def remove(self) -> None:
-        """Removes it with all files in it."""
+        """Remove it with all files in it."""
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._lock)
 
 
 def remove_directory(path: str) -> None:
-    """Removes a loader's directory even while another worker is writing into it."""
+    """Remove a loader's directory even while another worker is writing into it."""
     for _ in range(1000):
         shutil.rmtree(path, ignore_errors=True)
         if not os.path.exists(path):
@@ -107,7 +107,7 @@ def _bytes_of(tensor):
 
 
 class _Pickler(ForkingPickler):
-    """Pickles plain CPU tensors as buffers out of band; everything else as `multiprocessing` does."""
+    """Pickle plain CPU tensors as buffers out of band; everything else as `multiprocessing` does."""
 
     def __init__(self, file: BytesIO, buffer_callback: Callable[..., Any]) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
@@ -167,7 +167,7 @@ def _write_shared(buffers, directory) -> tuple:
 
 
 def _write_all(file, view) -> None:
-    """Writes the whole of `view`; one call may write less (2 GiB at most on Linux)."""
+    """Write the whole of `view`; one call may write less (2 GiB at most on Linux)."""
     while view.nbytes:
         view = view[file.write(view) :]
 
@@ -188,6 +188,6 @@ def unpack(
 
 
 def discard(message: tuple[bytes, None, list[bytes]] | None) -> None:
-    """Frees what a message that nobody will read holds."""
+    """Free what a message that nobody will read holds."""
     if message is not None and message[1] is not None and os.path.exists(message[1]):
         os.unlink(message[1])

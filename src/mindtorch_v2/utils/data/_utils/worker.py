@@ -22,7 +22,7 @@ _ORPHAN_SECONDS = 0.5
 
 
 class ManagerWatchdog:
-    """Tells a worker whether the process that started it is still there."""
+    """Tell a worker whether the process that started it is still there."""
 
     def __init__(self) -> None:
         parent = multiprocessing.parent_process()
@@ -45,7 +45,7 @@ class ManagerWatchdog:
 
 
 def _end_with_parent(directory: str) -> None:
-    """Ends this process soon after its parent, from a thread: the main one may wait in a pipe that nobody empties.
+    """End this process soon after its parent, from a thread: the main one may wait in a pipe that nobody empties.
 
     A parent that was killed could not free the shared memory: the last of its workers does.
     """
@@ -159,7 +159,7 @@ def _worker_loop(
     persistent_workers,
     directory,
 ) -> None:
-    """Serves `(number, keys)` from `index_queue` with `(number, packed batch)` until told to stop.
+    """Serve `(number, keys)` from `index_queue` with `(number, packed batch)` until told to stop.
 
     None in the queue, or `done_event`, ends it. Exceptions are sent in the batch's place. `KeyboardInterrupt` ends
     it silently: the main process gets its own.

@@ -19,7 +19,7 @@ _HALF = 127.5
 
 
 class FusedColorJitter(nn.Module):
-    """Changes brightness, contrast, saturation and hue by random factors: the colour times a matrix, plus a number.
+    """Change brightness, contrast, saturation and hue by random factors: the colour times a matrix, plus a number.
 
     A number x asks for factors between max(0, 1 - x) and 1 + x (`hue`: turns between -x and x, at most half of one); a pair
     gives both ends.

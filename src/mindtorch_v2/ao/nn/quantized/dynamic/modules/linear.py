@@ -24,7 +24,7 @@ class _PackedParams(nn.Module):
         self.bias: torch.Tensor | None = None
 
     def set_weight_bias(self, weight: Any, bias: torch.Tensor | None) -> None:
-        """Takes the weight, and makes of it what products need."""
+        """Take the weight, and make of it what products need."""
         self.bias = None if bias is None else bias.detach()
         if self.dtype == torch.float16:
             self.weight = weight.detach().to(torch.float16).float()
