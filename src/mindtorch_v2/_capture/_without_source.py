@@ -66,7 +66,7 @@ def check_simple(trace: Recorder, frame: Frame, function: Any, methods_refused: 
 
 
 class _Check(NamedTuple):
-    """What of a function's instructions can be held by guards."""
+    """Parts of a function's instructions that can be held by guards."""
 
     trace: Recorder
     methods_refused: frozenset[str]
