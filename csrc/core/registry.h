@@ -101,6 +101,8 @@ struct Operator {
     bool inplace_view = false;            // shows other elements of the memory it has, and writes none
     bool crosses_devices = false;         // gradients come back from another device
     bool underived = false;               // has a gradient that nobody wrote: asking for it raises
+    bool takes_numbers = false;           // torch.ops takes a number where its schema says Tensor
+    bool unlisted = false;                // no form of PyTorch's Python function: errors do not show it
     std::string written_twice;            // where writing to an expanded tensor only warns: what Python calls the write
     std::string out_dtype;                // what an out= of another dtype is refused with; empty: it is cast into
     bool factory = false;                 // takes dtype/layout/device/pin_memory: Python callers may add requires_grad

@@ -180,15 +180,6 @@ std::string keyword_text(const Operator& op, PyObject* name, bool twice) {
     return concat(op.name, "() got an unexpected keyword argument '", text, "'");
 }
 
-bool takes_numbers(const Schema& schema) {
-    static const std::unordered_set<std::string> names{"add",          "sub",  "subtract", "mul",
-                                                       "multiply",     "div",  "divide",   "true_divide",
-                                                       "floor_divide", "copy", "_to_copy"};
-    if (schema.ns != "aten") return schema.ns == "prims";
-    const std::string& name = schema.name;
-    return names.count(!name.empty() && name.back() == '_' ? name.substr(0, name.size() - 1) : name) > 0;
-}
-
 // ---- why it fits none of several ----
 
 namespace {
@@ -217,8 +208,13 @@ std::string keyword_name(const CallInput& in, Py_ssize_t i) {
     return i < in.nargs ? std::string() : std::string(utf8_of(PyTuple_GET_ITEM(in.kwnames, i - in.nargs))) + "=";
 }
 
-// The second line of an overload in the list, where the number of arguments is its own: what is wrong with them.
-std::string mismatches(const Candidate& candidate, const CallInput& in) {
+// What is wrong with the arguments where the number of them is the overload's own: keywords that it has not, else the
+// types of all, those that do not fit between exclamation marks. Empty where the number is another one.
+struct Mismatch {
+    std::string keywords, types;
+};
+
+Mismatch mismatch_of(const Candidate& candidate, const CallInput& in) {
     const Operator& op = *candidate.op;
     const size_t self = in.method ? 1 : 0;
     std::vector<const Argument*> own;
@@ -231,7 +227,7 @@ std::string mismatches(const Candidate& candidate, const CallInput& in) {
     // PyTorch counts the star as an argument, nothing as one, and finds the names of those without default only.
     const size_t parts = std::max<size_t>(
         own.size() + (star || candidate.out || op.factory) + (candidate.out != nullptr) + op.factory, 1);
-    if (static_cast<size_t>(given + keywords) != parts) return "";
+    if (static_cast<size_t>(given + keywords) != parts) return {};
     std::string unknown;
     const size_t from = own.size() > static_cast<size_t>(keywords) ? own.size() - static_cast<size_t>(keywords) : 0;
     for (Py_ssize_t k = 0; k < keywords; k++) {
@@ -241,7 +237,7 @@ std::string mismatches(const Candidate& candidate, const CallInput& in) {
             found = found || (!own[i]->has_default && python_name(*own[i]) == name);
         if (!found) unknown += (unknown.empty() ? "" : ", ") + name;
     }
-    if (!unknown.empty()) return "      didn't match because some of the keywords were incorrect: " + unknown + "\n";
+    if (!unknown.empty()) return {unknown, ""};
     auto show = [&](Py_ssize_t i, PyObject* o) {
         std::string name = keyword_name(in, i), type = type_name(o);
         const Argument* a = nullptr;
@@ -254,17 +250,21 @@ std::string mismatches(const Candidate& candidate, const CallInput& in) {
         std::string text = name + detailed_type_name(o);
         return fits ? text : "!" + text + "!";
     };
-    return "      didn't match because some of the arguments have invalid types: " + types_of(in, show) + "\n";
+    return {"", types_of(in, show)};
 }
 
-}  // namespace
+// The second line of an overload in the list.
+std::string mismatches(const Candidate& candidate, const CallInput& in) {
+    const Mismatch found = mismatch_of(candidate, in);
+    if (!found.keywords.empty())
+        return "      didn't match because some of the keywords were incorrect: " + found.keywords + "\n";
+    if (found.types.empty()) return "";
+    return "      didn't match because some of the arguments have invalid types: " + found.types + "\n";
+}
 
-namespace {
-
-// add.Scalar and the like: in PyTorch the number becomes a tensor, and there is no such function.
-bool for_numbers(const Operator& op) {
-    static const std::unordered_set<std::string> names{"add", "sub", "mul", "div", "add_", "sub_", "mul_", "div_"};
-    return op.schema.overload == "Scalar" && names.count(op.name) > 0;
+// Whether a function has a name that its operator has not, as torch.subtract. torch.linalg.solve is linalg_solve.
+bool is_alias(const std::string& name, const Operator& op) {
+    return op.name.size() < name.size() || op.name.compare(op.name.size() - name.size(), name.size(), name) != 0;
 }
 
 // Whether `out` is the out= form of `op`: the same arguments, then the outputs.
@@ -346,33 +346,45 @@ void sort(std::vector<Candidate>& candidates, bool method) {
 
 void throw_no_overload(const char* name, Operator* const* ops, size_t n, const CallInput& in, bool out_forms,
                        const std::function<std::string(Operator*)>& why) {
+    const bool alias = is_alias(name, *ops[0]);
+    const std::string said = alias ? name : ops[0]->name;
+    auto reason = [&](Operator* op) {
+        std::string text = why(op);
+        if (alias && text.rfind(op->name + "(", 0) == 0) text.replace(0, op->name.size(), said);
+        return text;
+    };
     std::vector<Candidate> candidates;
     std::vector<Operator*> hidden;  // what PyTorch does by taking a number for a tensor
     bool any = false;
     for (size_t i = 0; i < n; i++) {
         any = any || out_forms == (ops[i]->form == Form::Out);
         if (n > 1 && ops[i]->form == Form::Out) continue;
-        if (for_numbers(*ops[i])) {
+        if (ops[i]->unlisted && !alias) {
             hidden.push_back(ops[i]);
             continue;
         }
         const Operator* out = nullptr;
         for (size_t k = 0; k < n && !in.method; k++)
-            if (is_out_form(*ops[k], *ops[i])) out = ops[k];
+            if (!ops[k]->unlisted && is_out_form(*ops[k], *ops[i])) out = ops[k];
         candidates.push_back({ops[i], out});
     }
     MT_CHECK_TYPE(any, name, "() got an unexpected keyword argument 'out'");
     for (size_t i = 0; i < n && candidates.empty(); i++) candidates.push_back({ops[i], nullptr});
     auto fail = [&](const Candidate& candidate) {
         Operator* op = out_forms && candidate.out ? const_cast<Operator*>(candidate.out) : candidate.op;
-        std::string text = why(op);
+        std::string text = reason(op);
         // A number stands for a tensor here: then it is the overload for numbers that says what else is wrong.
         const bool number = text.find("must be Tensor, not int") != std::string::npos ||
                             text.find("must be Tensor, not float") != std::string::npos;
-        if (number && !hidden.empty()) text = why(hidden[0]);
+        if (number && !hidden.empty()) text = reason(hidden[0]);
         MT_THROW(Type, text);
     };
-    if (candidates.size() == 1 && hidden.empty()) fail(candidates[0]);
+    // A number's form that takes more by position, add(x, alpha, other), is a second one in PyTorch, which it does not
+    // list.
+    const bool single = candidates.size() == 1 && std::all_of(hidden.begin(), hidden.end(), [&](const Operator* op) {
+                            return op->schema.positional == candidates[0].op->schema.positional;
+                        });
+    if (single) fail(candidates[0]);
     const Py_ssize_t given = in.nargs - (in.method ? 1 : 0) + keywords_of(in);
     std::vector<Candidate> plausible;
     for (const Candidate& each : candidates) {
@@ -382,13 +394,17 @@ void throw_no_overload(const char* name, Operator* const* ops, size_t n, const C
         for (const Argument& a : each.op->schema.args) least += !a.has_default;
         if (given < least || given > most) continue;
         plausible.push_back(each);
-        std::string text = why(each.op);  // only the first item of a list decides which overload it is
+        std::string text = reason(each.op);  // only the first item of a list decides which overload it is
         if (text.find("failed to unpack the object") != std::string::npos) MT_THROW(Type, text);
     }
     if (plausible.size() == 1) fail(plausible[0]);
     auto show = [&](Py_ssize_t i, PyObject* o) { return keyword_name(in, i) + type_name(o); };
-    std::string text = concat(candidates[0].op->name, "() received an invalid combination of arguments - got ",
-                              types_of(in, show), ", but expected ");
+    std::string types = types_of(in, show);
+    if (candidates.size() == 1) {
+        const Mismatch found = mismatch_of(candidates[0], in);
+        if (!found.types.empty()) types = found.types;
+    }
+    std::string text = concat(said, "() received an invalid combination of arguments - got ", types, ", but expected ");
     if (candidates.size() == 1) MT_THROW(Type, text, python_signature(*candidates[0].op, candidates[0].out, in.method));
     text += "one of:\n";
     sort(candidates, in.method);

@@ -19,9 +19,6 @@ std::string mismatch_text(const Operator& op, const CallInput& in, int i, bool b
 std::string unpack_text(const Operator& op, int i, Py_ssize_t place, PyObject* item);
 std::string keyword_text(const Operator& op, PyObject* name, bool twice);
 
-// Whether torch.ops takes a number where this schema says Tensor, as PyTorch does: arithmetic of aten, all of prims.
-bool takes_numbers(const Schema& schema);
-
 // TypeError: the reason of the only overload that the number of arguments leaves, or else a list of all.
 [[noreturn]] void throw_no_overload(const char* name, Operator* const* ops, size_t n, const CallInput& in,
                                     bool out_forms, const std::function<std::string(Operator*)>& why);

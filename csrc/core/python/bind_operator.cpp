@@ -156,7 +156,7 @@ bool bind_operator(const Operator& op, const CallInput& in, Call& c, std::string
             continue;
         }
         if (__builtin_expect(!operator_value(o, a, c, &c.args[i]), 0)) {
-            const bool numbers = a.kind == ArgKind::Tensor && takes_numbers(op.schema) && !Strict::on();
+            const bool numbers = a.kind == ArgKind::Tensor && (op.takes_numbers || s.ns == "prims") && !Strict::on();
             PyObject* number = numbers ? number_tensor(o) : nullptr;
             if (!number) {
                 why = wrong_type(op, i, o);

@@ -12,14 +12,22 @@ if TYPE_CHECKING:
     from ...types import Number
 
 
+def _tensor(value: Tensor | Number) -> Tensor:
+    """A number of a call of torch.ops as the tensor that it stands for there."""
+    kinds = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+    kind = kinds.get(type(value))
+    return value if kind is None else aten.scalar_tensor(value, dtype=DTYPES[kind])
+
+
 @composite(
     "copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
     "The elements of `src`, broadcast and cast to the sizes and dtype of `self`, in a new tensor.",
     bind="generated_out",
     tags="core",
+    takes_numbers=True,
 )
-def copy(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-    return aten.copy_(aten.empty_like(self), src, non_blocking)
+def copy(self: Tensor | Number, src: Tensor | Number, non_blocking: bool = False) -> Tensor:
+    return aten.copy_(aten.empty_like(_tensor(self)), _tensor(src), non_blocking)
 
 
 @composite(

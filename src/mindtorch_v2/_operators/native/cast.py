@@ -38,6 +38,7 @@ op(
     "bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
     "A copy with another dtype, device or memory order.",
     bind="generated_out",
+    takes_numbers=True,
     batching="whole",
     tags="core",
     linear="self",

@@ -43,7 +43,10 @@ class FactWords(TypedDict, total=False):
     unfilled: whether elements of the result are what the memory held before.
     keeps_zero: whether zero becomes zero, so that sparse tensors map their values alone.
     lifts: whether it makes a tensor from outside a tensor of the program.
-    takes_numbers: whether the Python function takes a number for the first tensor, or the method for the other one.
+    takes_numbers: whether the Python function takes a number for the first tensor, or the method for the other one, and
+        torch.ops for each tensor. PyTorch decides that by the name: all overloads of the name say so.
+    unlisted: whether PyTorch's Python functions have no form like it, so that errors do not show it; for its further names they
+        have one. `out=` forms with the tag `generated` never have one.
     old_order: the orders of its arguments that PyTorch has given up but still takes in the function, apart by commas: "self alpha
         other" of `add(x, 2, y)`. The method has its tensor before them.
     autocast: "lower", "float32" or "promote": what autocast does to its inputs.
@@ -85,6 +88,7 @@ class FactWords(TypedDict, total=False):
     lifts: bool
     takes_numbers: bool
     old_order: str
+    unlisted: bool
     autocast: str
     devices: str | dict[str, str]
     batching: str
@@ -118,6 +122,7 @@ class Facts(NamedTuple):
     lifts: bool = False
     takes_numbers: bool = False
     old_order: str = ""
+    unlisted: bool = False
     autocast: str = ""
     devices: str | dict[str, str] = ""
     batching: str = ""
@@ -259,6 +264,10 @@ def tell_core(form: Any, facts: Facts, tags: tuple[Tag, ...]) -> None:
         said["crosses_devices"] = True
     if facts.underived:
         said["underived"] = True
+    if facts.takes_numbers:
+        said["takes_numbers"] = True
+    if facts.unlisted or (form.form == "out" and Tag.generated in tags):
+        said["unlisted"] = True
     if facts.written_twice and in_place:
         said["written_twice"] = facts.written_twice
     if facts.out_dtype and form.form == "out":
