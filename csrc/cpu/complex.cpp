@@ -23,7 +23,7 @@ void conj_physical_cpu(Out out, const Tensor& self) {
 KERNELS
 {
     structured<angle_cpu>("angle", kInputMayAlias);
-    structured<conj_physical_cpu>("conj_physical", kInputMayAlias);
+    structured<conj_physical_cpu>("_conj_physical", kInputMayAlias);
 }
 
 }  // namespace

@@ -395,21 +395,15 @@ TensorRef view_as_complex(const Tensor& self) {
     return negated_as(self, from_storage(self.storage, self.offset / 2, sizes, strides, to_complex(self.dtype)));
 }
 
-// The imaginary or real parts: every second number of the pairs.
-TensorRef component(const Tensor& self, int64_t which) {
-    Dims strides;
-    for (int64_t s : self.strides()) strides.push_back(s * 2);
-    TensorRef r = from_storage(self.storage, self.offset * 2 + which, self.sizes(), strides, to_real(self.dtype));
-    if (which == 1 && self.keys.has(Key::Conjugate)) r->keys = r->keys | Key::Negative;
-    if (self.keys.has(Key::Negative)) r->keys = KeySet(r->keys.bits ^ KeySet(Key::Negative).bits);
-    return r;
-}
-
-TensorRef real(const Tensor& self) { return is_complex(self.dtype) ? component(self, 0) : shallow_alias(self); }
-
+// The imaginary parts: every second number of the pairs, negative in a conjugate.
 TensorRef imag(const Tensor& self) {
     MT_CHECK(is_complex(self.dtype), "imag is not implemented for tensors with non-complex dtypes.");
-    return component(self, 1);
+    Dims strides;
+    for (int64_t s : self.strides()) strides.push_back(s * 2);
+    TensorRef r = from_storage(self.storage, self.offset * 2 + 1, self.sizes(), strides, to_real(self.dtype));
+    if (self.keys.has(Key::Conjugate)) r->keys = r->keys | Key::Negative;
+    if (self.keys.has(Key::Negative)) r->keys = KeySet(r->keys.bits ^ KeySet(Key::Negative).bits);
+    return r;
 }
 
 TensorRef lazy_view(const Tensor& self, bool conjugate, bool negate) {
@@ -589,7 +583,6 @@ KERNELS
     direct<lazy_view>("_lazy_view");
     direct<view_as_real>("view_as_real");
     direct<view_as_complex>("view_as_complex");
-    direct<real>("real");
     direct<imag>("imag");
     direct<squeeze_inplace>("squeeze_");
     direct<squeeze_dim_inplace>("squeeze_.dim");

@@ -1383,9 +1383,9 @@ def concatenate(tensors: _Sequence[Tensor], dim: _int = ..., *, out: Tensor | No
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate; real tensors as they are."""
 def conj_physical(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The conjugate, computed at once."""
+    """The conjugate, computed at once; of real numbers the tensor itself."""
 def conj_physical_(input: Tensor) -> Tensor:
-    """The conjugate, computed at once."""
+    """The conjugate, computed at once; of real numbers the tensor itself."""
 def constant_pad_nd(input: Tensor, pad: _Sequence[_int], value: _Number = ...) -> Tensor:
     """Adds items of one value at the ends of the last dimensions; negative amounts take items away."""
 @overload
@@ -2594,7 +2594,7 @@ def range(start: _Number, end: _Number, step: _Number = ..., *, out: Tensor, dty
 def ravel(input: Tensor) -> Tensor:
     """One-dimensional, in row-major order."""
 def real(input: Tensor) -> Tensor:
-    """The real parts, as a view."""
+    """The real parts, as a view; of real numbers the tensor itself."""
 def reciprocal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """`1 / self`."""
 def reciprocal_(input: Tensor) -> Tensor:

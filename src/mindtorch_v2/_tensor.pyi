@@ -387,9 +387,9 @@ class Tensor(TensorBase):
     def conj(self) -> Tensor:
         """The complex conjugate; real tensors as they are."""
     def conj_physical(self) -> Tensor:
-        """The conjugate, computed at once."""
+        """The conjugate, computed at once; of real numbers the tensor itself."""
     def conj_physical_(self) -> Tensor:
-        """The conjugate, computed at once."""
+        """The conjugate, computed at once; of real numbers the tensor itself."""
     def contiguous(self, *, memory_format: _memory_format = ...) -> Tensor:
         """The tensor itself if its memory is in that order, else a copy that is."""
     def copy_(self, src: Tensor, non_blocking: _bool = ...) -> Tensor:

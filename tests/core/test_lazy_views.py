@@ -253,3 +253,26 @@ def test_fused_programs_see_the_numbers():
     expected = (-x * 2 + 1).exp()
     assert torch.allclose(compiled(torch._neg_view(x)), expected)
     assert torch.allclose(compiled(x), (x * 2 + 1).exp())
+
+
+def test_real_tensors_are_their_own_real_parts_and_conjugates():
+    for x in (torch.ones(2), torch.arange(3), torch.ones(2, requires_grad=True), torch.ones(2, device="meta")):
+        assert x.real is x and torch.real(x) is x and torch.ops.aten.real(x) is x
+        assert x.conj_physical() is x and torch.conj_physical(x) is x and torch.ops.aten.conj_physical(x) is x
+        assert torch._conj_physical(x) is not x
+
+
+def test_real_parts_are_seen_in_the_memory_of_a_conjugate():
+    z = torch.tensor([1 + 2j, 3 - 4j])
+    z.conj().real.add_(1)
+    torch._neg_view(z).real.mul_(2)
+    assert z.tolist() == [4 + 2j, 8 - 4j]
+    assert torch._neg_view(z.conj()).real.tolist() == [-4.0, -8.0]
+    z.real = torch.tensor([0.5, 0.25])
+    assert z.tolist() == [0.5 + 2j, 0.25 - 4j]
+    assert z.conj_physical_().tolist() == [0.5 - 2j, 0.25 + 4j]
+    w = z.clone().requires_grad_()
+    (grad,) = torch.autograd.grad((w.conj().real * torch.tensor([2.0, 3.0])).sum(), w)
+    assert grad.tolist() == [2, 3] and w.real.grad_fn.name() == "SelectBackward0"
+    with pytest.raises(RuntimeError, match="Found dtype Double but expected Float"):
+        torch.conj_physical(torch.ones(2), out=torch.ones(2, dtype=torch.float64))

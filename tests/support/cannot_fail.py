@@ -57,7 +57,7 @@ def _same(one: ast.AST, other: ast.AST) -> bool:
 
 
 def _settled(test: ast.expr) -> tuple[bool, str] | None:
-    """What the truth of an expression is whatever the program does, and why; None where that depends."""
+    """The truth of an expression whatever the program does, and why it is that; None where it depends."""
     if isinstance(test, (ast.Tuple, ast.List, ast.Set)):
         if any(not isinstance(each, ast.Starred) for each in test.elts):
             return True, f"a {type(test).__name__.lower()} is always true"
@@ -110,7 +110,7 @@ def _settled_call(name: str, args: list[ast.expr]) -> tuple[bool, str] | None:
         if isinstance(over, (ast.Tuple, ast.List)) and not over.elts:
             return name == "all", "all() of nothing is always true"
         if over is not inner:
-            element = _settled(inner.elt)  # type: ignore[attr-defined]
+            element = _settled(inner.elt)  # type: ignore[attr-defined]  # (over is another: a comprehension)
             return element if name == "all" and element and element[0] else None
     if name == "bool":
         return _settled(args[0])
@@ -226,9 +226,9 @@ def _is_broad(kind: ast.expr | None, *more: str) -> bool:
     return any(each is None or ast.unparse(each) in ("Exception", "BaseException", *more) for each in kinds)
 
 
-def _any_error(file: File, node: ast.AST) -> str | None:
+def _any_error(file: File, node: ast.Call) -> str | None:
     """`pytest.raises(Exception)` says nothing, unless the error is looked at."""
-    if _called(node) != "raises" or not isinstance(node, ast.Call) or not node.args:
+    if _called(node) != "raises" or not node.args:
         return None
     texts = [word.value for word in node.keywords if word.arg == "match"]
     says = any(not (isinstance(text, ast.Constant) and text.value in _MATCHES_ALL) for text in texts)
@@ -285,7 +285,8 @@ def _never_called(file: File) -> list[tuple[int, str]]:
     )
     methods = {id(step) for node in file.nodes if isinstance(node, ast.ClassDef) for step in node.body}
     found = []
-    for owner in (file.tree, *file.functions):
+    owners: list[ast.Module | ast.FunctionDef] = [file.tree, *file.functions]
+    for owner in owners:
         for node in ast.walk(owner) if isinstance(owner, ast.FunctionDef) else owner.body:
             if not isinstance(node, ast.FunctionDef) or node is owner or node.decorator_list or id(node) in methods:
                 continue
@@ -354,7 +355,7 @@ def checking(files: list[File]) -> frozenset[str]:
 def _without_check(file: File, helpers: frozenset[str]) -> list[tuple[int, str]]:
     parts = _parts(file)
     known = _checking(parts, helpers) | helpers
-    places = [file.tree, *(node for node in file.tree.body if isinstance(node, ast.ClassDef))]
+    places: list[ast.Module | ast.ClassDef] = [file.tree, *(node for node in file.tree.body if isinstance(node, ast.ClassDef))]
     tests = {id(node) for place in places for node in place.body}
     return [
         (part.node.lineno, "checks nothing")
@@ -369,14 +370,15 @@ def problems(file: File, helpers: frozenset[str] = frozenset()) -> list[str]:
 
     `helpers` are names of functions in other files that check something, see `checking`.
     """
-    raising = {id(item) for node in file.nodes if _raises(node) for item in node.body}  # type: ignore[attr-defined]
+    raising = {id(item) for node in file.nodes if isinstance(node, ast.With) and _raises(node) for item in node.body}
     found = [
-        (node.lineno, what)  # type: ignore[attr-defined]
+        (node.lineno, what)
         for node in file.nodes
-        if id(node) not in raising
+        if isinstance(node, ast.stmt) and id(node) not in raising
         for what in _in_statement(node)
     ]
     found += [each for node in file.nodes for each in _in_block(node)]
-    found += [(node.lineno, what) for node in file.nodes if (what := _any_error(file, node))]  # type: ignore[attr-defined]
+    calls = [node for node in file.nodes if isinstance(node, ast.Call)]
+    found += [(node.lineno, what) for node in calls if (what := _any_error(file, node))]
     found += _swallows(file) + _never_called(file) + _without_check(file, helpers)
     return [f"{file.name}:{line}: {what}" for line, what in sorted(set(found))]

@@ -49,7 +49,7 @@ def _dot(batch: Batch, op: Any, values: list) -> Any:
 
 @rule("vdot")
 def _vdot(batch: Batch, op: Any, values: list) -> Any:
-    return (aten.conj_physical(values[0]) * values[1]).sum(-1)
+    return (aten._conj_physical(values[0]) * values[1]).sum(-1)
 
 
 @rule("addmm", "addmv", "baddbmm")

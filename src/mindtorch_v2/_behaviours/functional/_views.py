@@ -179,11 +179,6 @@ def _view_as_complex(before: Any, after: Any, **_: Any) -> Any:
     return aten.view_as_real(after)
 
 
-@_inverse("real")
-def _real(before: Any, after: Any, **_: Any) -> Any:
-    return aten.complex(after, aten.imag(before)) if before.is_complex() else after
-
-
 @_inverse("imag")
 def _imag(before: Any, after: Any, **_: Any) -> Any:
     return aten.complex(aten.real(before), after)

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 def _tensor(value: Tensor | Number) -> Tensor:
     """A number of a call of torch.ops as the tensor that it stands for there."""
-    kinds = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
-    kind = kinds.get(type(value))
-    return value if kind is None else aten.scalar_tensor(value, dtype=DTYPES[kind])
+    if not isinstance(value, (bool, int, float, complex)):
+        return value
+    kind = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}[type(value)]
+    return aten.scalar_tensor(value, dtype=DTYPES[kind])
 
 
 @composite(

@@ -22,17 +22,35 @@ if TYPE_CHECKING:
 def _conj(self):
     if not self.is_complex():
         return self
-    return aten._lazy_view(self, True, False) if _C._may_be_lazy(self) else aten.conj_physical(self)
+    return aten._lazy_view(self, True, False) if _C._may_be_lazy(self) else aten._conj_physical(self)
 
 
 @composite(
-    "_conj_physical(Tensor self) -> Tensor",
-    "The conjugate, in memory of its own.",
-    bind="function method",
-    tags="pointwise",
+    "conj_physical(Tensor self) -> Tensor",
+    "The conjugate, computed at once; of real numbers the tensor itself.",
+    bind="function method inplace out",
+    out_dtype="found",
+    tags="pointwise maybe_aliasing_or_mutating",
+    samples=[S(3, 4), S(T(3, 4, dtype="complex64"))],
+    dtypes="all",
 )
-def _conj_physical(self: Tensor) -> Tensor:
-    return aten.conj_physical(self)
+def conj_physical(self: Tensor) -> Tensor:
+    return aten._conj_physical(self) if self.is_complex() else self
+
+
+@composite(
+    "real(Tensor(a) self) -> Tensor(a)",
+    "The real parts, as a view; of real numbers the tensor itself.",
+    bind="function",
+    gives_back=True,
+    samples=[S(T(3, 4, dtype="complex64")), S(3, 4)],
+    dtypes="floating+complex",
+)
+def real(self: Tensor) -> Tensor:
+    if not self.is_complex():
+        return self
+    # The conjugate has the same real parts, and they can be seen in its memory.
+    return aten.select(aten.view_as_real(aten._conj(self) if self.is_conj() else self), -1, 0)
 
 
 @composite(

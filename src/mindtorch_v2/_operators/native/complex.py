@@ -21,15 +21,14 @@ op(
 )
 
 op(
-    "conj_physical(Tensor self) -> Tensor",
-    "The conjugate, computed at once.",
-    bind="function method inplace out",
-    out_dtype="found",
+    "_conj_physical(Tensor self) -> Tensor",
+    "The conjugate, in memory of its own.",
+    bind="function method",
     batching="whole",
-    tags="pointwise maybe_aliasing_or_mutating",
+    tags="pointwise",
     keeps_zero=True,
     meta=like("self"),
-    grad={"self": lambda grad: aten.conj_physical(grad) if grad.is_complex() else grad},
+    grad={"self": lambda grad: aten._conj_physical(grad) if grad.is_complex() else grad},
     samples=[S(3, 4)],
     dtypes="all",
 )

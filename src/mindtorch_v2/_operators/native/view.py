@@ -312,17 +312,6 @@ op(
     dtypes=_ALL,
 )
 op(
-    "real(Tensor(a) self) -> Tensor(a)",
-    "The real parts, as a view.",
-    bind="function",
-    batching="whole",
-    grad={"self": lambda grad: grad},
-    samples=[S(T(3, 4, dtype="complex64")), S(3, 4)],
-    dtypes="floating+complex",
-    node="SelectBackward0",
-    gives_back=True,
-)
-op(
     "resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     "Other sizes; the storage grows if need be, new elements are uninitialised.",
     bind="method",

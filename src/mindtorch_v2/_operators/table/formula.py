@@ -15,7 +15,7 @@ def conj(x: Any) -> Any:
     """The conjugate of a tensor or number; ``x`` itself when it is real."""
     if isinstance(x, (int, float, complex)):
         return x.conjugate()
-    return aten.conj_physical(x) if x.is_complex() else x
+    return aten._conj_physical(x) if x.is_complex() else x
 
 
 def not_derived(what: str) -> Callable[..., Any]:

@@ -231,7 +231,7 @@ TABLE = (
     Row("clamp_min", "maximum", "self min", FLOAT | HALF, finite=True),
     Row("clamp_min.Tensor", "maximum", "self min", FLOAT | HALF | INTEGER, finite=True),
     Row("complex", "Complex", "real imag", FLOAT, only=lambda real, imag: real.shape == imag.shape),
-    Row("conj_physical", "conj", "self", FLOAT | HALF | INTEGER | COMPLEX),
+    Row("_conj_physical", "conj", "self", FLOAT | HALF | INTEGER | COMPLEX),
     Row(
         "constant_pad_nd",
         "PadV3",
