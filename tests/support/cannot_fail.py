@@ -355,7 +355,10 @@ def checking(files: list[File]) -> frozenset[str]:
 def _without_check(file: File, helpers: frozenset[str]) -> list[tuple[int, str]]:
     parts = _parts(file)
     known = _checking(parts, helpers) | helpers
-    places: list[ast.Module | ast.ClassDef] = [file.tree, *(node for node in file.tree.body if isinstance(node, ast.ClassDef))]
+    places: list[ast.Module | ast.ClassDef] = [
+        file.tree,
+        *(node for node in file.tree.body if isinstance(node, ast.ClassDef)),
+    ]
     tests = {id(node) for place in places for node in place.body}
     return [
         (part.node.lineno, "checks nothing")
