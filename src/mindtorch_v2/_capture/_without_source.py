@@ -66,7 +66,7 @@ def check_simple(trace: Recorder, frame: Frame, function: Any, methods_refused: 
 
 
 class _Check(NamedTuple):
-    """Parts of a function's instructions that can be held by guards."""
+    """Check whether guards can hold what a function's instructions read."""
 
     trace: Recorder
     methods_refused: frozenset[str]
