@@ -59,10 +59,7 @@ class FunctionalModule(nn.Module):
 def _taken_apart(model: nn.Module, disable_autograd_tracking: bool) -> tuple[nn.Module, dict[str, Any], dict[str, Any]]:
     """A copy of a Module for its structure, and the Module's own parameters and buffers."""
     params = {name: each.detach() if disable_autograd_tracking else each for name, each in model.named_parameters()}
-    stateless = copy.deepcopy(model)
-    for tensor in (*stateless.parameters(), *stateless.buffers()):
-        tensor.data = tensor.data.to("meta")
-    return stateless, params, dict(model.named_buffers())
+    return copy.deepcopy(model).to("meta"), params, dict(model.named_buffers())
 
 
 def make_functional(model: nn.Module, disable_autograd_tracking: bool = False) -> tuple[Any, tuple]:
