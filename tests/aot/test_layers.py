@@ -51,6 +51,7 @@ IMAGE, FILTERS, FILTER_BIAS = numbers(2, 8, 11, 9), numbers(16, 8, 3, 3, seed=1)
         (lambda x, w, b, r: F.linear(x, w, b).sigmoid() + r, "linear, sigmoid, add"),
         (lambda x, w, b, r: (r + F.linear(x, w, b)).tanh(), "linear, add, tanh"),
         (lambda x, w, b, r: F.linear(x, w, b).clamp(-0.5, 1), "linear, clamp"),
+        (lambda x, w, b, r: F.hardtanh(F.linear(x, w, b), -0.5, 2.0), "linear, clamp"),
         (lambda x, w, b, r: F.hardswish(F.linear(x, w, b)), "linear, hardswish"),
         (lambda x, w, b, r: torch.addmm(b, x, w.t().contiguous()), None),
         (lambda x, w, b, r: torch.addmm(b, x, w.t()).relu(), "linear, relu"),
