@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hashlib
 import os
@@ -27,6 +28,8 @@ __all__ = [
     "include_folders",
     "system_folders",
 ]
+
+_KEPT = 3  # precompiled headers
 
 
 def compiler() -> list[str]:
@@ -123,8 +126,10 @@ def _precompiled(flags, sources):
     folder = _cpp_headers.cache_path() / f"precompiled-{key.hexdigest()[:16]}"
     made = folder / "torch" / "extension.h.gch"
     if made.exists():
+        os.utime(folder)
         return folder
     made.parent.mkdir(parents=True, exist_ok=True)
+    _forget_old_ones(folder)
     # What GCC reads where the precompiled one does not serve: before it is made, or included a second time.
     stand_in = made.with_suffix("")
     if not stand_in.exists():  # written again, it would be newer than what was built with it
@@ -141,6 +146,19 @@ def _precompiled(flags, sources):
         check=False,
     )
     return folder
+
+
+def _forget_old_ones(folder):
+    """Delete precompiled headers but for `folder` and those used last: each takes 440 MB, and every flag makes another.
+
+    A build that was to read one of them reads the header itself.
+    """
+    found = []
+    for other in folder.parent.glob("precompiled-*"):
+        with contextlib.suppress(OSError):  # another process was faster
+            found.append((other.stat().st_mtime, other))
+    for _, other in sorted(entry for entry in found if entry[1] != folder)[: -(_KEPT - 1)]:
+        shutil.rmtree(other, ignore_errors=True)
 
 
 def _without_cache(words):

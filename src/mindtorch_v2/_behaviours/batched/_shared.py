@@ -142,7 +142,7 @@ shared("dims")(_moved())
 shared("dims+1")(_moved(1))
 
 
-_BOOL, _UINT8 = DTYPES["bool"], DTYPES["uint8"]
+_UINT8 = DTYPES["uint8"]
 
 
 def _slice_dims(batch: Batch, whole: Any) -> list:
