@@ -73,6 +73,8 @@ def _parameters(function: Any) -> dict[str, tuple[str, str]] | None:
 def _shown(default: Any) -> str:
     if callable(default) or type(default) is object:
         return "a function" if callable(default) else "an object"
+    if isinstance(default, ModuleType):
+        return f"<module {default.__name__!r}>"
     return repr(default).replace("mindtorch_v2.", "torch.").replace("torch.Size([])", "()")
 
 

@@ -189,7 +189,7 @@ def test_record_function_marks_functions():
         """Double."""
         return x * 2
 
-    assert twice.__doc__ == "Doubles."
+    assert twice.__doc__ == "Double."
     with profile() as prof:
         assert twice(2) == 4
     assert [event.name for event in prof.events()] == ["named"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+import enum
 import io
 import os
 import pathlib
@@ -66,6 +67,13 @@ class _StoragePrefix:
     prefix: str
 
 
+def _member(kind: Any, name: str) -> enum.Enum:
+    """A member of the enumeration: Python 3.11.0 to 3.11.3 write `getattr` and the name for it."""
+    if kind is not _MEM_FORMAT_ENCODING:
+        raise pickle.UnpicklingError(f"a checkpoint's {_METADATA} asks for an attribute {name!r}: it is damaged")
+    return _MEM_FORMAT_ENCODING[name]
+
+
 _KNOWN: dict[str, dict[str, Any]] = {
     "torch.distributed.checkpoint.metadata": {
         each.__name__: each
@@ -88,7 +96,8 @@ _KNOWN: dict[str, dict[str, Any]] = {
     },
 }
 _KNOWN["pathlib._local"] = _KNOWN["pathlib"]  # from Python 3.13 on
-_KNOWN["builtins"] = {"set": set, "dict": dict, "list": list, "tuple": tuple}
+_KNOWN["builtins"] = {"set": set, "dict": dict, "list": list, "tuple": tuple, "getattr": _member}
+_KNOWN["__builtin__"] = _KNOWN["builtins"]  # as old protocols call it
 
 
 class _MetadataUnpickler(pickle.Unpickler):
