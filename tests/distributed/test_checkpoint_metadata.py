@@ -1,4 +1,4 @@
-"""What the metadata of a checkpoint may hold: nothing that runs code, and what every Python writes for it."""
+"""Metadata of checkpoints: it runs no code, and holds what every Python writes."""
 
 import builtins
 import io
