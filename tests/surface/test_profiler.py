@@ -9,7 +9,7 @@ import warnings
 import pytest
 
 import mindtorch_v2 as torch
-from mindtorch_v2.autograd.profiler_util import EventList, FunctionEvent, format_time
+from mindtorch_v2.autograd.profiler_util import DeviceType, EventList, FunctionEvent, format_time
 from mindtorch_v2.profiler import (
     ProfilerActivity,
     profile,
@@ -64,6 +64,35 @@ def test_tables_are_those_of_pytorch():
     assert EventList().table() == ""
     with pytest.raises(AttributeError, match="nonsense"):
         events().table(sort_by="nonsense")
+
+
+def test_times_of_a_device_are_shown_as_pytorch_shows_them():
+    made = [
+        FunctionEvent(1, "aten::mm", 7, 0.0, 50.0, use_device="npu"),
+        FunctionEvent(2, "aten::copy_", 7, 10.0, 20.0, use_device="npu"),
+        FunctionEvent(3, "aten::mm", 7, 60.0, 80.0, use_device="npu"),
+    ]
+    for event, (name, duration) in zip(made, [("aclnnMm", 1500.25), ("aclnnInplaceCopy", 4.5), ("aclnnMm", 600.0)]):
+        event.append_kernel(name, 0, duration)
+    there = {"use_device": "npu", "device_type": DeviceType.PrivateUse1, "device_resource_id": 3}
+    made += [
+        FunctionEvent(4, "aclnnMm", 7, 15.0, 1515.25, **there),
+        FunctionEvent(5, "aclnnInplaceCopy", 7, 1520.0, 1524.5, **there),
+        FunctionEvent(6, "aclnnMm", 7, 1600.0, 2200.0, **there),
+    ]
+    events = EventList(made)
+    events._nest()
+    recorded = json.loads(pathlib.Path(__file__).with_name("profiler_device_tables.json").read_text())
+    averages = events.key_averages()
+    shown = [averages.table(sort_by="self_privateuse1_time_total"), events.table(time_unit="us", row_limit=4)]
+    assert [table.splitlines() for table in shown] == recorded["tables"]
+    columns = "count device_time device_time_total self_device_time_total cpu_time_total self_cpu_time_total".split()
+    assert {row.key: [getattr(row, name) for name in columns] for row in averages} == recorded["figures"]
+    assert (made[3].device_resource_id, made[0].device_resource_id, made[3].device_time_str) == (3, 7, "1.500ms")
+    assert (str(made[4].device_type), made[4].cpu_parent) == ("DeviceType.PrivateUse1", None)
+    assert made[0].cpu_children == [made[1]]
+    with pytest.raises(AssertionError, match="Expected device_type to be CPU"):
+        made[3].append_kernel("aclnnMm", 0, 1.0)
 
 
 def model():

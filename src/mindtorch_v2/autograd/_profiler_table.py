@@ -43,6 +43,11 @@ def _capped(width: int, limit: int | None) -> int:
     return width if limit is None else min(width, limit)
 
 
+def _spent(events: Sequence[Any]) -> float:
+    """The microseconds of all kernels; an operator's kernels are events of their own."""
+    return sum(event.self_device_time_total for event in events if event.device_type and not event.is_user_annotation)
+
+
 def build_table(
     events: Sequence[Any],
     sort_by: str | None = None,
@@ -62,7 +67,7 @@ def build_table(
     if sort_by is not None:
         key = sort_by.replace("cuda", "device").replace("xpu", "device").replace("privateuse1", "device")
         events = sorted(events, key=lambda event: getattr(event, key), reverse=True)
-    total = sum(event.self_cpu_time_total for event in events)
+    total, last_line = sum(event.self_cpu_time_total for event in events), ""
     name_width = _capped(max(len(event.key) for event in events) + 4, max_name_column_width)
 
     columns: list[tuple[str, int, Callable[[Any], str]]] = [
@@ -79,6 +84,13 @@ def build_table(
     add("CPU total %", lambda e: format_share(e.cpu_time_total, total))
     add("CPU total", lambda e: format_time(e.cpu_time_total, time_unit))
     add("CPU time avg", lambda e: format_time(e.cpu_time, time_unit))
+    if any(event.self_device_time_total > 0 for event in events):
+        device, spent = (events[0].use_device or "None").upper(), _spent(events)
+        add(f"Self {device}", lambda e: format_time(e.self_device_time_total, time_unit))
+        add(f"Self {device} %", lambda e: format_share(e.self_device_time_total, spent))
+        add(f"{device} total", lambda e: format_time(e.device_time_total, time_unit))
+        add(f"{device} time avg", lambda e: format_time(e.device_time, time_unit))
+        last_line = f"\nSelf {device} time total: {format_time(spent, time_unit)}"
     if profile_memory:
         add("CPU Mem", lambda e: format_memory(e.cpu_memory_usage))
         add("Self CPU Mem", lambda e: format_memory(e.self_cpu_memory_usage))
@@ -117,5 +129,5 @@ def build_table(
         )
         if source_width:
             lines += [line([], entry, "") for entry in [*stack[1:], ""]]
-    lines += [rule, f"Self CPU time total: {format_time(total, time_unit)}"]
+    lines += [rule, f"Self CPU time total: {format_time(total, time_unit)}{last_line}"]
     return "\n".join(lines) + "\n"

@@ -9,9 +9,10 @@ import platform
 from collections.abc import Iterable
 from typing import Any
 
+from ._profiler_devices import FIRST_SORT_INDEX, launched
 from ._profiler_frames import Frame
 from ._profiler_recorder import MemoryChange, Recorder
-from .profiler_util import FunctionEvent
+from .profiler_util import DeviceType, FunctionEvent
 
 _CATEGORIES = 9  # columns of PyTorch's memory timeline: nothing, unknown, and seven kinds of tensors
 _UNKNOWN = 1
@@ -24,6 +25,8 @@ def _us(nanoseconds: int) -> float:
 def _operators(events: Iterable[FunctionEvent], pid: int, shapes: bool) -> list[dict]:
     rows = []
     for event in events:
+        if event.device_type != DeviceType.CPU:
+            continue
         args: dict[str, Any] = {"External id": event.id}
         if event.sequence_nr >= 0:
             args |= {"Sequence number": event.sequence_nr, "Fwd thread id": event.fwd_thread}
@@ -73,16 +76,65 @@ def _memory(changes: Iterable[MemoryChange], began: int, pid: int) -> list[dict]
     ]  # fmt: skip
 
 
+def _lane(pid: int, name: str, label: str, place: int) -> list[dict]:
+    """The name of a process of the trace, which may be a device, and its place among them."""
+    told = {
+        "process_name": {"name": name},
+        "process_labels": {"labels": label},
+        "process_sort_index": {"sort_index": place},
+    }
+    return [{"ph": "M", "name": kind, "pid": pid, "tid": 0, "args": args} for kind, args in told.items()]
+
+
+def _kernels(events: Iterable[FunctionEvent], work: Iterable[Any], pid: int) -> list[dict]:
+    """The kernels, each on its stream's lane, and arrows from the operators to the kernels that they launched."""
+    rows: list[dict] = []
+    places: set[tuple[int, int]] = set()
+    begun: set[int] = set()
+    for each, launcher in launched(events, work):
+        lane = {"pid": each.device, "tid": each.stream}
+        if all(device != each.device for device, _ in places):
+            rows += _lane(each.device, "python", f"NPU {each.device}", FIRST_SORT_INDEX + each.device)
+        if (each.device, each.stream) not in places:
+            name = f"stream {each.stream}"
+            rows.append({"ph": "M", "name": "thread_name", **lane, "args": {"name": name}})
+        places.add((each.device, each.stream))
+        args: dict[str, Any] = {
+            "type": each.name.removeprefix("aclnn"), "deviceId": each.device, "streamId": each.stream,
+        }  # fmt: skip
+        start = round(each.start, 3)
+        if launcher is not None:
+            args["External id"] = launcher.id
+            arrow = {"id": launcher.id, "cat": "ac2g", "name": "ac2g"}
+            if launcher.id not in begun:
+                begun.add(launcher.id)
+                first = round(launcher.time_range.start, 3)
+                rows.append({"ph": "s", "pid": pid, "tid": launcher.thread, "ts": first, **arrow})
+            rows.append({"ph": "f", **lane, "ts": start, "bp": "e", **arrow})
+        if each.inputs:
+            args["Input Dims"] = [sizes for sizes, _ in each.inputs]
+        rows.append(
+            {"ph": "X", "cat": "kernel", "name": each.name, **lane, "ts": start,
+             "dur": round(each.end - each.start, 3), "args": args}
+        )  # fmt: skip
+    return rows
+
+
 def write_trace(
-    path: str, recorder: Recorder, events: list[FunctionEvent], options: dict[str, int], metadata: dict[str, str]
+    path: str,
+    recorder: Recorder,
+    events: list[FunctionEvent],
+    options: dict[str, int],
+    metadata: dict[str, str],
+    work: Iterable[Any] = (),
 ) -> None:
-    """Write the trace to `path`; `options` are what the profile was asked for, `metadata` further entries as JSON texts."""
+    """Write the trace to `path`; `options` are what the profile was asked for, `metadata` further entries as JSON texts.
+
+    `work` is what devices did. A device's lanes have its number for their process, and stand below those of the CPU.
+    """
     pid = os.getpid()
     tids = sorted({event.thread for event in events} | {recorder.thread})
-    rows: list[dict] = [
-        {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": "python"}},
-        {"ph": "M", "name": "process_labels", "pid": pid, "tid": 0, "args": {"labels": "CPU"}},
-    ]
+    rows = _lane(pid, "python", "CPU", pid)
     rows += [
         {"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": f"thread {tid} (python)"}}
         for tid in tids
@@ -92,6 +144,7 @@ def write_trace(
     rows += _frames(recorder.frames, began, pid, recorder.thread)
     rows += _arrows(events, pid)
     rows += _memory(recorder.memory, began, pid)
+    rows += _kernels(events, work, pid)
     trace = {
         "schemaVersion": 1,
         "deviceProperties": [],

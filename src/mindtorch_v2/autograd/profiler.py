@@ -2,8 +2,8 @@
 
 Events are the operators that the thread calls which entered the profile, in forward and backward, the nodes of its
 backward, and the ranges that `record_function` marks. Times are those of the CPU, from the call below autograd until it comes back, in Python: a few
-microseconds of each are the profiler's own. What runs on a device afterwards is not seen, nor what other threads call,
-nor the parts of an operator that one kernel computes.
+microseconds of each are the profiler's own. What other threads call is not seen, nor the parts of an operator that one
+kernel computes. With `use_device="npu"` the kernels of NPUs are events too, by the device's own clock.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 import mindtorch_v2 as torch
 
+from . import _profiler_devices as _devices
 from . import _profiler_recorder as _recorder
 from . import _profiler_trace as _trace
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg
@@ -84,7 +85,9 @@ class profile:
 
     `record_shapes`, `with_stack`, `profile_memory` and `with_flops` ask for the shapes of arguments, the Python frames
     of the caller (none of this package's), bytes allocated on the CPU, and operations (see `torch.utils.flop_counter`).
-    Devices are not timed: `use_device` and `use_cuda` warn.
+    `use_device="npu"` times what NPUs do: a kernel is an event of its own, and part of the operator that launched it. Each call lies
+    between two marks of its stream then, and the host waits for the device at the end. Without `use_cpu` only kernels are
+    events. Other devices, and an NPU that is not there, warn.
 
     >>> with torch.autograd.profiler.profile() as prof:
     ...     _ = torch.ones(2).exp()
@@ -110,10 +113,13 @@ class profile:
         custom_trace_id_callback: Any = None,
     ) -> None:
         device = "cuda" if use_cuda else use_device
-        if device not in (None, "cpu"):
-            warnings.warn(f"{device.upper()} is not available, disabling {device.upper()} profiling", stacklevel=2)
-        if enabled and not use_cpu:
+        if device == "cpu" or device is not None and not _devices.can_time(device):
+            if device != "cpu":
+                warnings.warn(f"{device.upper()} is not available, disabling {device.upper()} profiling", stacklevel=2)
+            device = None
+        if enabled and not use_cpu and device is None:
             raise AssertionError("No activities specified for the profiler")
+        self.use_cpu, self.use_device = use_cpu, device
         self.enabled = enabled
         self.entered = False
         self.record_shapes = record_shapes or with_flops
@@ -122,6 +128,7 @@ class profile:
         self.with_flops = with_flops
         self.acc_events = acc_events
         self._recorder: _recorder.Recorder | None = None
+        self._timing: Any = None
         self._earlier: list[FunctionEvent] = []
         self._events: EventList | None = None
 
@@ -136,10 +143,15 @@ class profile:
         self._events = None
         self._recorder = _recorder.Recorder(self.record_shapes, self.with_stack, self.profile_memory, self.with_flops)
         self._recorder.__enter__()
+        if self.use_device is not None:
+            self._timing = _devices.timing_of(self.use_device, self.record_shapes)
+            self._timing.start(self._recorder.began)
         return self
 
     def __exit__(self, *exception: Any) -> Any:
         if self.enabled and self._recorder is not None:
+            if self._timing is not None:
+                self._timing.stop()
             self._recorder.__exit__(*exception)
             self.entered = False
         return False
@@ -149,7 +161,11 @@ class profile:
         """The events, in order of their start. Raises RuntimeError before the profile was run."""
         recorder = self._ran()
         if self._events is None:
-            events = recorder.events()
+            events: list[FunctionEvent] = recorder.events()
+            if self._timing is not None:
+                events = _devices.with_kernels(recorder.events(), self._timing.work, self.use_device or "")
+            if not self.use_cpu:
+                events = [event for event in events if event.device_type]
             self._events = EventList([*self._earlier, *events], self.profile_memory, self.with_flops)
         return self._events
 
@@ -188,7 +204,8 @@ class profile:
         `metadata` are further entries of the file, as JSON texts.
         """
         options = {name: int(getattr(self, name)) for name in ("record_shapes", "profile_memory", "with_stack")}
-        _trace.write_trace(path, self._ran(), self.function_events, options, metadata or {})
+        work = self._timing.work if self._timing is not None else []
+        _trace.write_trace(path, self._ran(), self.function_events, options, metadata or {}, work)
 
     def export_memory_timeline(self, path: str) -> None:
         """Write the CPU's bytes over time: a picture if `path` ends in .html, else JSON, compressed if it ends in .gz.

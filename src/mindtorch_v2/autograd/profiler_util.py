@@ -17,9 +17,10 @@ _METRICS = ["self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total"
 
 
 class DeviceType(enum.IntEnum):
-    """Where an event took place. All events are the CPU's: kernels of devices are not timed."""
+    """Where an event took place, by PyTorch's numbers; `PrivateUse1` is the NPU."""
 
     CPU = 0
+    PrivateUse1 = 20
 
     def __str__(self) -> str:
         return f"DeviceType.{self.name}"
@@ -58,23 +59,29 @@ class Interval(NamedTuple):
 
 
 class _Times:
-    """Averages, and times as text. What devices spent is 0: it is not measured."""
+    """Averages, and times as text. What devices spent is 0 where no device was timed."""
 
     count: int
     cpu_time_total: float
     self_cpu_time_total: float
+    device_time_total: float
+    self_device_time_total: float
 
-    use_device = None
+    use_device: str | None = None
     device_type = DeviceType.CPU
     node_id = -1
     is_async = is_remote = is_legacy = False
-    device_time = device_time_total = self_device_time_total = 0.0
     device_memory_usage = self_device_memory_usage = 0
 
     @property
     def cpu_time(self) -> float:
         """The time of one call, on average."""
         return self.cpu_time_total / self.count if self.count else 0.0
+
+    @property
+    def device_time(self) -> float:
+        """The time that a device spent for one call, on average."""
+        return self.device_time_total / self.count if self.count else 0.0
 
     @property
     def cpu_time_str(self) -> str:
@@ -88,13 +95,27 @@ class _Times:
     def self_cpu_time_total_str(self) -> str:
         return format_time(self.self_cpu_time_total)
 
+    @property
+    def device_time_str(self) -> str:
+        return format_time(self.device_time)
+
+    @property
+    def device_time_total_str(self) -> str:
+        return format_time(self.device_time_total)
+
+    @property
+    def self_device_time_total_str(self) -> str:
+        return format_time(self.self_device_time_total)
+
 
 class FunctionEvent(_Times):
-    """One call of an operator, or one range marked by `record_function`.
+    """One call of an operator, one range marked by `record_function`, or one kernel of a device that is timed.
 
     `time_range` says when, `thread` where; `cpu_parent` and `cpu_children` what it lies within and what within it;
     `scope` is 1 for a node of backward. `sequence_nr` joins it to the operator that made it, on the thread `fwd_thread`, and
-    is -1 where there is none. `input_shapes`, `stack` and memory are there if the profile was asked for them.
+    is -1 where there is none. `input_shapes`, `stack` and memory are there if the profile was asked for them. `kernels` are
+    those that an operator itself launched; a kernel's `device_type`, `device_index` and `device_resource_id` (its stream) say
+    where it ran.
     """
 
     def __init__(
@@ -117,6 +138,10 @@ class FunctionEvent(_Times):
         is_async: bool = False,
         is_remote: bool = False,
         node_id: int = -1,
+        use_device: str | None = None,
+        device_type: DeviceType = DeviceType.CPU,
+        device_index: int = 0,
+        device_resource_id: int | None = None,
     ) -> None:
         self.id = id
         self.is_async, self.is_remote, self.node_id = is_async, is_remote, node_id
@@ -136,11 +161,36 @@ class FunctionEvent(_Times):
         self.count = 1
         self.cpu_parent: FunctionEvent | None = None
         self.cpu_children: list[FunctionEvent] = []
+        self.kernels: list[Kernel] = []
+        self.use_device = use_device
+        self.device_type, self.device_index = device_type, device_index
+        self.device_resource_id = thread if device_resource_id is None else device_resource_id
+
+    def append_kernel(self, name: str, device: Any, duration: float) -> None:
+        """Add a kernel that this operator launched; AssertionError for what is a kernel itself."""
+        if self.device_type != DeviceType.CPU:
+            raise AssertionError("Expected device_type to be CPU")
+        self.kernels.append(Kernel(name, device, duration))
 
     @property
     def cpu_time_total(self) -> float:  # type: ignore[override]  # (computed, where the base holds a value)
-        """From start to end, in microseconds."""
-        return self.time_range.elapsed_us()
+        """From start to end, in microseconds; 0 for a kernel."""
+        return self.time_range.elapsed_us() if self.device_type == DeviceType.CPU else 0.0
+
+    @property
+    def device_time_total(self) -> float:  # type: ignore[override]  # (computed, where the base holds a value)
+        """The time of the kernels that were launched within, or of the kernel itself; 0 where no device is timed."""
+        if not self.use_device:
+            return 0.0
+        if self.device_type != DeviceType.CPU:
+            return self.time_range.elapsed_us()
+        own = sum(kernel.duration for kernel in self.kernels)
+        return own + sum(child.device_time_total for child in self.cpu_children)
+
+    @property
+    def self_device_time_total(self) -> float:  # type: ignore[override]  # (computed, where the base holds a value)
+        """The time of the kernels outside of the events within this one."""
+        return self.device_time_total - sum(child.device_time_total for child in self.cpu_children)
 
     @property
     def self_cpu_time_total(self) -> float:  # type: ignore[override]  # (computed, where the base holds a value)
@@ -174,13 +224,15 @@ class FunctionEventAvg(_Times):
 
     def __init__(self) -> None:
         self.count = self.flops = self.cpu_memory_usage = self.self_cpu_memory_usage = 0
-        self.cpu_time_total = self.self_cpu_time_total = 0.0
+        self.cpu_time_total = self.self_cpu_time_total = self.device_time_total = self.self_device_time_total = 0.0
         self.cpu_children: list[FunctionEvent] = []
 
     def add(self, other: Any) -> FunctionEventAvg:
         """Add an event, or several, of the same key."""
         if self.key is None:
-            for name in "key overload_name input_shapes stack scope is_user_annotation cpu_parent cpu_children".split():
+            for name in (
+                "key overload_name input_shapes stack scope is_user_annotation cpu_parent cpu_children use_device device_type"
+            ).split():
                 setattr(self, name, getattr(other, name))
         if self.key != other.key:
             raise AssertionError(f"Expected keys to match, but got {other.key} vs {self.key}")
@@ -189,7 +241,10 @@ class FunctionEventAvg(_Times):
     __iadd__ = add
 
     def _add(self, other: Any) -> FunctionEventAvg:
-        for name in "count flops cpu_memory_usage self_cpu_memory_usage cpu_time_total self_cpu_time_total".split():
+        for name in (
+            "count flops cpu_memory_usage self_cpu_memory_usage cpu_time_total self_cpu_time_total "
+            "device_time_total self_device_time_total"
+        ).split():
             setattr(self, name, getattr(self, name) + getattr(other, name))
         return self
 
@@ -214,7 +269,8 @@ class EventList(list):
     def _nest(self) -> None:
         """Find for each event the innermost one of its thread that it lies within."""
         open_events: dict[int, list[FunctionEvent]] = {}
-        for event in sorted(self, key=lambda e: (e.time_range.start, -e.time_range.end)):
+        here = [event for event in self if event.device_type == DeviceType.CPU]
+        for event in sorted(here, key=lambda e: (e.time_range.start, -e.time_range.end)):
             outer = open_events.setdefault(event.thread, [])
             while outer and event.time_range.end > outer[-1].time_range.end:
                 outer.pop()
@@ -257,6 +313,7 @@ class EventList(list):
         for event in self:
             key = (
                 event.key,
+                event.device_type,
                 event.is_user_annotation,
                 event.overload_name if group_by_overload_name else None,
                 str(event.input_shapes) if group_by_input_shapes else None,

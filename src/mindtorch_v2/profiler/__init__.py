@@ -4,7 +4,7 @@ from mindtorch_v2._core.unavailable import unavailable_class
 
 from ..autograd.profiler import record_function
 from . import itt
-from ._profile import profile, tensorboard_trace_handler
+from ._profile import profile, supported_activities, tensorboard_trace_handler
 from ._schedule import ProfilerAction, ProfilerActivity, schedule
 
 __all__ = [
@@ -26,8 +26,3 @@ ExecutionTraceObserver = unavailable_class("torch.profiler.ExecutionTraceObserve
 def kineto_available() -> bool:
     """Whether `profile` works, with schedules and traces: True, though without PyTorch's library of that name."""
     return True
-
-
-def supported_activities() -> set:
-    """The activities that can be recorded: those of the CPU."""
-    return {ProfilerActivity.CPU}

@@ -14,11 +14,23 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..autograd import profiler as _profiler
+from ..autograd._profiler_devices import can_time as _can_time
+from ..autograd._profiler_devices import is_used as _is_used
 from ._schedule import ProfilerAction, ProfilerActivity
 
-__all__ = ["profile", "tensorboard_trace_handler"]
+__all__ = ["profile", "supported_activities", "tensorboard_trace_handler"]
 
 _RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+
+
+def supported_activities() -> set[ProfilerActivity]:
+    """The activities that can be recorded: the CPU's, and PrivateUse1 where there is an NPU."""
+    return {ProfilerActivity.CPU, ProfilerActivity.PrivateUse1} if _can_time("npu") else {ProfilerActivity.CPU}
+
+
+def _by_default() -> set[ProfilerActivity]:
+    """The activities that are recorded where none is named: an NPU's too, once the program uses one."""
+    return supported_activities() if _is_used("npu") else {ProfilerActivity.CPU}
 
 
 def _always(step: int) -> ProfilerAction:
@@ -50,8 +62,8 @@ class profile:
 
     Without `schedule` all are; with it, `step()` ends a step, and the schedule says what to do in the next. When a cycle
     ends, `on_trace_ready` is called with the profile, which then holds the events of this cycle (with `acc_events`,
-    those of the earlier ones too). The other arguments are those of `torch.autograd.profiler.profile`. Only the
-    activity CPU is there: the others warn. `experimental_config` and `execution_trace_observer` must be None.
+    those of the earlier ones too). The other arguments are those of `torch.autograd.profiler.profile`. With
+    the activity PrivateUse1 the kernels of NPUs are timed; without `activities` they are where the program uses an NPU already. Others warn. `experimental_config` and `execution_trace_observer` must be None.
 
     >>> from mindtorch_v2.profiler import profile, schedule
     >>> def ready(prof):
@@ -85,7 +97,7 @@ class profile:
         ):  # fmt: skip
             if value is not None:
                 raise NotImplementedError(f"torch.profiler.profile: {name} is not implemented in mindtorch_v2")
-        self.activities = {ProfilerActivity.CPU} if activities is None else set(activities)
+        self.activities = _by_default() if activities is None else set(activities)
         if use_cuda:
             self.activities.add(ProfilerActivity.CUDA)
         for activity in self.activities:
@@ -93,7 +105,9 @@ class profile:
                 raise TypeError(f"Expected ProfilerActivity or dict, got {type(activity)}")
         if not self.activities:
             raise AssertionError("No valid profiler activities found")
-        for activity in sorted(self.activities - {ProfilerActivity.CPU}, key=lambda a: a.value):
+        self.use_device = "npu" if ProfilerActivity.PrivateUse1 in self.activities and _can_time("npu") else None
+        there = {ProfilerActivity.CPU} | ({ProfilerActivity.PrivateUse1} if self.use_device else set())
+        for activity in sorted(self.activities - there, key=lambda a: a.value):
             name = activity.name if activity.name == "PrivateUse1" else activity.name.upper()
             warnings.warn(f"{name} is not available, disabling {name} profiling", stacklevel=2)
         self.schedule = schedule or _always
@@ -159,6 +173,7 @@ class profile:
             if self.profiler is None or not self.acc_events:
                 self.profiler = _profiler.profile(
                     use_cpu=ProfilerActivity.CPU in self.activities,
+                    use_device=self.use_device,
                     record_shapes=self.record_shapes,
                     with_flops=self.with_flops,
                     profile_memory=self.profile_memory,

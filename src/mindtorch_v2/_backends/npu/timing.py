@@ -212,6 +212,7 @@ class Timing:
             for mark in (each.before, each.after):
                 self._runtime.destroy_event(mark)
             called, returned = self._since(each.called), self._since(each.returned)
+            start = max(start, called)  # an idle device passes the first mark before the call is made
             self.work.append(
                 Work(
                     each.name, each.thread, each.device, each.stream, called, returned, start, max(start, end),

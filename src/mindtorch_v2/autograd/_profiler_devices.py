@@ -1,0 +1,72 @@
+"""Kernels of devices in a profile: who times them, and which operator launched which."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from .profiler_util import DeviceType, EventList, FunctionEvent
+
+if TYPE_CHECKING:
+    from mindtorch_v2._backends.npu.timing import Timing, Work
+
+FIRST_SORT_INDEX = (
+    1 << 24
+)  # of the devices' lanes in a trace: below those of processes, whose number is at most 1 << 22
+
+
+def can_time(device: str) -> bool:
+    """Whether kernels of a kind of device can be timed: those of NPUs where there is one."""
+    if device != "npu":
+        return False
+    import mindtorch_v2.npu as npu  # only profiles of a device need it
+
+    return npu.is_available()
+
+
+def is_used(device: str) -> bool:
+    """Whether the program uses a kind of device that can be timed."""
+    backend = sys.modules.get(f"{__name__.partition('.')[0]}._backends.{device}")
+    return backend is not None and backend.is_loaded()
+
+
+def timing_of(device: str, shapes: bool) -> Timing:
+    """A clock for a kind of device, which is not started yet."""
+    from mindtorch_v2._backends.npu.timing import Timing  # only profiles of a device need it
+
+    assert device == "npu", device
+    return Timing(shapes)
+
+
+def with_kernels(events: EventList, work: Iterable[Work], device: str) -> list[FunctionEvent]:
+    """The events and the kernels, in order of their start; each kernel is told to the innermost operator that launched it."""
+    kernels: list[FunctionEvent] = []
+    for event in events:
+        event.use_device = device
+    for each, launcher in launched(events, work):
+        if launcher is not None:
+            launcher.append_kernel(each.name, each.device, each.end - each.start)
+        kernels.append(
+            FunctionEvent(
+                len(events) + len(kernels) + 1, each.name, each.thread, each.start, each.end,
+                input_shapes=[sizes for sizes, _ in each.inputs], use_device=device, device_type=DeviceType.PrivateUse1,
+                device_index=each.device, device_resource_id=each.stream,
+            )
+        )  # fmt: skip
+    return sorted([*events, *kernels], key=lambda event: event.time_range.start)
+
+
+def launched(events: Iterable[FunctionEvent], work: Iterable[Work]) -> Iterable[tuple[Work, FunctionEvent | None]]:
+    """Each piece of work with the innermost operator, on the thread that called for it, at that moment; None without one."""
+    operators = (e for e in events if e.device_type == DeviceType.CPU and not e.is_user_annotation)
+    waiting = sorted(operators, key=lambda e: (e.time_range.start, -e.time_range.end), reverse=True)
+    running: dict[int, list[FunctionEvent]] = {}  # by thread, outermost first
+    for each in sorted(work, key=lambda each: each.called):
+        while waiting and waiting[-1].time_range.start <= each.called:
+            event = waiting.pop()
+            running.setdefault(event.thread, []).append(event)
+        mine = running.get(each.thread, [])
+        while mine and mine[-1].time_range.end < each.called:
+            mine.pop()
+        yield each, mine[-1] if mine else None
