@@ -340,3 +340,57 @@ def test_events_of_several_runs_on_request_of_the_old_profiler():
         with run:
             torch.ones(2)
     assert len(run.function_events) == 1
+
+
+def test_steps_and_batches_are_ranges_as_in_pytorch():
+    parameter = torch.nn.Parameter(torch.ones(2))
+    sgd = torch.optim.SGD([parameter], lr=0.1)
+    inside = []
+    sgd.register_step_pre_hook(lambda *_: inside.append(torch.ones(1)))
+    with torch.autograd.profiler.profile() as prof:
+        for batch in torch.utils.data.DataLoader(torch.ones(4, 2), batch_size=2):
+            (parameter * batch).sum().backward()
+            sgd.step()
+            sgd.zero_grad()
+    ranges = [event for event in prof.function_events if event.is_user_annotation]
+    step, zero_grad = "Optimizer.step#SGD.step", "Optimizer.zero_grad#SGD.zero_grad"
+    following = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+    assert [event.name for event in ranges] == [following, step, zero_grad] * 2 + [following]  # (PyTorch 2.13's)
+    children = [[child.name for child in event.cpu_children] for event in ranges if event.name == step]
+    assert len(inside) == 2 and all("aten::ones" in names for names in children)  # hooks are part of the step
+    assert parameter.grad is None
+    parameter.grad = torch.ones(2)
+    with profile():
+        sgd.zero_grad(set_to_none=False)
+    assert parameter.grad.tolist() == [0.0, 0.0]
+
+
+def test_steps_are_counted_by_who_counts_them():
+    tracker = torch.autograd.profiler.KinetoStepTracker
+    before = dict(tracker._step_dict), tracker._current_step
+    tracker._step_dict.clear()
+    tracker._current_step = 0
+    try:
+        tracker.init_step_count("one")
+        assert (tracker.current_step(), tracker.increment_step("one"), tracker.increment_step("two")) == (0, 1, 2)
+        tracker.init_step_count("three")
+        assert tracker._step_dict == {"one": 1, "two": 2, "three": 2}
+        assert (tracker.erase_step_count("two"), tracker.erase_step_count("two"), tracker.current_step()) == (
+            True,
+            False,
+            2,
+        )
+        assert tracker.increment_step("one") == 2
+        tracker._step_dict["one"] = 4
+        with pytest.warns(
+            UserWarning, match="Profiler step count has increased more than 1 - current_step = 2 step dict =  "
+        ):
+            assert tracker.increment_step("one") == 5
+        with profile() as prof:
+            assert tracker._step_dict["ProfilerStep"] == 5
+            prof.step()
+        assert tracker.current_step() == 6
+    finally:
+        tracker._step_dict.clear()
+        tracker._step_dict.update(before[0])
+        tracker._current_step = before[1]

@@ -20,9 +20,14 @@ def can_time(device: str) -> bool:
     """Whether kernels of a kind of device can be timed: those of NPUs where there is one."""
     if device != "npu":
         return False
-    import mindtorch_v2.npu as npu  # only profiles of a device need it
+    from mindtorch_v2._backends.npu import libraries, runtime  # only profiles of a device need them
 
-    return npu.is_available()
+    if libraries.find("libascendcl.so")[0] is None:
+        return False
+    try:
+        return runtime.get().device_count > 0
+    except (RuntimeError, OSError):
+        return False
 
 
 def is_used(device: str) -> bool:

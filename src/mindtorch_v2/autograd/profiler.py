@@ -25,6 +25,7 @@ __all__ = [
     "EventList",
     "FunctionEvent",
     "FunctionEventAvg",
+    "KinetoStepTracker",
     "emit_itt",
     "emit_nvtx",
     "profile",
@@ -220,6 +221,44 @@ class profile:
         if self._recorder is None:
             raise RuntimeError("Profiler didn't finish running")
         return self._recorder
+
+
+class KinetoStepTracker:
+    """The steps of a program, by who counts them: the latest step is the largest number that any of them has reached."""
+
+    _current_step = 0
+    _step_dict: dict[str, int] = {}
+
+    @classmethod
+    def init_step_count(cls, requester: str) -> None:
+        """Let a requester count from the latest step on."""
+        cls._step_dict[requester] = cls._current_step
+
+    @classmethod
+    def erase_step_count(cls, requester: str) -> bool:
+        """Forget a requester; whether there was one. The latest step stays."""
+        return cls._step_dict.pop(requester, None) is not None
+
+    @classmethod
+    def increment_step(cls, requester: str) -> int:
+        """Count one step of a requester; returns the latest step, with a warning if that grew by more than one."""
+        if requester not in cls._step_dict:
+            cls.init_step_count(requester)
+        cls._step_dict[requester] += 1
+        latest = max(cls._step_dict.values())
+        if latest > cls._current_step + 1:
+            warnings.warn(
+                "Profiler step count has increased more than 1 - "
+                f"current_step = {cls._current_step} step dict =  {cls._step_dict}",
+                stacklevel=2,
+            )
+        cls._current_step = max(cls._current_step, latest)
+        return cls._current_step
+
+    @classmethod
+    def current_step(cls) -> int:
+        """The latest step of any requester."""
+        return cls._current_step
 
 
 class emit_nvtx:

@@ -16,6 +16,7 @@ from mindtorch_v2.utils._foreach_utils import (
     _get_fused_kernels_supported_devices,
     _group_tensors_by_device_and_dtype,
 )
+from mindtorch_v2.utils._profiled import profiler_that_runs
 
 if TYPE_CHECKING:
     from mindtorch_v2._core.hooks import RemovableHandle
@@ -333,10 +334,17 @@ class Optimizer:
 
     @staticmethod
     def profile_hook_step(func: Callable[..., Any]) -> Callable[..., Any]:
-        """Wrap a `step` so that the pre- and post-hooks run around it."""
+        """Wrap a `step` so that the pre- and post-hooks run around it, and so that profiles have all of it as one range."""
 
         @functools.wraps(func)
         def wrapper(*args: Any, **kwargs: Any) -> torch.Tensor | None:
+            profiler = profiler_that_runs()
+            if profiler is None:
+                return hooked(*args, **kwargs)
+            with profiler.record_function(f"Optimizer.step#{type(args[0]).__name__}.step"):
+                return hooked(*args, **kwargs)
+
+        def hooked(*args: Any, **kwargs: Any) -> torch.Tensor | None:
             self = args[0]
             for pre_hook in chain(_global_optimizer_pre_hooks.values(), self._optimizer_step_pre_hooks.values()):
                 result = pre_hook(self, args, kwargs)
@@ -494,6 +502,14 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or fill them with zeros if `set_to_none` is False."""
+        profiler = profiler_that_runs()
+        if profiler is None:
+            self._zero_grad(set_to_none)
+            return
+        with profiler.record_function(f"Optimizer.zero_grad#{type(self).__name__}.zero_grad"):
+            self._zero_grad(set_to_none)
+
+    def _zero_grad(self, set_to_none: bool) -> None:
         to_zero = []
         for group in self.param_groups:
             for p in group["params"]:

@@ -20,6 +20,7 @@ from ._schedule import ProfilerAction, ProfilerActivity
 
 __all__ = ["profile", "supported_activities", "tensorboard_trace_handler"]
 
+_STEPS = "ProfilerStep"  # how PyTorch's tracker of steps calls those of profiles
 _RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
@@ -118,6 +119,7 @@ class profile:
         self.with_flops = with_flops
         self.with_modules = with_modules
         self.acc_events = acc_events
+        _profiler.KinetoStepTracker.init_step_count(_STEPS)
         self.step_num = 0
         self.current_action = self.schedule(0)
         self.profiler: _profiler.profile | None = None
@@ -145,6 +147,7 @@ class profile:
     def step(self) -> None:
         """End a step and begin the next."""
         self._end_step()
+        _profiler.KinetoStepTracker.increment_step(_STEPS)
         before, self.step_num = self.current_action, self.step_num + 1
         self.current_action = self.schedule(self.step_num)
         self._move(before, self.current_action)

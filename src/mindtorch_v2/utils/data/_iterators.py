@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._utils import ExceptionWrapper
+from mindtorch_v2.utils._profiled import profiler_that_runs
 from mindtorch_v2.utils.data import _utils
 from mindtorch_v2.utils.data._utils import transport
 from mindtorch_v2.utils.data.datapipes.datapipe import IterDataPipe, MapDataPipe
@@ -115,6 +116,13 @@ class _BaseDataLoaderIter:
         raise NotImplementedError
 
     def __next__(self) -> Any:
+        profiler = profiler_that_runs()
+        if profiler is None:
+            return self._next()
+        with profiler.record_function(f"enumerate(DataLoader)#{type(self).__name__}.__next__"):
+            return self._next()
+
+    def _next(self) -> Any:
         if self._sampler_iter is None:
             self._reset(None)
         data = self._next_data()
