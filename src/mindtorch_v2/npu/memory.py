@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mindtorch_v2._backends import npu as _backend
+from mindtorch_v2._backends.common.memory_history import History as _History
 from mindtorch_v2._backends.npu import runtime as _runtime
 from mindtorch_v2._backends.npu import state as _state
-from mindtorch_v2._backends.npu.allocator_settings import settings as _settings
-from mindtorch_v2._backends.npu.memory_history import History as _History
 from mindtorch_v2._backends.npu.private_pools import MemPool, use_mem_pool
 from mindtorch_v2._backends.npu.stream import device_index
 
@@ -264,10 +263,10 @@ def reset_accumulated_host_memory_stats() -> None:
 
 def _set_allocator_settings(env: str) -> None:
     """Take options of the allocator over, as PYTORCH_NPU_ALLOC_CONF writes them. ValueError for what is none."""
-    _settings.read(env)
-    if _settings.fraction is not None:
+    _state.settings.read(env)
+    if _state.settings.fraction is not None:
         for index in range(len(_state.get().memory)):
-            set_per_process_memory_fraction(_settings.fraction, index)
+            set_per_process_memory_fraction(_state.settings.fraction, index)
 
 
 def _record_memory_history(

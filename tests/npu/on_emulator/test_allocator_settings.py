@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import mindtorch_v2 as torch
+from mindtorch_v2._backends.common.allocator_settings import Settings
 from mindtorch_v2._backends.npu import state
-from mindtorch_v2._backends.npu.allocator_settings import Settings
 
 MIB = 1 << 20
 memory: Any = torch.npu.memory
@@ -78,7 +78,7 @@ except torch.npu.OutOfMemoryError:
 )
 def test_options_that_are_none(options: str, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
-        Settings().read(options)
+        Settings("PYTORCH_NPU_ALLOC_CONF").read(options)
     assert message in _program(options, 'torch.empty(1, device="npu")')
 
 
@@ -86,7 +86,7 @@ def test_options_without_effect_are_told() -> None:
     with pytest.warns(
         UserWarning, match="have no effect here: expandable_segments, page_size, segments; memory is held"
     ):
-        Settings().read("expandable_segments:True,segments:3,page_size:1g")
+        Settings("PYTORCH_NPU_ALLOC_CONF").read("expandable_segments:True,segments:3,page_size:1g")
     said = _program("expandable_segments:True", 'torch.empty(1, device="npu"); raise SystemExit(1)')
     assert "PYTORCH_NPU_ALLOC_CONF: these options have no effect here: expandable_segments" in said
 

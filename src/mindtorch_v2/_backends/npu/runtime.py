@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import _C
 from . import environment
-from .errors import NPUError
+from .errors import OUT_OF_MEMORY, NPUError, NPUOutOfMemoryError
 from .faults import Faults
 from .libraries import Libraries
 
@@ -122,6 +122,8 @@ class _Local(threading.local):
 
 class Runtime:
     """The runtime of this process; made once, by `get`."""
+
+    out_of_memory_codes = OUT_OF_MEMORY
 
     if TYPE_CHECKING:  # CANN's functions, by their names
 
@@ -329,6 +331,33 @@ class Runtime:
             code = self.aclrtMalloc(ctypes.byref(address), nbytes, 0)
             self.aclmdlRICaptureThreadExchangeMode(ctypes.byref(mode))
         return address.value or 0, code
+
+    def check_malloc(self, code: int) -> None:
+        self.check("aclrtMalloc", code)
+
+    def out_of_memory(self, code: int, size: int, index: int, held: str) -> NPUOutOfMemoryError:
+        """The error for a request that no memory is left for; `held` says what this process has."""
+        detail = self.message()
+        free, total = self.memory_info(index)
+        return NPUOutOfMemoryError(
+            "aclrtMalloc",
+            code,
+            detail,
+            f"NPU out of memory. Tried to allocate {size} bytes on npu:{index}, which has {total} bytes, of which {free} are "
+            f"free. {held}",
+        )
+
+    def malloc_host(self, nbytes: int) -> tuple[int, int]:
+        """(address, code) of page-locked memory of the host."""
+        address = c_void_p()
+        code = self.aclrtMallocHost(ctypes.byref(address), nbytes)
+        return address.value or 0, code
+
+    def check_malloc_host(self, code: int) -> None:
+        self.check("aclrtMallocHost", code)
+
+    def free_host(self, address: int) -> None:
+        self.check("aclrtFreeHost", self.aclrtFreeHost(address))
 
     def free(self, address: int, index: int) -> None:
         if not self.closed:

@@ -9,15 +9,17 @@ from typing import Any
 from ... import _C
 from ..._core.deterministic import are_deterministic_algorithms_enabled, listeners
 from ..._operators.table import aten
-from . import allocator_settings
+from ..common.allocator import Allocator
+from ..common.allocator_settings import Settings
+from ..common.pinned import PinnedMemory
 from . import runtime as _runtime
 from .aclnn import Borrowed, Caller, operator
-from .allocator import Allocator
-from .pinned import PinnedMemory
 from .runtime import D2D, D2H, H2D
 from .settings import waits
 
 _DETERMINISTIC = 0  # aclSysParamOpt
+settings = Settings("PYTORCH_NPU_ALLOC_CONF")
+"""The options of the allocators of all devices."""
 
 
 class State:
@@ -25,11 +27,11 @@ class State:
 
     def __init__(self) -> None:
         self.runtime = _runtime.get()
-        allocator_settings.read_environment()
-        self.memory = [Allocator(self.runtime, index) for index in range(self.runtime.device_count)]
-        if allocator_settings.settings.fraction is not None:
+        settings.read_environment()
+        self.memory = [Allocator(self.runtime, index, settings) for index in range(self.runtime.device_count)]
+        if settings.fraction is not None:
             for index, allocator in enumerate(self.memory):
-                allocator.limit = int(allocator_settings.settings.fraction * self.runtime.memory_info(index)[1])
+                allocator.limit = int(settings.fraction * self.runtime.memory_info(index)[1])
         for allocator in self.memory:
             self.runtime.finalizers.append(allocator.close)
         self.caller = Caller(self.runtime, self.memory)

@@ -1,4 +1,4 @@
-"""Allocations as they came, for `torch.npu.memory._record_memory_history` and `_snapshot`: PyTorch's viewer of memory reads them."""
+"""Allocations as they came, for a device's `memory._record_memory_history` and `_snapshot`: PyTorch's viewer of memory reads them."""
 
 from __future__ import annotations
 

@@ -1,13 +1,26 @@
-"""Host memory that the device reads and writes by itself (`aclrtMallocHost`): copies from and to it can run beside the program."""
+"""Host memory that a device reads and writes by itself (page-locked): copies from and to it can run beside the program."""
 
 from __future__ import annotations
 
 import ctypes
 import weakref
-from typing import Any
+from typing import Any, Protocol
 
 from ... import _C
-from .runtime import Runtime
+
+
+class Runtime(Protocol):
+    """What pinned memory asks of its back end's runtime."""
+
+    closed: bool
+    finalizers: list
+
+    def malloc_host(self, nbytes: int) -> tuple[int, int]:
+        """Address and code."""
+
+    def free_host(self, address: int) -> None: ...
+    def check_malloc_host(self, code: int) -> None:
+        """Raise for a code other than 0."""
 
 
 def _rounded(nbytes: int) -> int:
@@ -61,14 +74,12 @@ class PinnedMemory:
             return self.kept[size].pop()
         except (KeyError, IndexError):
             pass
-        address = ctypes.c_void_p()
-        code = self.runtime.aclrtMallocHost(ctypes.byref(address), size)
+        address, code = self.runtime.malloc_host(size)
         if code and any(self.kept.values()):
             self.empty_cache()
-            code = self.runtime.aclrtMallocHost(ctypes.byref(address), size)
-        self.runtime.check("aclrtMallocHost", code)
-        assert address.value is not None
-        return address.value
+            address, code = self.runtime.malloc_host(size)
+        self.runtime.check_malloc_host(code)
+        return address
 
     def _release(self, address: int) -> None:
         nbytes = self.blocks.pop(address, None)
@@ -83,7 +94,7 @@ class PinnedMemory:
         while self.kept:
             _, addresses = self.kept.popitem()
             while addresses and not self.runtime.closed:
-                self.runtime.check("aclrtFreeHost", self.runtime.aclrtFreeHost(addresses.pop()))
+                self.runtime.free_host(addresses.pop())
 
     def statistics(self) -> dict[str, int]:
         """Counts under PyTorch's names."""

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from typing import Any
+from typing import Any, Protocol
 
-from .allocator_settings import settings
-from .errors import OUT_OF_MEMORY, NPUOutOfMemoryError
+from .allocator_settings import Settings
 from .memory_history import History
-from .runtime import Runtime
 
 _ROUND = 512
 _BEYOND = 32  # bytes that kernels of the device may read behind a tensor's end
@@ -46,11 +44,33 @@ class _Block:
         self.users: set[int] | None = None  # other streams that use it
 
 
+class Runtime(Protocol):
+    """What an allocator asks of its back end's runtime. Events and streams are handles."""
+
+    out_of_memory_codes: frozenset[int]
+    local: Any  # `.state` has this thread's `handles`, `pool` and `routed`
+
+    def malloc(self, nbytes: int, index: int) -> tuple[int, int]:
+        """Address and code."""
+
+    def free(self, address: int, index: int) -> None: ...
+    def synchronize(self, index: int) -> None: ...
+    def create_event(self) -> int: ...
+    def record_event(self, event: int, index: int, stream: int) -> None: ...
+    def event_done(self, event: int) -> bool: ...
+    def destroy_event(self, event: int) -> None: ...
+    def check_malloc(self, code: int) -> None:
+        """Raise for a code other than 0."""
+
+    def out_of_memory(self, code: int, size: int, index: int, held: str) -> Exception:
+        """The error for a request of `size` bytes; `held` says what this process has."""
+
+
 class Allocator:
     """The memory of one device."""
 
-    def __init__(self, runtime: Runtime, index: int) -> None:
-        self.runtime, self.index, self.local = runtime, index, runtime.local
+    def __init__(self, runtime: Runtime, index: int, settings: Settings) -> None:
+        self.runtime, self.index, self.local, self.settings = runtime, index, runtime.local, settings
         self.lock = threading.RLock()  # a tensor may die, and give its block back, within a call here
         self.free: dict[tuple[int, int], list[_Block]] = {}  # (stream, size) -> blocks
         self.used: dict[int, _Block] = {}  # by address
@@ -68,7 +88,7 @@ class Allocator:
         self.history: History | None = None
 
     def allocate(self, nbytes: int) -> int:
-        """The address of a block for the current stream of this thread. NPUOutOfMemoryError with the sizes."""
+        """The address of a block for the current stream of this thread. The back end's error of no memory, with the sizes."""
         thread = self.local.state
         stream = thread.handles.get(self.index, 0) if thread.pool is None else thread.pool
         if thread.routed and thread.pool is None and self.index in thread.routed:
@@ -82,7 +102,7 @@ class Allocator:
             if blocks:
                 block = blocks.pop()
             else:
-                block = (self._larger(size, stream) if settings.largest_split else None) or self._cut(size, stream)
+                block = (self._larger(size, stream) if self.settings.largest_split else None) or self._cut(size, stream)
             self.used[block.address] = block
             if block.size > size:  # a free one that is not split
                 used = block.size
@@ -289,10 +309,10 @@ class Allocator:
 
     def _larger(self, size: int, stream: int) -> _Block | None:
         """A free block that is larger, though not by much, where such blocks are not split; None if there is none."""
-        if size <= (settings.largest_split or size):
+        if size <= (self.settings.largest_split or size):
             return None
         fitting = [
-            s for at, s in self.free if at == stream and size <= s <= size + settings.rounding and self.free[at, s]
+            s for at, s in self.free if at == stream and size <= s <= size + self.settings.rounding and self.free[at, s]
         ]
         return self.free[stream, min(fitting)].pop() if fitting else None
 
@@ -303,7 +323,7 @@ class Allocator:
         if segment is None or segment.cut + size > segment.size:
             if segment is not None and not key[1]:
                 self._keep_rest(segment)
-            wanted = _SEGMENT if key[1] else settings.segment if shared else size
+            wanted = _SEGMENT if key[1] else self.settings.segment if shared else size
             address, got = self._reserve(wanted, max(size, _SEGMENT))
             segment = _Segment(address, got, stream)
             self.segments[segment.address] = segment
@@ -325,33 +345,28 @@ class Allocator:
 
     def _malloc(self, size: int) -> tuple[int, int]:
         if self.limit is not None and self.reserved + size > self.limit:
-            return 0, min(OUT_OF_MEMORY)
+            return 0, min(self.runtime.out_of_memory_codes)
         return self.runtime.malloc(size, self.index)
 
     def _reserve(self, size: int, least: int) -> tuple[int, int]:
         """A new segment and its size: that which is wanted, or the least where there is no room."""
         address, code = self._malloc(size)
-        if code in OUT_OF_MEMORY:
+        if code in self.runtime.out_of_memory_codes:
             self.retries += 1
             self.empty()
             address, code = self._malloc(size)
-        if code in OUT_OF_MEMORY and least < size:
+        if code in self.runtime.out_of_memory_codes and least < size:
             size = least
             address, code = self._malloc(size)
-        if code in OUT_OF_MEMORY:
+        if code in self.runtime.out_of_memory_codes:
             self.failures += 1
-            detail = self.runtime.message()
-            free, total = self.runtime.memory_info(self.index)
             allowed = "" if self.limit is None else f" This process may hold {self.limit} bytes of it."
-            raise NPUOutOfMemoryError(
-                "aclrtMalloc",
-                code,
-                detail,
-                f"NPU out of memory. Tried to allocate {size} bytes on npu:{self.index}, which has {total} bytes, of which "
-                f"{free} are free. {self.allocated} bytes are in use by tensors, and {self.reserved - self.allocated} are "
-                f"reserved beside them.{allowed}",
+            held = (
+                f"{self.allocated} bytes are in use by tensors, and {self.reserved - self.allocated} are reserved beside "
+                f"them.{allowed}"
             )
-        self.runtime.check("aclrtMalloc", code)
+            raise self.runtime.out_of_memory(code, size, self.index, held)
+        self.runtime.check_malloc(code)
         self.reserved += size
         self.ever_reserved += size
         self.ever_segments += 1

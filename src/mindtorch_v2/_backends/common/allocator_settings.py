@@ -1,4 +1,4 @@
-"""Options of the allocator, as `PYTORCH_NPU_ALLOC_CONF` and `torch.npu.memory._set_allocator_settings` write them: "name:value,name:value"."""
+"""Options of a back end's allocator, as `PYTORCH_NPU_ALLOC_CONF` and `_set_allocator_settings` write them: "name:value,name:value"."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import re
 import warnings
 
-VARIABLE = "PYTORCH_NPU_ALLOC_CONF"
 _MIB = 1 << 20
 _LEAST_SEGMENT = 10  # MiB: larger blocks have a segment for themselves
 _KNOWN = {
@@ -16,9 +15,14 @@ _KNOWN = {
 
 
 class Settings:
-    """The options; sizes are bytes."""
+    """The options; sizes are bytes.
 
-    def __init__(self) -> None:
+    Args:
+        variable: the environment variable that says them.
+    """
+
+    def __init__(self, variable: str) -> None:
+        self.variable = variable
         self.segment = 20 * _MIB  # that blocks of 1 to 10 MiB are cut from
         self.largest_split: int | None = None  # larger free blocks serve what is not much smaller than they
         self.rounding = 20 * _MIB  # how much smaller
@@ -30,7 +34,7 @@ class Settings:
         for part in re.findall(r"[^,\[]+(?:\[[^\]]*\])?", text):
             name, colon, value = part.strip().partition(":")
             if not value and name:
-                raise ValueError(f"{VARIABLE}: {name} has no value; options are written name:value,name:value")
+                raise ValueError(f"{self.variable}: {name} has no value; options are written name:value,name:value")
             if name and colon:
                 found[name.strip()] = value.strip()
         without = sorted(found.keys() - _KNOWN)
@@ -38,7 +42,7 @@ class Settings:
             without.insert(0, "expandable_segments")
         if without:
             warnings.warn(
-                f"{VARIABLE}: these options have no effect here: {', '.join(without)}; memory is held in segments of fixed sizes",
+                f"{self.variable}: these options have no effect here: {', '.join(without)}; memory is held in segments of fixed sizes",
                 stacklevel=2,
             )
         self._read_sizes(found)
@@ -46,7 +50,7 @@ class Settings:
             value = found["per_process_memory_fraction"]
             if not re.fullmatch(r"\d*\.?\d+", value) or not 0 <= float(value) <= 1:
                 raise ValueError(
-                    f"{VARIABLE}: per_process_memory_fraction must be a number from 0 to 1, but it is {value}"
+                    f"{self.variable}: per_process_memory_fraction must be a number from 0 to 1, but it is {value}"
                 )
             self.fraction = float(value)
 
@@ -55,28 +59,24 @@ class Settings:
         for name in ("large_segment_size_mb", "max_non_split_rounding_mb", "max_split_size_mb", "segment_size_mb"):
             if name in found:
                 if not found[name].isdecimal():
-                    raise ValueError(f"{VARIABLE}: {name} must be a whole number of MiB, but it is {found[name]}")
+                    raise ValueError(f"{self.variable}: {name} must be a whole number of MiB, but it is {found[name]}")
                 sizes[name] = int(found[name])
         if found.get("expandable_segments", "").lower() != "true":
             sizes.pop("segment_size_mb", None)
         segment = sizes.get("large_segment_size_mb", sizes.get("segment_size_mb"))
         if segment is not None:
             if segment <= _LEAST_SEGMENT:
-                raise ValueError(f"{VARIABLE}: segments must be larger than {_LEAST_SEGMENT} MiB, not {segment}")
+                raise ValueError(f"{self.variable}: segments must be larger than {_LEAST_SEGMENT} MiB, not {segment}")
             self.segment = segment * _MIB
         largest = sizes.get("max_split_size_mb")
         if largest is not None:
             if largest * _MIB < self.segment:
                 raise ValueError(
-                    f"{VARIABLE}: max_split_size_mb must be at least the size of segments, {self.segment // _MIB}, but it is {largest}"
+                    f"{self.variable}: max_split_size_mb must be at least the size of segments, {self.segment // _MIB}, but it is {largest}"
                 )
             self.largest_split = largest * _MIB
         self.rounding = sizes.get("max_non_split_rounding_mb", self.rounding // _MIB) * _MIB
 
-
-settings = Settings()
-
-
-def read_environment() -> None:
-    """Take over what the environment says; called once, before memory is asked for."""
-    settings.read(os.environ.get(VARIABLE, ""))
+    def read_environment(self) -> None:
+        """Take over what the environment says; called once, before memory is asked for."""
+        self.read(os.environ.get(self.variable, ""))
