@@ -122,9 +122,8 @@ PyObject* generator_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
             return nullptr;
         Device d;
         if (device) d = device_from_python(device);
-        MT_CHECK(d.type != DeviceType::CUDA,
-                 "Cannot get CUDA generator without ATen_cuda library. mindtorch_v2 has none.");
-        MT_CHECK(d.is_cpu() || d.type == DeviceType::NPU, "Device type ", device_type_name(d.type),
+        if (d.type == DeviceType::CUDA) load_device(d);  // raises where there is none
+        MT_CHECK(d.is_cpu() || d.type == DeviceType::NPU || d.type == DeviceType::CUDA, "Device type ", device_type_name(d.type),
                  " has no random number generator here");
         if (d.is_cpu())
             d.index = -1;

@@ -143,8 +143,11 @@ def _generator_maker() -> Any:
 
 
 def _is_pinned(storage: UntypedStorage) -> bool:
-    state = sys.modules.get(f"{__package__}._backends.npu.state")  # nothing is page-locked before it is imported
-    return state is not None and state.started() and storage.data_ptr() in state.get().pinned.blocks
+    for kind in ("npu", "cuda"):
+        state = sys.modules.get(f"{__package__}._backends.{kind}.state")  # nothing is page-locked before it is imported
+        if state is not None and state.started() and storage.data_ptr() in state.get().pinned.blocks:
+            return True
+    return False
 
 
 def _is_tracing() -> bool:
@@ -158,11 +161,20 @@ def _kernel_checks() -> Any:
     return honesty
 
 
-def _load_backend(kind: str) -> None:
+def _load_backend(kind: str) -> bool:
+    """Whether there is such a back end, and hardware or an emulator for it."""
     if kind == "npu":
         from ._backends import npu
 
         npu.load()
+        return True
+    if kind == "cuda":
+        from ._backends import cuda
+
+        if cuda.libraries.has_driver():
+            cuda.load()
+            return True
+    return False
 
 
 def _load_functionalization() -> None:
@@ -176,13 +188,13 @@ def _operators() -> Any:
 
 
 def _pinned_memory() -> Any:
-    from . import npu
+    from . import cuda, npu
 
-    if not npu.is_available():
-        return None
-    from ._backends.npu import state
-
-    return state.get().pinned
+    for module in (npu, cuda):
+        if module.is_available():
+            kind = module.__name__.rpartition(".")[2]
+            return importlib.import_module(f"{__package__}._backends.{kind}.state").get().pinned
+    return None
 
 
 def _reduced(tensor: Tensor) -> tuple:

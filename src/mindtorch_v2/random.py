@@ -57,8 +57,9 @@ def manual_seed(seed: int) -> torch.Generator:
     tensor([0.4963, 0.7682])
     """
     seed = int(seed)
-    if "mindtorch_v2._backends.npu" in sys.modules:
-        torch.npu.manual_seed_all(seed)
+    for kind in ("npu", "cuda"):
+        if f"mindtorch_v2._backends.{kind}" in sys.modules:
+            getattr(torch, kind).manual_seed_all(seed)
     return default_generator.manual_seed(seed)
 
 

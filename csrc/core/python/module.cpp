@@ -26,6 +26,10 @@ bool init_guards(PyObject* module);
 bool init_call_sites(PyObject* module);
 bool init_fused_types(PyObject* module);
 bool init_layer_type(PyObject* module);
+namespace cuda {
+bool init_driver(PyObject* module);
+bool init_pointwise(PyObject* module);
+}  // namespace cuda
 
 namespace {
 
@@ -191,7 +195,7 @@ PyObject* make_module() {
         !init_schema_types(m) || !init_callable_type(m) || !init_autograd_types(m) || !init_transform_types(m) ||
         !init_device_types(m) || !init_functional_types(m) || !init_sparse_types(m) || !init_check_types(m) ||
         !init_deferred(m) || !boundary::init_compiled_types(m) || !init_guards(m) || !init_call_sites(m) ||
-        !init_fused_types(m) || !init_layer_type(m))
+        !init_fused_types(m) || !init_layer_type(m) || !cuda::init_driver(m) || !cuda::init_pointwise(m))
         return nullptr;
     if (PyModule_AddFunctions(m, tensor_new_methods) < 0) return nullptr;
     PyModule_AddObjectRef(m, "Generator", reinterpret_cast<PyObject*>(generator_type()));

@@ -234,6 +234,7 @@ PyObject* get_output_nr(PyObject* o, void*) {
 PyObject* get_false(PyObject*, void*) { Py_RETURN_FALSE; }
 PyObject* get_is_cpu(PyObject* o, void*) { return PyBool_FromLong(as_tensor(o).is_cpu()); }
 PyObject* get_is_meta(PyObject* o, void*) { return PyBool_FromLong(as_tensor(o).is_meta()); }
+PyObject* get_is_cuda(PyObject* o, void*) { return PyBool_FromLong(as_tensor(o).device.type == DeviceType::CUDA); }
 PyObject* get_is_npu(PyObject* o, void*) { return PyBool_FromLong(as_tensor(o).device.type == DeviceType::NPU); }
 PyObject* get_retains_grad(PyObject* o, void*) {
     return PyBool_FromLong(as_tensor(o).autograd && as_tensor(o).autograd->retains_grad);
@@ -308,7 +309,7 @@ PyGetSetDef tensor_attributes[] = {
     {"is_cpu", get_is_cpu, nullptr, "Whether the data lives in host memory.", nullptr},
     {"is_meta", get_is_meta, nullptr, "Whether the tensor has sizes and no data.", nullptr},
     {"is_npu", get_is_npu, nullptr, "Whether the data lives on an Ascend NPU.", nullptr},
-    {"is_cuda", get_false, nullptr, "False: there are no devices of the kind cuda.", nullptr},
+    {"is_cuda", get_is_cuda, nullptr, "Whether the data lives on an NVIDIA GPU.", nullptr},
     {"is_mps", get_false, nullptr, "False: there are no devices of the kind mps.", nullptr},
     {"is_xpu", get_false, nullptr, "False: there are no devices of the kind xpu.", nullptr},
     {"is_xla", get_false, nullptr, "False: there are no devices of the kind xla.", nullptr},

@@ -13,8 +13,8 @@ from .above import above
 
 def _load(device_type: str) -> None:
     """Load the back end of a device type: the core asks when the device is first mentioned in a call."""
-    above.load_backend(device_type)
-    if device_type in absent_devices.TENSORS:
+    loaded = above.load_backend(device_type)
+    if not loaded and device_type in absent_devices.TENSORS:
         raise absent_devices.TENSORS[device_type].raised()
 
 
@@ -46,7 +46,7 @@ def get_device_module(device: Any = None) -> Any:
     Raises RuntimeError for a device without a module, and for what is neither a device, a string nor None.
     """
     if device is None:
-        kind = "npu" if above.device_module("npu").is_available() else "cpu"
+        kind = next((k for k in ("npu", "cuda") if above.device_module(k).is_available()), "cpu")
     elif isinstance(device, (_C.device, str)):
         kind = _C.device(device).type
     else:

@@ -27,10 +27,10 @@ class _OfDevice(type):
         kind = _device(device).type
         if kind == "cpu":
             return super().__call__(device, *rest, **kwargs)
-        if kind != "npu":
+        module = above.device_module(kind) if kind in ("npu", "cuda") else None
+        if module is None or not module.is_available():
             raise RuntimeError(f"torch.{cls.__name__}: there is no back end for the device {device}")
-        npu = above.device_module("npu")
-        return npu.Stream(device, *rest, **kwargs) if cls is Stream else npu.Event(*rest, **kwargs)
+        return module.Stream(device, *rest, **kwargs) if cls is Stream else module.Event(*rest, **kwargs)
 
 
 class Stream(metaclass=_OfDevice):

@@ -1,4 +1,7 @@
-"""`torch.cuda` without CUDA: nothing is available, and what would need a device raises as PyTorch's CPU build does."""
+"""`torch.cuda`: NVIDIA GPUs, and the emulated one. Without a driver nothing is available, and what would need a device raises.
+
+Nothing of CUDA is loaded before a device is asked for. The guide is docs/cuda.md.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ import importlib
 from mindtorch_v2._core.absent_devices import functions as _functions
 from mindtorch_v2._core.errors import AcceleratorError, OutOfMemoryError
 from mindtorch_v2._core.unavailable import unavailable_names
+from mindtorch_v2.cuda._handed import handing_on as _handing_on
+from mindtorch_v2.cuda._handed import implementation as _implementation
 from mindtorch_v2.cuda import memory, random
 from mindtorch_v2.cuda.memory import *
 from mindtorch_v2.cuda.random import *
@@ -18,16 +23,17 @@ if TYPE_CHECKING:
     from mindtorch_v2.types import Device
 
 
-_ABSENT = _functions("cuda")
+_ABSENT = {name: _handing_on(function) for name, function in _functions("cuda").items()}
 _UNAVAILABLE = unavailable_names(
-    "torch.cuda",
-    functions="make_graphed_callables use_mem_pool",
-    classes="CUDAGraph CUDAPluggableAllocator Event ExternalStream GreenContext MemPool Stream graph",
+    "torch.cuda", functions="make_graphed_callables use_mem_pool", classes="CUDAPluggableAllocator GreenContext MemPool"
 )
+# name -> the module of the back end that has it
+_CLASSES = {"CUDAGraph": "graph", "Event": "stream", "ExternalStream": "stream", "Stream": "stream", "graph": "graph"}
 globals().update(_ABSENT | _UNAVAILABLE)
 __all__ = sorted(
     [
         *_ABSENT,
+        *_CLASSES,
         *_UNAVAILABLE,
         *memory.__all__,
         *random.__all__,
@@ -48,7 +54,6 @@ __all__ = sorted(
 )
 
 _init = _ABSENT["init"]
-default_generators = ()
 has_half = True
 has_magma = False
 
@@ -66,9 +71,12 @@ class device:
     def __enter__(self) -> None:
         if self.idx >= 0:
             _init()
+            self.before = _ABSENT["current_device"]()
+            set_device(self.idx)
 
     def __exit__(self, *exception: Any) -> None:
-        return None
+        if self.idx >= 0:
+            set_device(self.before)
 
 
 class device_of(device):
@@ -87,9 +95,14 @@ class StreamContext:
     def __enter__(self) -> None:
         if self.stream is not None:
             _init()
+            self.device = _ABSENT["current_device"]()
+            self.before = _ABSENT["current_stream"](self.stream.device_index)
+            set_stream(self.stream)
 
     def __exit__(self, *exception: Any) -> None:
-        return None
+        if self.stream is not None:
+            set_stream(self.before)
+            set_device(self.device)
 
 
 def stream(stream: Any) -> StreamContext:
@@ -105,20 +118,31 @@ def _index(device) -> int:
 
 
 def set_device(device: Device) -> None:
-    """Make `device` the current one; a negative index does nothing, any other raises AssertionError."""
+    """Make `device` the current one; a negative index does nothing, any other raises AssertionError without CUDA."""
     if _index(device) >= 0:
         _init()
+        _implementation().set_device(_index(device))
 
 
 def set_stream(stream: Any) -> None:
-    """Make `stream` the current one; None does nothing, any other raises AssertionError."""
+    """Make `stream` the current one; None does nothing, any other raises AssertionError without CUDA."""
     if stream is not None:
         _init()
+        _backend_module("stream").set_stream(stream)
+
+
+def _backend_module(name) -> Any:
+    return importlib.import_module(f"mindtorch_v2._backends.cuda.{name}")
 
 
 def __getattr__(name: str) -> Any:
     if name in ("amp", "jiterator", "nvtx"):  # only loaded when asked for: `torch.amp` may still be loading
         return importlib.import_module(f"mindtorch_v2.cuda.{name}")
+    if name in _CLASSES:
+        return getattr(_backend_module(_CLASSES[name]), name)
+    if name == "default_generators":
+        held = _implementation()
+        return () if held is None else held.default_generators()
     if name.endswith("Storage"):
         from mindtorch_v2.storage import _CUDA_STORAGES as classes
     else:

@@ -1,4 +1,4 @@
-"""Memory of CUDA devices: there are none, so nothing is in use."""
+"""Memory of CUDA devices; without any, nothing is in use."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import warnings
 from typing import Any
 
 from mindtorch_v2._core.absent_devices import functions as _functions
+from mindtorch_v2.cuda._handed import handing_on as _handing_on
 
-_ABSENT = _functions("cuda.memory")
+_ABSENT = {name: _handing_on(function) for name, function in _functions("cuda.memory").items()}
 globals().update(_ABSENT)
 __all__ = sorted(
     [*_ABSENT, "max_memory_cached", "memory_cached", "reset_max_memory_allocated", "reset_max_memory_cached"]

@@ -1,0 +1,149 @@
+#include "driver.h"
+
+#include <dlfcn.h>
+
+#include <string>
+
+#include "core/gil.h"
+#include "core/kernel.h"
+#include "core/python/types.h"
+
+namespace mt::cuda {
+namespace {
+
+using LaunchFn = int (*)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
+                         void**);
+using ContextFn = int (*)(void*);
+using SynchronizeFn = int (*)(void*);
+
+LaunchFn g_launch = nullptr;
+ContextFn g_set_context = nullptr;
+SynchronizeFn g_synchronize = nullptr;
+PyObject* g_fail = nullptr;  // fail(function, code): raises
+bool g_blocking = false;
+void* g_contexts[kMostDevices] = {};
+
+thread_local int t_active = -1;
+thread_local void* t_streams[kMostDevices] = {};
+
+[[noreturn]] void fail(const char* function, int code) {
+    HoldGil held;
+    PyObject* r = PyObject_CallFunction(g_fail, "si", function, code);
+    Py_XDECREF(r);
+    throw PythonError();
+}
+
+int checked_index(long device) {
+    MT_CHECK(device >= 0 && device < kMostDevices, "invalid CUDA device ", device, ": this package counts up to ",
+             kMostDevices);
+    return static_cast<int>(device);
+}
+
+template <class Fn>
+bool find(void* library, const char* name, Fn& function) {
+    function = reinterpret_cast<Fn>(dlsym(library, name));
+    return function != nullptr;
+}
+
+// _cuda_open(path, fail, blocking): the driver's library, which is loaded once; whether each launch is waited for.
+PyObject* py_open(PyObject*, PyObject* args) {
+    const char* path;
+    PyObject* on_error;
+    int blocking;
+    if (!PyArg_ParseTuple(args, "sOp:_cuda_open", &path, &on_error, &blocking)) return nullptr;
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        MT_CHECK(library, dlerror());
+        MT_CHECK(find(library, "cuLaunchKernel", g_launch) && find(library, "cuCtxSetCurrent", g_set_context) &&
+                     find(library, "cuStreamSynchronize", g_synchronize),
+                 path, " is no driver of CUDA: it has no cuLaunchKernel");
+        Py_XSETREF(g_fail, Py_NewRef(on_error));
+        g_blocking = blocking;
+        Py_RETURN_NONE;
+    });
+}
+
+// _cuda_set_context(device, context)
+PyObject* py_set_context(PyObject*, PyObject* args) {
+    long device;
+    unsigned long long context;
+    if (!PyArg_ParseTuple(args, "lK:_cuda_set_context", &device, &context)) return nullptr;
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        g_contexts[checked_index(device)] = reinterpret_cast<void*>(context);
+        Py_RETURN_NONE;
+    });
+}
+
+// _cuda_activate(device): its context becomes this thread's.
+PyObject* py_activate(PyObject*, PyObject* device) {
+    long index = PyLong_AsLong(device);
+    if (index == -1 && PyErr_Occurred()) return nullptr;
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        activate(checked_index(index));
+        Py_RETURN_NONE;
+    });
+}
+
+// _cuda_set_stream(device, handle): where this thread's work on the device goes from now on.
+PyObject* py_set_stream(PyObject*, PyObject* args) {
+    long device;
+    unsigned long long handle;
+    if (!PyArg_ParseTuple(args, "lK:_cuda_set_stream", &device, &handle)) return nullptr;
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        t_streams[checked_index(device)] = reinterpret_cast<void*>(handle);
+        Py_RETURN_NONE;
+    });
+}
+
+// _cuda_launch(function, grid, block, shared, device, arguments): kernels that Python launches. `grid` and `block` are
+// triples, `arguments` the bytes of the kernel's struct.
+PyObject* py_launch(PyObject*, PyObject* args) {
+    unsigned long long function;
+    unsigned grid[3], block[3], shared;
+    long device;
+    Py_buffer arguments;
+    if (!PyArg_ParseTuple(args, "K(III)(III)Ily*:_cuda_launch", &function, &grid[0], &grid[1], &grid[2], &block[0],
+                          &block[1], &block[2], &shared, &device, &arguments))
+        return nullptr;
+    PyObject* r = guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        launch(checked_index(device), reinterpret_cast<void*>(function), grid, block, shared, arguments.buf);
+        Py_RETURN_NONE;
+    });
+    PyBuffer_Release(&arguments);
+    return r;
+}
+
+PyMethodDef functions[] = {
+    {"_cuda_open", py_open, METH_VARARGS, nullptr},     {"_cuda_set_context", py_set_context, METH_VARARGS, nullptr},
+    {"_cuda_activate", py_activate, METH_O, nullptr},   {"_cuda_set_stream", py_set_stream, METH_VARARGS, nullptr},
+    {"_cuda_launch", py_launch, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace
+
+void activate(int device) {
+    if (__builtin_expect(t_active == device, 1)) return;
+    MT_CHECK(g_contexts[device], "CUDA device ", device, " has no context in this process");
+    if (int code = g_set_context(g_contexts[device])) fail("cuCtxSetCurrent", code);
+    t_active = device;
+}
+
+void* current_stream(int device) { return t_streams[device]; }
+
+void launch(int device, void* function, const unsigned grid[3], const unsigned block[3], unsigned shared,
+            void* arguments) {
+    activate(device);
+    void* parameters[] = {arguments};
+    int code = g_launch(function, grid[0], grid[1], grid[2], block[0], block[1], block[2], shared, t_streams[device],
+                        parameters, nullptr);
+    if (__builtin_expect(code != 0, 0)) fail("cuLaunchKernel", code);
+    if (__builtin_expect(g_blocking, 0)) {
+        NoGil nogil;
+        code = g_synchronize(t_streams[device]);
+    }
+    if (__builtin_expect(code != 0, 0)) fail("cuStreamSynchronize", code);
+}
+
+bool init_driver(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
+
+}  // namespace mt::cuda

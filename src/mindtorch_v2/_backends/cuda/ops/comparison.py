@@ -1,0 +1,29 @@
+"""Comparisons, tests of numbers, and logic: results are bool, computed in the promotion of the arguments."""
+
+from __future__ import annotations
+
+from ..pointwise import pointwise
+
+for _name, _sign in (("eq", "=="), ("ne", "!="), ("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">=")):
+    for _form in ("Tensor", "Scalar"):
+        pointwise(f"{_name}.{_form}", f"self {_sign} other", compute="common")
+pointwise("isfinite", "is_finite(self)", compute="self")
+pointwise("isinf", "is_inf(self)", compute="self")
+pointwise("isnan", "is_nan(self)", compute="self")
+pointwise("isneginf", "is_inf(self) && self < T(0)", compute="self")
+pointwise("isposinf", "is_inf(self) && self > T(0)", compute="self")
+pointwise("signbit", "sign_bit(self)", compute="self")
+pointwise("logical_and", "bool(self) && bool(other)", raw="self other")
+pointwise("logical_or", "bool(self) || bool(other)", raw="self other")
+pointwise("logical_xor", "bool(self) != bool(other)", raw="self other")
+pointwise("logical_not", "!bool(self)", raw="self")
+pointwise(
+    "isclose",
+    lambda words: (
+        "self == other || (is_finite(self) && is_finite(other) && "
+        "double(magnitude(self - other)) <= double(atol) + double(rtol) * double(magnitude(other)))"
+        + (" || (is_nan(self) && is_nan(other))" if words["equal_nan"] else "")
+    ),
+    compute="common",
+    raw="rtol atol",
+)

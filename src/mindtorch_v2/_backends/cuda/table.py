@@ -1,0 +1,126 @@
+"""Kernels of rows that are no single element-wise loop, and launches from Python.
+
+    @kernel("tril", "triu")
+    def triangle(self, diagonal, out): ...
+
+A kernel fills outputs that the operator's shape rule has made, so functional, in-place and `out=` form share it; without a shape
+rule it returns the results. `aten` of the table does the work where several operators follow each other.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ... import _C
+from ..._operators.table import ROWS
+from . import compiler
+from .pointwise import ELEMENTS
+
+CONTIGUOUS = 1  # outputs are handed over row-major
+MAY_ALIAS = 2  # the output may be an input
+NAMES: list[str] = []
+"""The rows with a kernel of this kind."""
+
+
+def kernel(*names: str, flags: int = 0) -> Callable[[Callable], Callable]:
+    """State a Python function as the kernel of rows; `flags` are CONTIGUOUS and MAY_ALIAS."""
+
+    def decorate(function: Callable) -> Callable:
+        for name in names:
+            row = ROWS[name]
+            if _C._has_shape_rule(row.handle):
+                for handle in (row.handle, row.inplace, row.out):
+                    if handle is not None and _C._has_shape_rule(handle):
+                        _C._impl_structured(handle, "CUDA", function, flags)
+            else:
+                row.handle.impl("CUDA", function)
+            NAMES.append(name)
+        return function
+
+    return decorate
+
+
+def element(dtype: Any) -> str:
+    """The type of a dtype's elements in kernels. NotImplementedError for one that they have not."""
+    name = _BY_NAME.get(str(dtype).rpartition(".")[2])
+    if name is None:
+        raise NotImplementedError(f"CUDA kernels have no elements of {dtype}")
+    return name
+
+
+_BY_NAME = {
+    "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int32_t", "int64": "int64_t", "float16": "f16",
+    "float32": "float", "float64": "double", "complex64": "c64", "complex128": "c128", "bool": "b8", "bfloat16": "bf16",
+    "uint16": "uint16_t", "uint32": "uint32_t", "uint64": "uint64_t",
+}  # fmt: skip
+assert set(_BY_NAME.values()) == set(ELEMENTS.values())
+
+
+class Source:
+    """A kernel's source with words to fill in, and the layout of its struct.
+
+    Args:
+        header: the file of `kernels/` that has the kernel.
+        entry: the name that KERNEL gives.
+    """
+
+    def __init__(self, header: str, entry: str) -> None:
+        self.header, self.entry = header, entry
+        self._functions: dict[tuple, int] = {}
+
+    def launch(
+        self,
+        device: int,
+        words: tuple[tuple[str, str], ...],
+        grid: Sequence[int],
+        block: Sequence[int],
+        arguments: bytes,
+        shared: int = 0,
+    ) -> None:
+        """Enqueue the kernel on the current stream.
+
+        Args:
+            device: index of the device.
+            words: what the source is compiled with, as `#define`s: (("IN", "float"), ...).
+            grid, block: up to three numbers each.
+            arguments: the struct's bytes (`pack`).
+            shared: bytes of dynamic shared memory.
+        """
+        function = self._functions.get((device, words))
+        if function is None:
+            defines = "".join(f"#define {name} {text}\n" for name, text in words)
+            source = f'#include "base.cuh"\n#include "functions.cuh"\n{defines}#include "{self.header}"\n'
+            function = compiler.function(source, self.entry, device, f"{self.header}:{self.entry}")
+            if shared > 48 << 10:
+                compiler.allow_shared(function, shared)
+            self._functions[device, words] = function
+        _C._cuda_launch(function, _three(grid), _three(block), shared, device, arguments)
+
+
+def _three(sizes: Sequence[int]) -> tuple[int, int, int]:
+    a, b, c = (*sizes, 1, 1, 1)[:3]
+    return int(a), int(b), int(c)
+
+
+def pack(*values: Any) -> bytes:
+    """Bytes of a struct of 64-bit members: tensors and addresses as pointers, integers, floats as doubles, sequences flat."""
+    parts: list[bytes] = []
+    for value in values:
+        if isinstance(value, _C.TensorBase):
+            parts.append(struct.pack("<q", value.data_ptr()))
+        elif isinstance(value, float):
+            parts.append(struct.pack("<d", value))
+        elif isinstance(value, (list, tuple)):
+            parts.append(pack(*value))
+        elif value is None:
+            parts.append(struct.pack("<q", 0))
+        else:
+            parts.append(struct.pack("<q", int(value)))
+    return b"".join(parts)
+
+
+def blocks(n: int, per_block: int) -> int:
+    """How many blocks n items take."""
+    return max(1, -(-n // per_block))
