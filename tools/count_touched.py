@@ -34,7 +34,10 @@ RECORD = ROOT / "tests" / "snapshots" / "touched.json"
 # The most files that a new operator of a kind may touch.
 BARS = {"composite": 1, "native with a gradient": 2, "with a form in nn.functional": 2, "with an NPU kernel": 3}
 # A plug-in that serves operators which there are, and classes of tensors that take those which PyTorch's take.
-_CHOSEN = [PACKAGE / each for each in ("backends/mindspore", "masked/maskedtensor", "nested/_internal")]
+# Kernels for GPUs are one line or function more for each operator that has one.
+_CHOSEN = [
+    PACKAGE / each for each in ("_backends/cuda/ops", "backends/mindspore", "masked/maskedtensor", "nested/_internal")
+]
 _WORD = re.compile(r"(?:aten::)?([A-Za-z_]\w*)(?:\.\w+)?$")
 _SCHEMA = re.compile(r"\s*(?:aten::)?([A-Za-z_]\w*)(?:\.\w+)?\(.*\)\s*->", re.S)
 _CPP_STRING = re.compile(r'"((?:aten::)?[A-Za-z_]\w*(?:\.\w+)?)"')

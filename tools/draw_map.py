@@ -33,7 +33,7 @@ PARTS = (
         "_behaviours.onednn",
     ),
     ("_library", "_subclasses", "_sizes"),
-    ("fx", "_capture", "_deferred", "_backends.npu", "_backends.ge", "_lowered"),
+    ("fx", "_capture", "_deferred", "_backends.npu", "_backends.ge", "_backends.cuda", "_backends.common", "_lowered"),
 )
 ALSO = {"_core": ("_tensor",), "_library": ("library",)}  # drawn in one box
 LOWEST = "_core (level 0)"  # what of `_core` stands on nothing else

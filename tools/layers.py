@@ -68,13 +68,13 @@ LEVELS = {
 
 # Below this level the assembled package is not imported either; nor in these, whatever their level is.
 ROOT_FROM = 5
-ROOTLESS = ("library", "_library", "_backends.npu")
+ROOTLESS = ("library", "_library", "_backends.npu", "_backends.cuda")
 
 # They never import each other.
 SIBLINGS = (
     ("_behaviours.batched", "_behaviours.functional", "_behaviours.sharded", "_behaviours.sparse"),
     ("_capture", "_deferred"),
-    ("_lowered", "_backends.ge", "_backends.npu"),
+    ("_lowered", "_backends.ge", "_backends.npu", "_backends.cuda"),
 )
 
 # Imports that the rules above forbid -> why they are made.
@@ -86,7 +86,7 @@ EXCEPTIONS = {
 
 # Folders of csrc -> the level whose modules they may import by name. `boundary` and `stable` are the native side of
 # `_library`; what is in `include` is compiled into users' libraries.
-NATIVE = {"core": 0, "cpu": 0, "portable": 0, "boundary": 5, "stable": 5, "include": 11}
+NATIVE = {"core": 0, "cuda": 0, "cpu": 0, "portable": 0, "boundary": 5, "stable": 5, "include": 11}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""What back ends of devices with memory and streams of their own share: each gives its runtime to it."""
+"""Parts that back ends of devices with memory and streams of their own share: each gives its runtime to them."""

@@ -45,9 +45,10 @@ class _Block:
 
 
 class Runtime(Protocol):
-    """What an allocator asks of its back end's runtime. Events and streams are handles."""
+    """The functions of a back end's runtime that an allocator needs. Events and streams are handles."""
 
     out_of_memory_codes: frozenset[int]
+    closed: bool
     local: Any  # `.state` has this thread's `handles`, `pool` and `routed`
 
     def malloc(self, nbytes: int, index: int) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from ... import _C
 
 
 class Runtime(Protocol):
-    """What pinned memory asks of its back end's runtime."""
+    """The functions of a back end's runtime that pinned memory needs."""
 
     closed: bool
     finalizers: list

@@ -15,7 +15,7 @@ __all__ = ["current_stream", "default_stream"]
 
 
 class _CudaDeviceProperties(NamedTuple):
-    """What the driver says of a device; sizes are bytes."""
+    """Facts that the driver tells of a device; sizes are bytes."""
 
     name: str
     major: int
@@ -71,7 +71,7 @@ def is_tf32_supported() -> bool:
 
 def get_arch_list() -> list[str]:
     runtime = _runtime.get()
-    return sorted({"sm_%d%d" % runtime.capability(index) for index in range(runtime.device_count)})
+    return sorted({"sm_{}{}".format(*runtime.capability(index)) for index in range(runtime.device_count)})
 
 
 def init() -> None:

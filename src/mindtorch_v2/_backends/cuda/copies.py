@@ -1,4 +1,4 @@
-"""Copies within a device, from any dtype and memory order to any other, and filling with a number."""
+"""Copying within a device, from any dtype and memory order to any other, and filling with a number."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 from .pointwise import Pointwise
 
-_COPY = Pointwise("copy_", 1, ["src"], "r0 = to<decltype(r0)>(src);", compute="src")
-_FILL = Pointwise("fill_", 1, ["value"], "value")
+_COPY = Pointwise("copying", 1, ["src"], "r0 = to<decltype(r0)>(src);", compute="src")
+_FILL = Pointwise("writing of a number", 1, ["value"], "value")
 
 
 def copy(to: Any, source: Any) -> None:

@@ -96,7 +96,7 @@ def _nvrtc_beside_emulator() -> str:
 
 @functools.cache
 def compiler_version() -> str:
-    """What makes machine code, for the key of what is kept: NVRTC's version, or the host."""
+    """The compiler that makes machine code, for the key of what is kept: NVRTC with its version, or the host."""
     if emulated():
         return "host"
     major, minor = ctypes.c_int(), ctypes.c_int()

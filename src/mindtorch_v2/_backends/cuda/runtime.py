@@ -215,7 +215,7 @@ class Runtime:
         return self.attribute(75, index), self.attribute(76, index)
 
     def target(self, index: int) -> str:
-        """What kernels are compiled for: "sm_90", or the host of an emulated device."""
+        """The architecture that kernels are compiled for: "sm_90", or the host of an emulated device."""
         found = self._targets.get(index)
         if found is None:
             major, minor = self.capability(index)

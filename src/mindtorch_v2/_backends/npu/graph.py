@@ -11,87 +11,28 @@ import contextlib
 import ctypes
 import gc
 import os
-import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from ..._core.dtype import DTYPES
-from ..._operators.table import aten
+from ..common.draws import Draws
+from ..common.graph_pools import GraphPool
 from . import state
 from .aclnn import operator
-from .graph_pools import GraphPool
 from .graph_updates import Updates
 from .stream import Stream, current_stream, set_stream
-from .table import signed_state
 
 _MODES = {"global": 0, "thread_local": 1, "relaxed": 2}
 _streams: dict[int, Stream] = {}  # device -> the stream that graphs are captured on, where none is named
 
 
-def _numbers(generator_state: Any) -> tuple[int, int]:
-    """Seed and offset of the state of a device's generator."""
-    told = bytes(generator_state.tolist())
-    return int.from_bytes(told[:8], sys.byteorder), int.from_bytes(told[8:], sys.byteorder)
-
-
-class _Draws:
-    """Device memory with seeds and offsets, for the random operators of a graph: each replay writes there what its numbers follow from.
-
-    Beside them are the events that the graph waits for, and what else has to live as long.
-    """
-
-    def __init__(self) -> None:
-        self.events: list[Any] = []
-        # generator -> (tensors of seed and offset, numbers that one replay draws)
-        self.of: dict[Any, tuple[Any, Any, int]] = {}
-
-    def next(self, generator: Any, numbers: int) -> tuple[Any, Any, int]:
-        """(seed, offset, what to add to the offset) for an operator that may draw so many numbers."""
-        if generator not in self.of:
-            cells = (aten.empty([1], dtype=DTYPES["int64"], device=generator.device) for _ in range(2))
-            self.of[generator] = *cells, 0
-        seed, offset, drawn = self.of[generator]
-        self.of[generator] = seed, offset, drawn + (numbers + 3) // 4 * 4
-        return seed, offset, drawn
-
-    def state(self, generator: Any) -> Any:
-        """The state that a generator has at this place of the recording."""
-        found = generator.get_state()
-        offset = _numbers(found)[1] + (self.of[generator][2] if generator in self.of else 0)
-        memoryview(found.untyped_storage())[8:16] = offset.to_bytes(8, sys.byteorder)
-        return found
-
-    def rewind(self, generator: Any, wanted: Any) -> None:
-        """Let what is recorded next draw from a state that `state` gave, or one of the same seed since the recording began."""
-        seed, offset = _numbers(wanted)
-        began = _numbers(generator.get_state())[1]
-        self.check_seed(generator, seed)
-        if offset < began:
-            raise RuntimeError(
-                "set_rng_state(): a state of before the recording cannot be gone back to while a graph is recorded"
-            )
-        if generator in self.of:
-            *cells, _ = self.of[generator]
-            self.of[generator] = cells[0], cells[1], offset - began
-        elif offset != began:
-            self.next(generator, offset - began)
-
-    def check_seed(self, generator: Any, seed: int) -> None:
-        """RuntimeError for another seed than the generator's: a replay takes the seed that the generator then has."""
-        if seed != _numbers(generator.get_state())[0]:
-            raise RuntimeError(
-                "NPUGeneratorImpl::set_current_seed can be called during stream capture only if new seed is the same as the original "
-                "seed. A generator's seed can only be set to what it is while a graph is recorded: a replay draws with the seed that the "
-                "generator then has"
-            )
-
-    def renew(self) -> None:
-        """Enqueue what a replay starts from; the generators move on."""
-        fill = operator("aclnnInplaceFillScalar").run
-        for generator, (seed, offset, drawn) in self.of.items():
-            for cell, number in zip((seed, offset), signed_state(generator, drawn), strict=True):
-                fill(cell, number)
+def _new_draws() -> Draws:
+    return Draws(
+        operator("aclnnInplaceFillScalar").run,
+        "NPUGeneratorImpl::set_current_seed can be called during stream capture only if new seed is the same as the original "
+        "seed. A generator's seed can only be set to what it is while a graph is recorded: a replay draws with the seed that the "
+        "generator then has",
+    )
 
 
 def is_current_stream_capturing() -> bool:
@@ -107,7 +48,7 @@ def is_current_stream_capturing() -> bool:
 
 def graph_pool_handle() -> Any:
     """A pool of memory that several graphs can share, for `pool=`."""
-    return GraphPool(state.get().runtime.thread.device)
+    return GraphPool(state.get().memory[state.get().runtime.thread.device])
 
 
 # The options of `super_kernel_optimize` and the types of their values: of a list its elements', of a dictionary its entries'.
@@ -168,7 +109,7 @@ class NPUGraph:
         self._device = 0
         self._pool: GraphPool | None = None
         self._stream: Stream | None = None
-        self._draws = _Draws()
+        self._draws = _new_draws()
 
     def capture_begin(self, pool: Any = None, capture_error_mode: str = "global") -> None:
         """Record the current stream's work from here on. RuntimeError on the default stream or if there is a recording.
@@ -188,7 +129,7 @@ class NPUGraph:
         code = runtime.aclmdlRICaptureBegin(stream.npu_stream or None, _MODES[capture_error_mode])
         runtime.check("aclmdlRICaptureBegin", code)
         self._stream, self._device = stream, stream.device_index
-        self._pool = pool if pool is not None else GraphPool(stream.device_index)
+        self._pool = pool if pool is not None else GraphPool(state.get().memory[stream.device_index])
         runtime.thread.pool, runtime.thread.draws = self._pool.number, self._draws
 
     def capture_end(self) -> None:
@@ -200,7 +141,7 @@ class NPUGraph:
         model = ctypes.c_void_p()
         code = runtime.aclmdlRICaptureEnd(stream.npu_stream, ctypes.byref(model))
         if code:
-            self._pool, self._draws = None, _Draws()
+            self._pool, self._draws = None, _new_draws()
             runtime.fail("aclmdlRICaptureEnd", code)
         self._model = model.value or 0
 
@@ -225,7 +166,7 @@ class NPUGraph:
             self._runtime.synchronize(self._device)
             model, self._model = self._model, 0
             self._runtime.check("aclmdlRIDestroy", self._runtime.aclmdlRIDestroy(model))
-        self._pool, self._draws = None, _Draws()
+        self._pool, self._draws = None, _new_draws()
         self.graph_dispatch_mode.records.clear()
 
     def update(self, cpu_update_input: Sequence[Mapping[str, Any]]) -> None:

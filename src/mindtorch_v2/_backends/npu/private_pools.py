@@ -7,8 +7,8 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+from ..common.graph_pools import GraphPool
 from . import state
-from .graph_pools import GraphPool
 from .stream import device_index
 
 _numbers = itertools.count(1)
@@ -45,7 +45,7 @@ class MemPool:
         """The number of the blocks for a stream of a device."""
         pool = self._pools.get((index, stream))
         if pool is None:
-            pool = self._pools[index, stream] = GraphPool(index)
+            pool = self._pools[index, stream] = GraphPool(state.get().memory[index])
         return pool.number
 
     def snapshot(self) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from ... import _C
 from ..._operators.table import ROWS
+from ..common.draws import signed_state
 from . import settings, state
 from .aclnn import operator
 
@@ -77,12 +78,6 @@ def random_state(index: int) -> tuple[int, int]:
             "random numbers of a GE graph cannot be captured in an NPUGraph: each replay would draw the same"
         )
     return signed_state(state.get().generators[index], _PHILOX)
-
-
-def signed_state(generator: Any, numbers: int) -> tuple[int, int]:
-    """(seed, offset) of a generator, which then moves on by `numbers`; in int64, as the operators take them."""
-    seed, offset = generator._draw(numbers)
-    return (seed - (1 << 64) if seed >> 63 else seed), offset
 
 
 def _places(row: Any, tokens: str | None) -> list[Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+from ..common.graph_pools import GraphPool, pool_of
 from . import state
-from .graph_pools import GraphPool, pool_of
 from .stream import Stream, current_stream
 
 

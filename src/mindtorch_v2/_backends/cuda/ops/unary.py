@@ -4,8 +4,25 @@ from __future__ import annotations
 
 from ..pointwise import pointwise
 
-for _name in "acos acosh asin asinh atan atanh cos cosh exp exp2 expm1 log log10 log1p log2 sin sinh tan tanh".split():
-    pointwise(_name, f"{_name}(self)")
+pointwise("acos", "acos(self)")
+pointwise("acosh", "acosh(self)")
+pointwise("asin", "asin(self)")
+pointwise("asinh", "asinh(self)")
+pointwise("atan", "atan(self)")
+pointwise("atanh", "atanh(self)")
+pointwise("cos", "cos(self)")
+pointwise("cosh", "cosh(self)")
+pointwise("exp", "exp(self)")
+pointwise("exp2", "exp2(self)")
+pointwise("expm1", "expm1(self)")
+pointwise("log", "log(self)")
+pointwise("log10", "log10(self)")
+pointwise("log1p", "log1p(self)")
+pointwise("log2", "log2(self)")
+pointwise("sin", "sin(self)")
+pointwise("sinh", "sinh(self)")
+pointwise("tan", "tan(self)")
+pointwise("tanh", "tanh(self)")
 for _name, _function in (("ceil", "ceil"), ("floor", "floor"), ("trunc", "trunc"), ("round", "rint")):
     pointwise(_name, f"whole_or(self, [](auto x) {{ return {_function}(x); }})")
 pointwise("frac", "self - trunc(self)")
