@@ -1,0 +1,28 @@
+// Products of matrices with all numbers as double inside.
+#pragma once
+
+#include <cstdint>
+
+namespace emu {
+
+enum class Type { half, bfloat, single, real, byte, integer, complex_single, complex_double };
+
+struct Matrix {
+    void* data = nullptr;
+    Type type = Type::single;
+    int64_t leading = 0;
+    bool transposed = false, conjugated = false;
+};
+
+struct Complex {
+    double re = 0, im = 0;
+};
+
+Complex load(const void* data, Type type, int64_t index);
+bool is_complex(Type type);
+
+// c = alpha op(a) op(b) + beta c, all by columns; with beta 0, c is not read.
+void gemm(int64_t m, int64_t n, int64_t k, Complex alpha, const Matrix& a, const Matrix& b, Complex beta,
+          const Matrix& c);
+
+}  // namespace emu
