@@ -383,9 +383,11 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         """
         return self.to_sparse()
 
-    def cuda(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Raise AssertionError: there are no CUDA devices."""
-        raise AssertionError("Torch not compiled with CUDA enabled")
+    def cuda(self, device: Any = None, non_blocking: bool = False, **kwargs: Any) -> Tensor:
+        """The tensor on a GPU: the given one, or the current one. AssertionError where there is no driver."""
+        if device is None or isinstance(device, int):
+            device = _C.device("cuda" if device is None else f"cuda:{device}")
+        return self.to(device, non_blocking=non_blocking, **kwargs)
 
     def xpu(self, *args: Any, **kwargs: Any) -> Tensor:
         """Raise AssertionError: there are no XPU devices."""

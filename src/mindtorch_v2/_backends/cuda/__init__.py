@@ -25,6 +25,7 @@ def load() -> None:
 
     made = state.get()
     _C._register_device("cuda", made.allocate, made.release, made.transfer, made.copy, made.fill)
+    made.make_generators()
     _loaded = True
     register_kernels()
     while _waiting:

@@ -27,10 +27,7 @@ class State:
         self.memory = [Allocator(self.runtime, index, settings) for index in range(self.runtime.device_count)]
         for allocator in self.memory:
             self.runtime.finalizers.append(allocator.close)
-        # As after torch.manual_seed, which may have been called before the device was asked for.
-        self.generators = [_C.Generator(f"cuda:{index}") for index in range(len(self.memory))]
-        for generator in self.generators:
-            generator.manual_seed(_C.default_generator.initial_seed())
+        self.generators: list[Any] = []  # once the core knows of the device
         self.in_flight: deque[tuple[int, Any]] = deque()  # (event, host tensor) of copies that may not be done
         self.in_flight_lock = threading.RLock()  # a host tensor may die, and others with it, within it
         self.pinned = PinnedMemory(self.runtime)
@@ -40,6 +37,12 @@ class State:
         """Destroy the events of copies that were waited for at the end of the process."""
         while self.in_flight:
             self.runtime.destroy_event(self.in_flight.popleft()[0])
+
+    def make_generators(self) -> None:
+        """The random generators of the devices, as after torch.manual_seed, which may have been called before."""
+        self.generators = [_C.Generator(f"cuda:{index}") for index in range(len(self.memory))]
+        for generator in self.generators:
+            generator.manual_seed(_C.default_generator.initial_seed())
 
     # ---- what the core asks for ----
 

@@ -21,6 +21,29 @@ typedef unsigned long long uint64_t;
 #endif
 #define DEVICE __device__ __forceinline__
 
+#ifdef ON_CPU
+inline float on_cpu_float(uint16_t half) {
+    const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16, rest = half & 0x7fffu;
+    if (rest >= 0x7c00u) return __int_as_float(static_cast<int32_t>(sign | 0x7f800000u | (rest & 0x3ffu) << 13));
+    if (rest >= 0x400u) return __int_as_float(static_cast<int32_t>(sign | ((rest << 13) + 0x38000000u)));
+    const float small = static_cast<float>(rest) * 5.9604644775390625e-08f;
+    return sign ? -small : small;
+}
+inline uint16_t on_cpu_half(float value) {  // to the nearest, ties to even
+    uint32_t x = static_cast<uint32_t>(__float_as_int(value));
+    const uint32_t sign = x >> 16 & 0x8000u;
+    x &= 0x7fffffffu;
+    if (x > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u);
+    if (x >= 0x47800000u) return static_cast<uint16_t>(sign | 0x7c00u);
+    if (x < 0x38800000u) {  // the float adder rounds
+        const float shifted = __int_as_float(static_cast<int32_t>(x)) + 0.5f;
+        return static_cast<uint16_t>(sign | (static_cast<uint32_t>(__float_as_int(shifted)) - 0x3f000000u));
+    }
+    x += 0xc8000fffu + (x >> 13 & 1u);
+    return static_cast<uint16_t>(sign | x >> 13);
+}
+#endif
+
 // ---- element types ----
 
 struct f16 {
