@@ -38,6 +38,7 @@ BARS = {"composite": 1, "native with a gradient": 2, "with a form in nn.function
 _CHOSEN = [
     PACKAGE / each for each in ("_backends/cuda/ops", "backends/mindspore", "masked/maskedtensor", "nested/_internal")
 ]
+_CALLS = PACKAGE / "npu/_calls_of_main.py"  # it calls operators by name, as programs do
 _WORD = re.compile(r"(?:aten::)?([A-Za-z_]\w*)(?:\.\w+)?$")
 _SCHEMA = re.compile(r"\s*(?:aten::)?([A-Za-z_]\w*)(?:\.\w+)?\(.*\)\s*->", re.S)
 _CPP_STRING = re.compile(r'"((?:aten::)?[A-Za-z_]\w*(?:\.\w+)?)"')
@@ -104,7 +105,7 @@ def mentions() -> dict[str, set[str]]:
     """Name -> the sources, relative to the root, in which it stands so."""
     found: dict[str, set[str]] = defaultdict(set)
     for path in sorted(PACKAGE.rglob("*.py")):
-        if path.parent in _CHOSEN:
+        if path.parent in _CHOSEN or path == _CALLS:
             continue
         parts = path.relative_to(PACKAGE).parts
         in_functional = "nn" in parts and any("functional" in part for part in parts)

@@ -26,7 +26,7 @@ def table() -> str:
     torch.ops.npu.npu_rms_norm  # noqa: B018  (defines the operators)
     symbols = importlib.import_module("mindtorch_v2._backends.npu.fused.kernels").SYMBOLS
     sources = importlib.import_module("mindtorch_v2._backends.npu.aclnn").sources()
-    calls = importlib.import_module("mindtorch_v2.npu._calls").CALLS
+    calls = importlib.import_module("mindtorch_v2.npu.verify").CALLS
     rows = [row for space in ("npu", "atb") for row in rows_of(space).values()]
     lines = [
         "| family | operator | meaning | defined | gradient | on NPUs | declared in | emulator | hardware |",

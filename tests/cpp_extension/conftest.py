@@ -12,7 +12,19 @@ from .processes import PRELOADED
 from .stable_library import StableABI
 
 # The fixtures below: with --live each is there twice.
-SHARED = {"abi", "behaviours", "built", "corners", "data", "iterators", "modules", "parts", "programs", "training"}
+SHARED = {
+    "abi",
+    "behaviours",
+    "built",
+    "corners",
+    "data",
+    "iterators",
+    "layers",
+    "modules",
+    "parts",
+    "programs",
+    "training",
+}
 SOURCES = pathlib.Path(__file__).parent
 # Under scripts/sanitize extensions are checked too.
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize=vptr"] * bool(PRELOADED)
@@ -71,6 +83,12 @@ def iterators(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 def modules(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> types.SimpleNamespace:
     """Those of modules.cpp."""
     return build(request.param, "modules", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def layers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> types.SimpleNamespace:
+    """Those of layers.cpp."""
+    return build(request.param, "layers", tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

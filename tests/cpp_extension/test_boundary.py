@@ -8,6 +8,8 @@ import pytest
 import mindtorch_v2 as torch
 from mindtorch_v2.utils import cpp_extension
 
+from .processes import environment
+
 LATER = """
 #include <mindtorch/boundary.h>
 #undef MT_BOUNDARY_VERSION
@@ -53,7 +55,9 @@ except Exception as error:
     print("refused", type(error).__name__)
 assert not hasattr(torch.ops.refused, "same")
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, env=environment()
+    )
     assert done.returncode == 0, done.stderr
     assert "refused" in done.stdout and "was compiled against version 99" in done.stderr
 

@@ -1,6 +1,5 @@
 """`find_package(Torch)`: a project of CMake finds headers and libraries, and what it builds is loaded."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -8,6 +7,8 @@ import sys
 import pytest
 
 import mindtorch_v2 as torch
+
+from .processes import environment
 
 pytestmark = pytest.mark.skipif(
     shutil.which("cmake") is None or shutil.which("ninja") is None, reason="it needs CMake and Ninja"
@@ -70,5 +71,5 @@ def test_a_later_version_is_not_found(tmp_path):
 
 def test_the_folder_is_known_when_it_is_asked_for():
     code = "import sys, mindtorch_v2 as t; t.utils; print('mindtorch_v2.utils._cpp_headers' in sys.modules)"
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ)
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment())
     assert shown.stdout.strip() == "False"

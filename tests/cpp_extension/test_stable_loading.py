@@ -12,6 +12,8 @@ import pytest
 
 from mindtorch_v2._core import stable_libraries
 
+from .processes import environment
+
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="it needs a C compiler")
 
 SOURCE = r"""
@@ -58,9 +60,13 @@ def library(tmp_path_factory):
 
 
 def _run(program, *folders):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.fspath, [*folders, *filter(None, sys.path)]))}
+    places = os.pathsep.join(map(os.fspath, [*folders, *filter(None, sys.path)]))
     return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, env=environment, check=False
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        env=environment(PYTHONPATH=places),
+        check=False,
     )
 
 

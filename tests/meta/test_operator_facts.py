@@ -51,6 +51,7 @@ ALLOWED = {
     "fx/node.py": (1, "functions, not operators, that PyTorch's passes keep"),
     "jit/_recorder.py": (2, f"{_PYTHONS}, and {_ATTRIBUTES}"),
     "jit/_script_source.py": (1, "Python's types, which scripts call"),
+    "npu/_calls_of_main.py": (1, "calls that `verify` makes on a user's device, as programs make them"),
     "utils/_cpp_headers.py": (1, "methods that PyTorch's C++ tensors have, and Python's have not"),
     "utils/_flop_formulas.py": (1, "rules: what PyTorch counts in place of operators that are several there"),
     "masked/_layouts.py": (2, _IDENTITIES),

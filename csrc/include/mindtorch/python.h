@@ -253,9 +253,9 @@ auto items_of(const Dict& dict) {
     return all;
 }
 
-// What every module has, for this extension alone.
-inline void bind_base(py::handle scope) {
-    using torch::nn::Module;
+// What every module has, for this extension alone. A template, so that only programs that bind modules compile it.
+template <class Module>
+void bind_base(py::handle scope) {
     if (py::detail::get_local_type_info(typeid(Module))) return;
     py::class_<Module, std::shared_ptr<Module>>(scope, "Module", py::module_local())
         .def(
@@ -292,7 +292,7 @@ template <class M>
 PyModuleClass<M> bind_module(py::module_ module, const char* name) {
     static_assert(std::is_base_of_v<torch::nn::Module, M>, "bind_module binds classes derived from torch::nn::Module");
     py::module_ cpp = module.def_submodule("cpp");
-    bind_base(cpp);
+    bind_base<torch::nn::Module>(cpp);
     PyModuleClass<M> made(cpp, name);
     const py::object wrapper = py::module_::import("mindtorch_v2.nn.cpp").attr("ModuleWrapper");
     py::dict attributes;

@@ -1,6 +1,6 @@
 """Every operator of this host's NPU beside the CPU: what `python -m mindtorch_v2.npu verify` does, and the report that it writes.
 
-The calls are the samples of the operators' rows, and `_calls.CALLS`. Each runs on the device, on the CPU, and on the CPU in float64
+The calls are the samples of the operators' rows, and `CALLS`. Each runs on the device, on the CPU, and on the CPU in float64
 (`precision.PrecisionReport`), so that what a kernel of this SoC and this CANN does wrong shows by name. The report says what the
 host has and names neither the host nor its files.
 """
@@ -19,10 +19,14 @@ from mindtorch_v2._backends.npu import runtime as _runtime
 from mindtorch_v2._operators.table import ROWS, Row, rows_of
 from mindtorch_v2._operators.table.samples import Sample, TensorSpec, samples_of
 
-from ._calls import CALLS, placed
+from . import _calls_of_inference, _calls_of_main
+from ._calls import CALLS as _OWN
+from ._calls import placed
 from .precision import Numbers, PrecisionReport
 
 __all__ = ["Finding", "findings", "main"]
+
+CALLS = {**_OWN, **_calls_of_inference.CALLS, **_calls_of_main.CALLS}
 
 _SETS = {"floating": ("float32", "float16", "bfloat16"), "float": ("float32",), "real": ("float32", "float16", "bfloat16", "int64"),
          "integer": ("int64", "int32"), "all": ("float32", "float16", "bfloat16", "int64"), "bool": ("bool",), "complex": ()}  # fmt: skip
@@ -87,6 +91,8 @@ def _there(value: Any) -> Any:
     """A copy of an argument, tensors on the device."""
     if isinstance(value, torch.Tensor):
         return value.to("npu")
+    if isinstance(value, torch.Generator):
+        return torch.Generator("npu").manual_seed(value.initial_seed())
     return type(value)(map(_there, value)) if isinstance(value, (list, tuple)) else value
 
 
@@ -102,7 +108,7 @@ def _leaves(values: Any) -> list:
     return [leaf for each in values for leaf in _leaves(each)] if isinstance(values, (list, tuple)) else []
 
 
-def _has_gradient(row: Row) -> bool:
+def has_gradient(row: Row) -> bool:
     """Whether autograd has a way through a row: not where it writes, nor where its formula says that there is none."""
     formula = next(iter((row.grad or {}).values()), None)
     if "!" in row.schema or "no_gradient" in getattr(formula, "__qualname__", ""):
@@ -110,9 +116,9 @@ def _has_gradient(row: Row) -> bool:
     return row.grad is not None or "CompositeImplicitAutograd" in row.handle.kernels()
 
 
-def _run(row: Row, args: list, kwargs: dict) -> None:
-    """The operator, and its gradient where it has one."""
-    for leaf in _leaves([*args, *kwargs.values()]) if _has_gradient(row) else []:
+def _run(row: Row, args: list, kwargs: dict, gradient: bool) -> None:
+    """The operator, and its gradient where that is asked for."""
+    for leaf in _leaves([*args, *kwargs.values()]) if gradient else []:
         leaf.requires_grad_()
     with torch.enable_grad():
         results = [each for each in _leaves(row.handle(*args, **kwargs)) if each.requires_grad]
@@ -126,22 +132,37 @@ def _of_sample(row: Row, sample: Sample, number: int, dtype: str) -> tuple[list,
     return args, {name: _built(each, dtype, generator) for name, each in sample.kwargs.items()}
 
 
+def _runs_here(row: Row, args: list, kwargs: dict, gradient: bool) -> bool:
+    """Whether the CPU makes a call, which for some arguments has no gradient."""
+    try:
+        _run(row, [_copied(each) for each in args], {name: _copied(each) for name, each in kwargs.items()}, gradient)
+    except (RuntimeError, TypeError, ValueError, IndexError):
+        return False
+    return True
+
+
 def _call(row: Row, args: list, kwargs: dict, dtype: str, report: PrecisionReport) -> str | None:
     """Run one call on the device; why it failed where the CPU did not, else "". None for a call that is not for the dtype."""
-    try:
-        _run(row, [_copied(each) for each in args], {name: _copied(each) for name, each in kwargs.items()})
-    except (RuntimeError, TypeError, ValueError, IndexError):
-        return None
+    gradient = has_gradient(row)
+    if not _runs_here(row, args, kwargs, gradient):
+        gradient = False
+        if not _runs_here(row, args, kwargs, gradient):
+            return None
     moved, named = [_there(each) for each in args], {name: _there(each) for name, each in kwargs.items()}
     if any(argument["name"] == "device" for argument in row.handle.arguments):
         named.setdefault("device", torch.device("npu"))
     try:
         with report:
-            _run(row, moved, named)
+            _run(row, moved, named, gradient)
         torch.npu.synchronize()
     except (RuntimeError, TypeError, ValueError, IndexError) as error:
         return f"{dtype}: {str(error).partition(chr(10))[0]}"
     return ""
+
+
+def _between(row: Row) -> bool:
+    """Whether an operator talks to other processes, whose group an argument names."""
+    return any(argument["name"] in ("hcom", "group_ep") for argument in row.handle.arguments)
 
 
 def _finding(name: str, row: Row) -> tuple[Finding, PrecisionReport]:
@@ -166,6 +187,8 @@ def _finding(name: str, row: Row) -> tuple[Finding, PrecisionReport]:
         notes.append(f"{report.first.operator}: {report.first.numbers()}")
     elif notes:
         verdict = "fails"
+    if verdict == "no sample" and _between(row):
+        notes.append("between processes")
     return Finding(name, verdict, report.calls, worst.error, worst.on_cpu, notes[0] if notes else ""), report
 
 

@@ -7,15 +7,27 @@ import pytest
 
 import mindtorch_v2 as torch
 from mindtorch_v2.npu import verify
-from mindtorch_v2.npu._calls import CALLS
+
+# Rows of which verify makes no call: what they give belongs to the device alone, to a graph, or is not defined.
+_WITHOUT = {
+    "aten::_cross_entropy",  # its statistics are its gradient's alone
+    "aten::record_stream",
+    "npu::npu_matmul_compress_dequant",
+    "npu::save_npugraph_tensor",
+    "npu::save_npugraph_tensor.tensor_list",
+}
 
 
-def test_no_operator_fails_or_drifts() -> None:
+def test_every_operator_is_called_and_none_fails_or_drifts() -> None:
     found = verify.findings()
     assert [str(each) for each in found if each.verdict in ("fails", "drifts")] == []
     counts = Counter(each.verdict for each in found)
-    assert counts["agrees"] > 440 and counts["runs"] > 10
-    assert [each.operator for each in found if each.verdict == "no sample" and each.operator in CALLS] == []
+    assert counts["agrees"] > 560 and counts["runs"] > 10
+    alone = {each.operator for each in found if each.verdict == "no sample" and each.note != "between processes"}
+    assert alone == _WITHOUT
+    between = {each.operator for each in found if each.note == "between processes"}
+    assert len(between) == 11 and "npu::npu_mm_all_reduce_base" in between
+    assert verify.CALLS.keys() <= {each.operator for each in found}
 
 
 @pytest.mark.parametrize(

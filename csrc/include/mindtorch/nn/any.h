@@ -4,8 +4,6 @@
 
 #include <mindtorch/nn/module.h>
 
-#include <any>
-
 namespace torch {
 namespace nn {
 
@@ -21,13 +19,13 @@ class AnyModule {
     explicit AnyModule(const ModuleHolder<Contained>& holder) : AnyModule(holder.ptr()) {}
 
     template <class... A>
-    std::any any_forward(A&&... a) {
+    AnyValue any_forward(A&&... a) {
         TORCH_CHECK(!is_empty(), "Cannot call forward() on an empty AnyModule");
-        return step_(*module_, {std::any(std::decay_t<A>(std::forward<A>(a)))...});
+        return AnyValue(step_(*module_, {std::any(std::decay_t<A>(std::forward<A>(a)))...}));
     }
     template <class Result = at::Tensor, class... A>
     Result forward(A&&... a) {
-        return result<Result>(any_forward(std::forward<A>(a)...));
+        return result<Result>(any_forward(std::forward<A>(a)...).any());
     }
     template <class Result>
     static Result result(std::any value) {
@@ -77,11 +75,26 @@ class AnyModule {
                     ", but received value of type ", mindtorch::type_text(value.type()));
         return *found;
     }
+    // Adds defaults that the module declares for what is not given.
+    static void complete(const Module& m, std::vector<std::any>& given, size_t count) {
+        const auto defaults = m.forward_defaults();
+        const size_t received = given.size();
+        for (const auto& [place, value] : defaults)
+            if (place == given.size()) given.push_back(value.any());
+        const std::string least = defaults.empty() ? "" : c10::str(" at least ", count - defaults.size());
+        TORCH_CHECK(given.size() == count, m.name(), "'s forward() method expects", least,
+                    defaults.empty() ? " " : " argument(s) and at most ", count, " argument(s), but received ",
+                    received, ".",
+                    defaults.empty() && received < count
+                        ? " If " + m.name() +
+                              "'s forward() method has default arguments, please make sure the forward() method is "
+                              "declared with a corresponding `FORWARD_HAS_DEFAULT_ARGS` macro."
+                        : "");
+    }
     template <class M, class R, class... A, size_t... i>
     static Step with_types(std::index_sequence<i...>) {
         return [](Module& m, std::vector<std::any> given) {
-            TORCH_CHECK(given.size() == sizeof...(A), m.name(), "'s forward() method expects ", sizeof...(A),
-                        " argument(s), but received ", given.size());
+            complete(m, given, sizeof...(A));
             return std::any(std::decay_t<R>(dynamic_cast<M&>(m).forward(taken<std::decay_t<A>>(given[i], i)...)));
         };
     }

@@ -69,7 +69,7 @@ class SequentialImpl : public Cloneable<SequentialImpl> {
     template <class Result = at::Tensor, class... A>
     Result forward(A&&... a) {
         TORCH_CHECK(!steps_.empty(), "Cannot call forward() on an empty Sequential");
-        std::any value = steps_[0].any_forward(std::forward<A>(a)...);
+        std::any value = steps_[0].any_forward(std::forward<A>(a)...).any();
         for (size_t i = 1; i < steps_.size(); i++) value = steps_[i].call({std::move(value)});
         return AnyModule::result<Result>(std::move(value));
     }

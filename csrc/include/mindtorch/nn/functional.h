@@ -60,6 +60,33 @@ struct GLUOptions {
     GLUOptions(int64_t dim = -1) : dim_(dim) {}
     TORCH_ARG(int64_t, dim);
 };
+struct HardshrinkOptions {
+    HardshrinkOptions(double lambda = 0.5) : lambda_(lambda) {}
+    TORCH_ARG(double, lambda);
+};
+struct SoftshrinkOptions {
+    SoftshrinkOptions(double lambda = 0.5) : lambda_(lambda) {}
+    TORCH_ARG(double, lambda);
+};
+struct RReLUOptions {
+    TORCH_ARG(double, lower) = 1.0 / 8.0;
+    TORCH_ARG(double, upper) = 1.0 / 3.0;
+    TORCH_ARG(bool, inplace) = false;
+};
+struct ThresholdOptions {
+    ThresholdOptions(double threshold, double value) : threshold_(threshold), value_(value) {}
+    TORCH_ARG(double, threshold);
+    TORCH_ARG(double, value);
+    TORCH_ARG(bool, inplace) = false;
+};
+#define MINDTORCH_PIXELS(Name, argument)                       \
+    struct Name##Options {                                     \
+        Name##Options(int64_t factor) : argument##_(factor) {} \
+        TORCH_ARG(int64_t, argument);                          \
+    }
+MINDTORCH_PIXELS(PixelShuffle, upscale_factor);
+MINDTORCH_PIXELS(PixelUnshuffle, downscale_factor);
+#undef MINDTORCH_PIXELS
 struct DropoutOptions {
     DropoutOptions(double p = 0.5) : p_(p) {}
     TORCH_ARG(double, p);
@@ -85,10 +112,12 @@ struct AvgPoolOptions {
     TORCH_ARG(bool, count_include_pad) = true;
     TORCH_ARG(std::optional<int64_t>, divisor_override) = std::nullopt;
 };
+// Of the sizes of an adaptive pool, those of the input may be kept by leaving them out; one dimension has none to keep.
 template <size_t D>
 struct AdaptivePoolOptions {
-    AdaptivePoolOptions(ExpandingArray<D> size) : output_size_(size) {}
-    TORCH_ARG(ExpandingArray<D>, output_size);
+    using Size = std::conditional_t<D == 1, ExpandingArray<D>, ExpandingArrayWithOptionalElem<D>>;
+    AdaptivePoolOptions(Size size) : output_size_(size) {}
+    TORCH_ARG(Size, output_size);
 };
 struct FoldOptions {
     FoldOptions(ExpandingArray<2> output_size, ExpandingArray<2> kernel_size)
@@ -115,29 +144,34 @@ struct PairwiseDistanceOptions {
     TORCH_ARG(double, eps) = 1e-6;
     TORCH_ARG(bool, keepdim) = false;
 };
-#define MINDTORCH_LOSS(Name)                                            \
-    struct Name##Options {                                              \
-        Name##Options() = default;                                      \
-        Name##Options(reduction_t reduction) : reduction_(reduction) {} \
-        TORCH_ARG(reduction_t, reduction) = kMean;                      \
+#define MINDTORCH_LOSS(Name)                                         \
+    struct Name##Options {                                           \
+        Name##Options() = default;                                   \
+        MINDTORCH_FROM_CHOICE(Name##Options, reduction_t, reduction) \
+        TORCH_ARG(reduction_t, reduction) = kMean;                   \
     }
 MINDTORCH_LOSS(L1Loss);
 MINDTORCH_LOSS(MSELoss);
+MINDTORCH_LOSS(SoftMarginLoss);
+MINDTORCH_LOSS(MultiLabelMarginLoss);
 #undef MINDTORCH_LOSS
 struct KLDivLossOptions {
     using reduction_t = std::variant<enumtype::kNone, enumtype::kBatchMean, enumtype::kSum, enumtype::kMean>;
-    KLDivLossOptions(reduction_t reduction = kMean) : reduction_(reduction) {}
-    TORCH_ARG(reduction_t, reduction);
+    KLDivLossOptions() = default;
+    MINDTORCH_FROM_CHOICE(KLDivLossOptions, reduction_t, reduction)
+    TORCH_ARG(reduction_t, reduction) = kMean;
     TORCH_ARG(bool, log_target) = false;
 };
 struct SmoothL1LossOptions {
-    SmoothL1LossOptions(reduction_t reduction = kMean) : reduction_(reduction) {}
-    TORCH_ARG(reduction_t, reduction);
+    SmoothL1LossOptions() = default;
+    MINDTORCH_FROM_CHOICE(SmoothL1LossOptions, reduction_t, reduction)
+    TORCH_ARG(reduction_t, reduction) = kMean;
     TORCH_ARG(std::optional<double>, beta) = std::nullopt;
 };
 struct HuberLossOptions {
-    HuberLossOptions(reduction_t reduction = kMean) : reduction_(reduction) {}
-    TORCH_ARG(reduction_t, reduction);
+    HuberLossOptions() = default;
+    MINDTORCH_FROM_CHOICE(HuberLossOptions, reduction_t, reduction)
+    TORCH_ARG(reduction_t, reduction) = kMean;
     TORCH_ARG(double, delta) = 1.0;
 };
 struct BCELossOptions {
@@ -311,10 +345,45 @@ inline at::Tensor logsigmoid(const at::Tensor& x) { return at::log_sigmoid(x); }
 inline at::Tensor softsign(const at::Tensor& x) { return x / (x.abs() + 1); }
 inline at::Tensor tanhshrink(const at::Tensor& x) { return x - x.tanh(); }
 inline at::Tensor prelu(const at::Tensor& x, const at::Tensor& weight) { return at::prelu(x, weight); }
+using HardshrinkFuncOptions = HardshrinkOptions;
+using SoftshrinkFuncOptions = SoftshrinkOptions;
+using ThresholdFuncOptions = ThresholdOptions;
+inline at::Tensor hardshrink(const at::Tensor& x, const HardshrinkFuncOptions& o = {}) {
+    return at::hardshrink(x, o.lambda());
+}
+inline at::Tensor softshrink(const at::Tensor& x, const SoftshrinkFuncOptions& o = {}) {
+    return at::softshrink(x, o.lambda());
+}
+inline at::Tensor threshold(at::Tensor x, const ThresholdFuncOptions& o) {
+    return o.inplace() ? at::threshold_(x, o.threshold(), o.value()) : at::threshold(x, o.threshold(), o.value());
+}
+struct RReLUFuncOptions {
+    TORCH_ARG(double, lower) = 1.0 / 8.0;
+    TORCH_ARG(double, upper) = 1.0 / 3.0;
+    TORCH_ARG(bool, training) = false;
+    TORCH_ARG(bool, inplace) = false;
+};
+inline at::Tensor rrelu(at::Tensor x, const RReLUFuncOptions& o = {}) {
+    return o.inplace() ? at::rrelu_(x, o.lower(), o.upper(), o.training())
+                       : at::rrelu(x, o.lower(), o.upper(), o.training());
+}
+struct GumbelSoftmaxFuncOptions {
+    TORCH_ARG(double, tau) = 1.0;
+    TORCH_ARG(bool, hard) = false;
+    TORCH_ARG(int, dim) = -1;
+};
+// Softmax of logits with noise added; `hard` gives ones and zeros with the gradient of the soft values.
+inline at::Tensor gumbel_softmax(const at::Tensor& logits, const GumbelSoftmaxFuncOptions& o = {}) {
+    const at::Tensor noise = -at::empty_like(logits).exponential_().log();
+    const at::Tensor soft = ((logits + noise) / o.tau()).softmax(o.dim());
+    if (!o.hard()) return soft;
+    const at::Tensor place = std::get<1>(soft.max(o.dim(), true));
+    return at::zeros_like(soft).scatter_(o.dim(), place, 1.0) - soft.detach() + soft;
+}
 
 struct DropoutFuncOptions {
     TORCH_ARG(double, p) = 0.5;
-    TORCH_ARG(bool, training) = false;
+    TORCH_ARG(bool, training) = true;
     TORCH_ARG(bool, inplace) = false;
 };
 using Dropout2dFuncOptions = DropoutFuncOptions;
@@ -331,6 +400,25 @@ inline at::Tensor dropout2d(at::Tensor x, const Dropout2dFuncOptions& o = {}) {
     return o.inplace() ? at::feature_dropout_(x, o.p(), o.training()) : at::feature_dropout(x, o.p(), o.training());
 }
 inline at::Tensor dropout3d(at::Tensor x, const Dropout3dFuncOptions& o = {}) { return dropout2d(std::move(x), o); }
+struct AlphaDropoutFuncOptions {
+    TORCH_ARG(double, p) = 0.5;
+    TORCH_ARG(bool, training) = false;
+    TORCH_ARG(bool, inplace) = false;
+};
+struct FeatureAlphaDropoutFuncOptions {
+    TORCH_ARG(double, p) = 0.5;
+    TORCH_ARG(bool, training) = false;
+    TORCH_ARG(bool, inplace) = false;
+};
+inline at::Tensor alpha_dropout(at::Tensor x, const AlphaDropoutFuncOptions& o = {}) {
+    check_probability(o.p());
+    return o.inplace() ? at::alpha_dropout_(x, o.p(), o.training()) : at::alpha_dropout(x, o.p(), o.training());
+}
+inline at::Tensor feature_alpha_dropout(at::Tensor x, const FeatureAlphaDropoutFuncOptions& o = {}) {
+    check_probability(o.p());
+    return o.inplace() ? at::feature_alpha_dropout_(x, o.p(), o.training())
+                       : at::feature_alpha_dropout(x, o.p(), o.training());
+}
 
 inline at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias = {}) {
     return at::linear(x, weight, given(bias));
@@ -381,6 +469,15 @@ struct ConvTransposeFuncOptions {
     TORCH_ARG(int64_t, groups) = 1;
     TORCH_ARG(ExpandingArray<D>, dilation) = 1;
 };
+// The last sizes of a result: where one is left out, the input's.
+template <size_t D>
+std::array<int64_t, D> sizes_or_own(const at::Tensor& x, const std::array<std::optional<int64_t>, D>& asked) {
+    std::array<int64_t, D> sizes{};
+    for (size_t d = 0; d < D; d++)
+        sizes[d] = asked[d] ? *asked[d] : x.size(static_cast<int64_t>(d) - static_cast<int64_t>(D));
+    return sizes;
+}
+inline std::array<int64_t, 1> sizes_or_own(const at::Tensor&, const std::array<int64_t, 1>& asked) { return asked; }
 #define MINDTORCH_CONV(D)                                                                                              \
     using Conv##D##dFuncOptions = ConvFuncOptions<D>;                                                                  \
     inline at::Tensor conv##D##d(const at::Tensor& x, const at::Tensor& weight, const Conv##D##dFuncOptions& o = {}) { \
@@ -401,14 +498,23 @@ struct ConvTransposeFuncOptions {
     inline at::Tensor max_pool##D##d(const at::Tensor& x, const MaxPool##D##dFuncOptions& o) {                         \
         return at::max_pool##D##d(x, o.kernel_size(), o.stride(), o.padding(), o.dilation(), o.ceil_mode());           \
     }                                                                                                                  \
+    inline std::tuple<at::Tensor, at::Tensor> max_pool##D##d_with_indices(const at::Tensor& x,                         \
+                                                                          const MaxPool##D##dFuncOptions& o) {         \
+        return at::max_pool##D##d_with_indices(x, o.kernel_size(), o.stride(), o.padding(), o.dilation(),              \
+                                               o.ceil_mode());                                                         \
+    }                                                                                                                  \
     using AvgPool##D##dFuncOptions = AvgPoolOptions<D>;                                                                \
     using AdaptiveAvgPool##D##dFuncOptions = AdaptivePoolOptions<D>;                                                   \
     inline at::Tensor adaptive_avg_pool##D##d(const at::Tensor& x, const AdaptiveAvgPool##D##dFuncOptions& o) {        \
-        return at::adaptive_avg_pool##D##d(x, o.output_size());                                                        \
+        return at::adaptive_avg_pool##D##d(x, sizes_or_own(x, *o.output_size()));                                      \
     }                                                                                                                  \
     using AdaptiveMaxPool##D##dFuncOptions = AdaptivePoolOptions<D>;                                                   \
+    inline std::tuple<at::Tensor, at::Tensor> adaptive_max_pool##D##d_with_indices(                                    \
+        const at::Tensor& x, const AdaptiveMaxPool##D##dFuncOptions& o) {                                              \
+        return at::adaptive_max_pool##D##d(x, sizes_or_own(x, *o.output_size()));                                      \
+    }                                                                                                                  \
     inline at::Tensor adaptive_max_pool##D##d(const at::Tensor& x, const AdaptiveMaxPool##D##dFuncOptions& o) {        \
-        return std::get<0>(at::adaptive_max_pool##D##d(x, o.output_size()));                                           \
+        return std::get<0>(adaptive_max_pool##D##d_with_indices(x, o));                                                \
     }
 MINDTORCH_CONV(1)
 MINDTORCH_CONV(2)
@@ -433,7 +539,14 @@ inline at::Tensor fold(const at::Tensor& x, const FoldFuncOptions& o) {
 inline at::Tensor unfold(const at::Tensor& x, const UnfoldFuncOptions& o) {
     return at::im2col(x, o.kernel_size(), o.dilation(), o.padding(), o.stride());
 }
-inline at::Tensor pixel_shuffle(const at::Tensor& x, int64_t factor) { return at::pixel_shuffle(x, factor); }
+using PixelShuffleFuncOptions = PixelShuffleOptions;
+using PixelUnshuffleFuncOptions = PixelUnshuffleOptions;
+inline at::Tensor pixel_shuffle(const at::Tensor& x, const PixelShuffleFuncOptions& o) {
+    return at::pixel_shuffle(x, o.upscale_factor());
+}
+inline at::Tensor pixel_unshuffle(const at::Tensor& x, const PixelUnshuffleFuncOptions& o) {
+    return at::pixel_unshuffle(x, o.downscale_factor());
+}
 
 struct LayerNormFuncOptions {
     LayerNormFuncOptions(std::vector<int64_t> shape) : normalized_shape_(std::move(shape)) {}
@@ -471,9 +584,13 @@ struct NormalizeFuncOptions {
     TORCH_ARG(double, p) = 2.0;
     TORCH_ARG(int64_t, dim) = 1;
     TORCH_ARG(double, eps) = 1e-12;
+    TORCH_ARG(std::optional<at::Tensor>, out) = std::nullopt;
 };
 inline at::Tensor normalize(const at::Tensor& x, const NormalizeFuncOptions& o = {}) {
-    return x / x.norm(at::Scalar(o.p()), at::IntArrayRef({o.dim()}), true).clamp_min(o.eps()).expand_as(x);
+    const at::Tensor by = x.norm(at::Scalar(o.p()), at::IntArrayRef({o.dim()}), true).clamp_min(o.eps()).expand_as(x);
+    if (!o.out()) return x / by;
+    at::Tensor out = *o.out();
+    return at::div_out(out, x, by);
 }
 using CosineSimilarityFuncOptions = CosineSimilarityOptions;
 using PairwiseDistanceFuncOptions = PairwiseDistanceOptions;
@@ -481,6 +598,7 @@ inline at::Tensor cosine_similarity(const at::Tensor& a, const at::Tensor& b,
                                     const CosineSimilarityFuncOptions& o = {}) {
     return at::cosine_similarity(a, b, o.dim(), o.eps());
 }
+inline at::Tensor pdist(const at::Tensor& x, double p = 2.0) { return at::pdist(x, p); }
 inline at::Tensor pairwise_distance(const at::Tensor& a, const at::Tensor& b,
                                     const PairwiseDistanceFuncOptions& o = {}) {
     return at::pairwise_distance(a, b, o.p(), o.eps(), o.keepdim());

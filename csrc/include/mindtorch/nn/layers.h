@@ -96,21 +96,12 @@ inline at::Tensor kaiming_normal_(at::Tensor t, double a = 0, FanModeType mode =
     TORCH_MODULE(Name)
 struct NoOptions {};
 using SoftminOptions = SoftmaxOptions;
-struct ThresholdOptions {
-    ThresholdOptions(double threshold, double value) : threshold_(threshold), value_(value) {}
-    TORCH_ARG(double, threshold);
-    TORCH_ARG(double, value);
-    TORCH_ARG(bool, inplace) = false;
-};
 class ThresholdImpl : public Cloneable<ThresholdImpl> {
   public:
     ThresholdImpl(double threshold, double value) : ThresholdImpl(ThresholdOptions(threshold, value)) {}
     explicit ThresholdImpl(const ThresholdOptions& given) : options(given) {}
     void reset() override {}
-    at::Tensor forward(at::Tensor x) {
-        return options.inplace() ? at::threshold_(x, options.threshold(), options.value())
-                                 : at::threshold(x, options.threshold(), options.value());
-    }
+    at::Tensor forward(at::Tensor x) { return functional::threshold(std::move(x), options); }
     ThresholdOptions options;
 };
 TORCH_MODULE(Threshold);
@@ -142,6 +133,14 @@ MINDTORCH_DEFAULT_LAYER(Hardtanh, HardtanhOptions, functional::hardtanh(x, optio
 MINDTORCH_DEFAULT_LAYER(Softplus, SoftplusOptions, functional::softplus(x, options));
 MINDTORCH_DEFAULT_LAYER(GELU, GELUOptions, functional::gelu(x, options));
 MINDTORCH_DEFAULT_LAYER(GLU, GLUOptions, functional::glu(x, options));
+MINDTORCH_DEFAULT_LAYER(Hardshrink, HardshrinkOptions, functional::hardshrink(x, options));
+MINDTORCH_DEFAULT_LAYER(Softshrink, SoftshrinkOptions, functional::softshrink(x, options));
+MINDTORCH_DEFAULT_LAYER(RReLU, RReLUOptions,
+                        functional::rrelu(x, functional::RReLUFuncOptions()
+                                                 .lower(options.lower())
+                                                 .upper(options.upper())
+                                                 .training(is_training())
+                                                 .inplace(options.inplace())));
 MINDTORCH_DEFAULT_LAYER(SiLU, NoOptions, at::silu(x));
 MINDTORCH_DEFAULT_LAYER(Mish, NoOptions, at::mish(x));
 MINDTORCH_DEFAULT_LAYER(Sigmoid, NoOptions, at::sigmoid(x));
@@ -153,38 +152,67 @@ MINDTORCH_FUNCTION_LAYER(LogSoftmax, LogSoftmaxOptions, at::log_softmax(x, optio
 MINDTORCH_FUNCTION_LAYER(Softmin, SoftminOptions, at::softmax(-x, options.dim()));
 MINDTORCH_DEFAULT_LAYER(Softmax2d, NoOptions, at::softmax(x, -3));
 MINDTORCH_DEFAULT_LAYER(Tanhshrink, NoOptions, functional::tanhshrink(x));
-MINDTORCH_FUNCTION_LAYER(Fold, FoldOptions, functional::fold(x, options));
-MINDTORCH_FUNCTION_LAYER(Unfold, UnfoldOptions, functional::unfold(x, options));
-#define MINDTORCH_POOLS(D)                                                                                 \
-    using MaxPool##D##dOptions = MaxPoolOptions<D>;                                                        \
-    using AvgPool##D##dOptions = AvgPoolOptions<D>;                                                        \
-    using AdaptiveAvgPool##D##dOptions = AdaptivePoolOptions<D>;                                           \
-    using AdaptiveMaxPool##D##dOptions = AdaptivePoolOptions<D>;                                           \
-    MINDTORCH_FUNCTION_LAYER(MaxPool##D##d, MaxPool##D##dOptions, functional::max_pool##D##d(x, options)); \
-    MINDTORCH_FUNCTION_LAYER(AvgPool##D##d, AvgPool##D##dOptions, functional::avg_pool##D##d(x, options)); \
-    MINDTORCH_FUNCTION_LAYER(AdaptiveAvgPool##D##d, AdaptiveAvgPool##D##dOptions,                          \
-                             functional::adaptive_avg_pool##D##d(x, options));                             \
-    MINDTORCH_FUNCTION_LAYER(AdaptiveMaxPool##D##d, AdaptiveMaxPool##D##dOptions,                          \
-                             functional::adaptive_max_pool##D##d(x, options))
+// A layer of a window: its options from the sizes that they need.
+#define MINDTORCH_WINDOW_LAYER(Name, Options, Size, call, more)                                        \
+    class Name##Impl : public Cloneable<Name##Impl> {                                                  \
+      public:                                                                                          \
+        Name##Impl(Size size) : Name##Impl(Options(size)) {}                                           \
+        explicit Name##Impl(const Options& given) : options(given) {}                                  \
+        void reset() override {}                                                                       \
+        void pretty_print(std::ostream& stream) const override { stream << "torch::nn::" #Name "()"; } \
+        at::Tensor forward(const at::Tensor& x) { return functional::call(x, options); }               \
+        more Options options;                                                                          \
+    };                                                                                                 \
+    TORCH_MODULE(Name)
+#define MINDTORCH_WITH_INDICES(call)                                               \
+    std::tuple<at::Tensor, at::Tensor> forward_with_indices(const at::Tensor& x) { \
+        return functional::call##_with_indices(x, options);                        \
+    }
+class FoldImpl : public Cloneable<FoldImpl> {
+  public:
+    FoldImpl(ExpandingArray<2> output_size, ExpandingArray<2> kernel_size)
+        : FoldImpl(FoldOptions(output_size, kernel_size)) {}
+    explicit FoldImpl(const FoldOptions& given) : options(given) {}
+    void reset() override {}
+    at::Tensor forward(const at::Tensor& x) { return functional::fold(x, options); }
+    FoldOptions options;
+};
+TORCH_MODULE(Fold);
+MINDTORCH_WINDOW_LAYER(Unfold, UnfoldOptions, ExpandingArray<2>, unfold, );
+#define MINDTORCH_POOLS(D)                                                                              \
+    using MaxPool##D##dOptions = MaxPoolOptions<D>;                                                     \
+    using AvgPool##D##dOptions = AvgPoolOptions<D>;                                                     \
+    using AdaptiveAvgPool##D##dOptions = AdaptivePoolOptions<D>;                                        \
+    using AdaptiveMaxPool##D##dOptions = AdaptivePoolOptions<D>;                                        \
+    MINDTORCH_WINDOW_LAYER(MaxPool##D##d, MaxPoolOptions<D>, ExpandingArray<D>, max_pool##D##d,         \
+                           MINDTORCH_WITH_INDICES(max_pool##D##d));                                     \
+    MINDTORCH_WINDOW_LAYER(AvgPool##D##d, AvgPoolOptions<D>, ExpandingArray<D>, avg_pool##D##d, );      \
+    MINDTORCH_WINDOW_LAYER(AdaptiveAvgPool##D##d, AdaptivePoolOptions<D>, AdaptivePoolOptions<D>::Size, \
+                           adaptive_avg_pool##D##d, );                                                  \
+    MINDTORCH_WINDOW_LAYER(AdaptiveMaxPool##D##d, AdaptivePoolOptions<D>, AdaptivePoolOptions<D>::Size, \
+                           adaptive_max_pool##D##d, MINDTORCH_WITH_INDICES(adaptive_max_pool##D##d))
 MINDTORCH_POOLS(1);
 MINDTORCH_POOLS(2);
 MINDTORCH_POOLS(3);
 #undef MINDTORCH_POOLS
+#undef MINDTORCH_WITH_INDICES
+#undef MINDTORCH_WINDOW_LAYER
 
 using Dropout2dOptions = DropoutOptions;
 using Dropout3dOptions = DropoutOptions;
-MINDTORCH_DEFAULT_LAYER(
-    Dropout, DropoutOptions,
-    functional::dropout(
-        x, functional::DropoutFuncOptions().p(options.p()).training(is_training()).inplace(options.inplace())));
-MINDTORCH_DEFAULT_LAYER(
-    Dropout2d, Dropout2dOptions,
-    functional::dropout2d(
-        x, functional::DropoutFuncOptions().p(options.p()).training(is_training()).inplace(options.inplace())));
-MINDTORCH_DEFAULT_LAYER(
-    Dropout3d, Dropout3dOptions,
-    functional::dropout3d(
-        x, functional::DropoutFuncOptions().p(options.p()).training(is_training()).inplace(options.inplace())));
+using AlphaDropoutOptions = DropoutOptions;
+using FeatureAlphaDropoutOptions = DropoutOptions;
+#define MINDTORCH_DROPOUT_LAYER(Name, function) \
+    MINDTORCH_DEFAULT_LAYER(                    \
+        Name, DropoutOptions,                   \
+        functional::function(                   \
+            x, functional::Name##FuncOptions().p(options.p()).training(is_training()).inplace(options.inplace())))
+MINDTORCH_DROPOUT_LAYER(Dropout, dropout);
+MINDTORCH_DROPOUT_LAYER(Dropout2d, dropout2d);
+MINDTORCH_DROPOUT_LAYER(Dropout3d, dropout3d);
+MINDTORCH_DROPOUT_LAYER(AlphaDropout, alpha_dropout);
+MINDTORCH_DROPOUT_LAYER(FeatureAlphaDropout, feature_alpha_dropout);
+#undef MINDTORCH_DROPOUT_LAYER
 
 struct FlattenOptions {
     TORCH_ARG(int64_t, start_dim) = 1;
@@ -287,6 +315,33 @@ class BilinearImpl : public Cloneable<BilinearImpl> {
 };
 TORCH_MODULE(Bilinear);
 
+struct EmbeddingFromPretrainedOptions {
+    TORCH_ARG(bool, freeze) = true;
+    TORCH_ARG(std::optional<int64_t>, padding_idx) = std::nullopt;
+    TORCH_ARG(std::optional<double>, max_norm) = std::nullopt;
+    TORCH_ARG(double, norm_type) = 2.;
+    TORCH_ARG(bool, scale_grad_by_freq) = false;
+    TORCH_ARG(bool, sparse) = false;
+};
+// Of a table of embeddings: the row that stays zero, counted from the start.
+inline std::optional<int64_t> place_in_table(std::optional<int64_t> place, int64_t rows) {
+    if (!place) return place;
+    TORCH_CHECK(*place < rows && *place >= -rows, "Padding_idx must be within num_embeddings");
+    return *place < 0 ? *place + rows : *place;
+}
+template <class Options>
+at::Tensor register_table(Module& module, const Options& options) {
+    const std::vector<int64_t> sizes{options.num_embeddings(), options.embedding_dim()};
+    const at::Tensor& given = options._weight();
+    TORCH_CHECK(!given.defined() || given.sizes() == at::IntArrayRef(sizes),
+                "Shape of _weight does not match num_embeddings and embedding_dim");
+    return module.register_parameter("weight", given.defined() ? given : at::empty(sizes));
+}
+inline void start_table(at::Tensor weight, std::optional<int64_t> padding) {
+    init::normal_(weight);
+    c10::NoGradGuard guard;
+    if (padding) weight[*padding].fill_(0);
+}
 struct EmbeddingOptions {
     EmbeddingOptions(int64_t num_embeddings, int64_t embedding_dim)
         : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
@@ -304,29 +359,11 @@ class EmbeddingImpl : public Cloneable<EmbeddingImpl> {
     EmbeddingImpl(int64_t rows, int64_t columns) : EmbeddingImpl(EmbeddingOptions(rows, columns)) {}
     explicit EmbeddingImpl(EmbeddingOptions given) : options(std::move(given)) { EmbeddingImpl::reset(); }
     void reset() override {
-        if (options.padding_idx()) {
-            const int64_t rows = options.num_embeddings();
-            int64_t place = *options.padding_idx();
-            TORCH_CHECK(place < rows && place >= -rows, "Padding_idx must be within num_embeddings");
-            options.padding_idx(place < 0 ? place + rows : place);
-        }
-        if (options._weight().defined()) {
-            TORCH_CHECK(
-                options._weight().sizes() == at::IntArrayRef({options.num_embeddings(), options.embedding_dim()}),
-                "Shape of _weight does not match num_embeddings and embedding_dim");
-            weight = register_parameter("weight", options._weight());
-        } else {
-            weight = register_parameter("weight", at::empty({options.num_embeddings(), options.embedding_dim()}));
-            reset_parameters();
-        }
+        options.padding_idx(place_in_table(options.padding_idx(), options.num_embeddings()));
+        weight = register_table(*this, options);
+        if (!options._weight().defined()) reset_parameters();
     }
-    void reset_parameters() {
-        init::normal_(weight);
-        if (options.padding_idx()) {
-            c10::NoGradGuard guard;
-            weight[*options.padding_idx()].fill_(0);
-        }
-    }
+    void reset_parameters() { start_table(weight, options.padding_idx()); }
     void pretty_print(std::ostream& stream) const override {
         stream << "torch::nn::Embedding(num_embeddings=" << options.num_embeddings()
                << ", embedding_dim=" << options.embedding_dim() << ")";
@@ -346,10 +383,16 @@ class EmbeddingImpl : public Cloneable<EmbeddingImpl> {
 class Embedding : public ModuleHolder<EmbeddingImpl> {
   public:
     using ModuleHolder<EmbeddingImpl>::ModuleHolder;
-    static Embedding from_pretrained(const at::Tensor& table, bool freeze = true) {
+    static Embedding from_pretrained(const at::Tensor& table, const EmbeddingFromPretrainedOptions& o = {}) {
         TORCH_CHECK(table.dim() == 2, "Embeddings parameter is expected to be 2-dimensional");
-        Embedding made(EmbeddingOptions(table.size(0), table.size(1))._weight(table));
-        made->weight.requires_grad_(!freeze);
+        Embedding made(EmbeddingOptions(table.size(0), table.size(1))
+                           ._weight(table)
+                           .padding_idx(o.padding_idx())
+                           .max_norm(o.max_norm())
+                           .norm_type(o.norm_type())
+                           .scale_grad_by_freq(o.scale_grad_by_freq())
+                           .sparse(o.sparse()));
+        made->weight.requires_grad_(!o.freeze());
         return made;
     }
 };
@@ -387,6 +430,7 @@ struct ConvTransposeOptions {
     TORCH_ARG(int64_t, groups) = 1;
     TORCH_ARG(bool, bias) = true;
     TORCH_ARG(ExpandingArray<D>, dilation) = 1;
+    TORCH_ARG(typename ConvOptions<D>::padding_mode_t, padding_mode) = kZeros;
 
   public:
     static constexpr bool transposed = true;
@@ -421,38 +465,43 @@ class ConvBase : public Cloneable<Derived> {
     Options options;
     at::Tensor weight, bias;
 };
-#define MINDTORCH_CONV_LAYERS(D)                                                                                     \
-    using Conv##D##dOptions = ConvOptions<D>;                                                                        \
-    class Conv##D##dImpl : public ConvBase<Conv##D##dImpl, ConvOptions<D>> {                                         \
-      public:                                                                                                        \
-        Conv##D##dImpl(int64_t in, int64_t out, ExpandingArray<D> size) : ConvBase(ConvOptions<D>(in, out, size)) {} \
-        explicit Conv##D##dImpl(ConvOptions<D> given) : ConvBase(std::move(given)) {}                                \
-        void pretty_print(std::ostream& stream) const override {                                                     \
-            stream << "torch::nn::Conv" #D "d(" << options.in_channels() << ", " << options.out_channels()           \
-                   << ", kernel_size=" << at::IntArrayRef(options.kernel_size())                                     \
-                   << ", stride=" << at::IntArrayRef(options.stride()) << ")";                                       \
-        }                                                                                                            \
-        at::Tensor forward(const at::Tensor& x) {                                                                    \
-            functional::Conv##D##dFuncOptions o;                                                                     \
-            o.bias(bias).stride(options.stride()).dilation(options.dilation()).groups(options.groups());             \
-            const auto* sizes = std::get_if<ExpandingArray<D>>(&options.padding());                                  \
-            if (std::holds_alternative<enumtype::kZeros>(options.padding_mode()))                                    \
-                return functional::conv##D##d(x, weight, o.padding(options.padding()));                              \
-            return functional::conv##D##d(padded<D>(x, sizes, options), weight, o);                                  \
-        }                                                                                                            \
-    };                                                                                                               \
-    TORCH_MODULE(Conv##D##d);                                                                                        \
-    using ConvTranspose##D##dOptions = ConvTransposeOptions<D>;                                                      \
-    class ConvTranspose##D##dImpl : public ConvBase<ConvTranspose##D##dImpl, ConvTransposeOptions<D>> {              \
-      public:                                                                                                        \
-        ConvTranspose##D##dImpl(int64_t in, int64_t out, ExpandingArray<D> size)                                     \
-            : ConvBase(ConvTransposeOptions<D>(in, out, size)) {}                                                    \
-        explicit ConvTranspose##D##dImpl(ConvTransposeOptions<D> given) : ConvBase(std::move(given)) {}              \
-        at::Tensor forward(const at::Tensor& x) {                                                                    \
-            return at::conv_transpose##D##d(x, weight, functional::given(bias), options.stride(), options.padding(), \
-                                            options.output_padding(), options.groups(), options.dilation());         \
-        }                                                                                                            \
-    };                                                                                                               \
+#define MINDTORCH_CONV_LAYERS(D)                                                                                       \
+    using Conv##D##dOptions = ConvOptions<D>;                                                                          \
+    class Conv##D##dImpl : public ConvBase<Conv##D##dImpl, ConvOptions<D>> {                                           \
+      public:                                                                                                          \
+        Conv##D##dImpl(int64_t in, int64_t out, ExpandingArray<D> size) : ConvBase(ConvOptions<D>(in, out, size)) {}   \
+        explicit Conv##D##dImpl(ConvOptions<D> given) : ConvBase(std::move(given)) {}                                  \
+        void pretty_print(std::ostream& stream) const override {                                                       \
+            stream << "torch::nn::Conv" #D "d(" << options.in_channels() << ", " << options.out_channels()             \
+                   << ", kernel_size=" << at::IntArrayRef(options.kernel_size())                                       \
+                   << ", stride=" << at::IntArrayRef(options.stride()) << ")";                                         \
+        }                                                                                                              \
+        at::Tensor forward(const at::Tensor& x) {                                                                      \
+            functional::Conv##D##dFuncOptions o;                                                                       \
+            o.bias(bias).stride(options.stride()).dilation(options.dilation()).groups(options.groups());               \
+            const auto* sizes = std::get_if<ExpandingArray<D>>(&options.padding());                                    \
+            if (std::holds_alternative<enumtype::kZeros>(options.padding_mode()))                                      \
+                return functional::conv##D##d(x, weight, o.padding(options.padding()));                                \
+            return functional::conv##D##d(padded<D>(x, sizes, options), weight, o);                                    \
+        }                                                                                                              \
+    };                                                                                                                 \
+    TORCH_MODULE(Conv##D##d);                                                                                          \
+    using ConvTranspose##D##dOptions = ConvTransposeOptions<D>;                                                        \
+    class ConvTranspose##D##dImpl : public ConvBase<ConvTranspose##D##dImpl, ConvTransposeOptions<D>> {                \
+      public:                                                                                                          \
+        ConvTranspose##D##dImpl(int64_t in, int64_t out, ExpandingArray<D> size)                                       \
+            : ConvBase(ConvTransposeOptions<D>(in, out, size)) {}                                                      \
+        explicit ConvTranspose##D##dImpl(ConvTransposeOptions<D> given) : ConvBase(std::move(given)) {}                \
+        at::Tensor forward(const at::Tensor& x, const std::optional<at::IntArrayRef>& output_size = std::nullopt) {    \
+            TORCH_CHECK(std::holds_alternative<enumtype::kZeros>(options.padding_mode()),                              \
+                        "Only `zeros` padding mode is supported for ConvTranspose" #D "d");                            \
+            return at::conv_transpose##D##d(x, weight, functional::given(bias), options.stride(), options.padding(),   \
+                                            added_for(x, output_size, options), options.groups(), options.dilation()); \
+        }                                                                                                              \
+                                                                                                                       \
+      protected:                                                                                                       \
+        FORWARD_HAS_DEFAULT_ARGS({1, AnyValue(std::optional<at::IntArrayRef>())})                                      \
+    };                                                                                                                 \
     TORCH_MODULE(ConvTranspose##D##d)
 
 // The input of a convolution whose borders are not zeros.
@@ -470,6 +519,26 @@ at::Tensor padded(const at::Tensor& x, const ExpandingArray<D>* sizes, const Con
     }
     static constexpr const char* names[] = {"constant", "reflect", "replicate", "circular"};
     return at::pad(x, pad, names[o.padding_mode().index()]);
+}
+// The rows that a transposed convolution adds at the ends, so that its result has the size asked for.
+template <size_t D>
+std::array<int64_t, D> added_for(const at::Tensor& x, const std::optional<at::IntArrayRef>& asked,
+                                 const ConvTransposeOptions<D>& o) {
+    if (!asked) return *o.output_padding();
+    const bool whole = asked->size() == D + 2;
+    TORCH_CHECK(whole || asked->size() == D, "output_size must have ", D, " or ", D + 2, " elements (got ",
+                asked->size(), ")");
+    std::array<int64_t, D> added{};
+    for (size_t d = 0; d < D; d++) {
+        const int64_t size = (*asked)[whole ? d + 2 : d];
+        const int64_t least = (x.size(static_cast<int64_t>(d) - static_cast<int64_t>(D)) - 1) * o.stride()[d] -
+                              2 * o.padding()[d] + o.dilation()[d] * (o.kernel_size()[d] - 1) + 1;
+        TORCH_CHECK(size >= least && size <= least + o.stride()[d] - 1, "requested an output size of ", *asked,
+                    ", but valid sizes in dimension ", d, " range from ", least, " to ", least + o.stride()[d] - 1,
+                    " (for an input of ", x.sizes().slice(2), ")");
+        added[d] = size - least;
+    }
+    return added;
 }
 MINDTORCH_CONV_LAYERS(1);
 MINDTORCH_CONV_LAYERS(2);

@@ -5,10 +5,41 @@
 #include <mindtorch/autograd.h>
 #include <mindtorch/nn/options.h>
 
+#include <any>
 #include <functional>
 
 namespace torch {
 namespace nn {
+
+// A value of any type, which is asked for by that type.
+class AnyValue {
+  public:
+    template <class T, class = std::enable_if_t<!std::is_same_v<std::decay_t<T>, AnyValue>>>
+    explicit AnyValue(T&& value) : value_(std::forward<T>(value)) {}
+    template <class T>
+    T* try_get() {
+        return std::any_cast<T>(&value_);
+    }
+    template <class T>
+    T get() {
+        T* found = try_get<T>();
+        TORCH_CHECK(found, "Attempted to cast AnyValue to ", mindtorch::type_text(typeid(T)),
+                    ", but its actual type is ", mindtorch::type_text(type_info()));
+        return *found;
+    }
+    const std::type_info& type_info() const noexcept { return value_.type(); }
+    const std::any& any() const noexcept { return value_; }
+
+  private:
+    std::any value_;
+};
+// In a module: the values of last arguments of its forward, {place, AnyValue(value)} each, for callers that do not
+// know the type.
+#define FORWARD_HAS_DEFAULT_ARGS(...)                                                       \
+    std::vector<std::pair<size_t, torch::nn::AnyValue>> forward_defaults() const override { \
+        using torch::nn::AnyValue;                                                          \
+        return {__VA_ARGS__};                                                               \
+    }
 
 class Module : public std::enable_shared_from_this<Module> {
   public:
@@ -110,6 +141,7 @@ class Module : public std::enable_shared_from_this<Module> {
 
     virtual void pretty_print(std::ostream& stream) const { stream << name(); }
     virtual bool is_serializable() const { return true; }
+    virtual std::vector<std::pair<size_t, AnyValue>> forward_defaults() const { return {}; }
 
     template <class M>
     M* as() noexcept {
@@ -289,38 +321,37 @@ class Cloneable : public Module {
     }
 };
 
-// What a layer is used by: a shared pointer that makes its module, and calls its forward.
+// What a layer is used by: a shared pointer that makes its module, and calls its forward. It holds a Module: a shared
+// pointer of each class would take the compiler longer than all else here.
 template <class Contained>
 class ModuleHolder {
   public:
     using ContainedType = Contained;
-    ModuleHolder() : impl_(std::make_shared<Contained>()) {
+    ModuleHolder() : impl_{held(new Contained())} {
         static_assert(
             std::is_default_constructible_v<Contained>,
             "You are trying to default construct a module which has no default constructor. Use = nullptr to give it "
             "the empty state (e.g. `Linear linear = nullptr;` instead of `Linear linear;`).");
     }
-    ModuleHolder(std::nullptr_t) : impl_(nullptr) {}
+    ModuleHolder(std::nullptr_t) {}
     template <class Head, class... Tail,
               class = std::enable_if_t<!(std::is_base_of_v<ModuleHolder, std::decay_t<Head>> && sizeof...(Tail) == 0) &&
                                        !std::is_convertible_v<Head, std::shared_ptr<Contained>>>>
     explicit ModuleHolder(Head&& head, Tail&&... tail)
-        : impl_(std::make_shared<Contained>(std::forward<Head>(head), std::forward<Tail>(tail)...)) {}
-    ModuleHolder(std::shared_ptr<Contained> module) : impl_(std::move(module)) {}
+        : impl_{held(new Contained(std::forward<Head>(head), std::forward<Tail>(tail)...))} {}
+    ModuleHolder(std::shared_ptr<Contained> module) : impl_{std::move(module)} {}
 
-    explicit operator bool() const noexcept { return impl_ != nullptr; }
+    explicit operator bool() const noexcept { return !is_empty(); }
     Contained* operator->() { return get(); }
     const Contained* operator->() const { return get(); }
     Contained& operator*() { return *get(); }
     const Contained& operator*() const { return *get(); }
-    const std::shared_ptr<Contained>& ptr() const {
-        get();
-        return impl_;
+    std::shared_ptr<Contained> ptr() const { return std::shared_ptr<Contained>(module(), get()); }
+    const std::shared_ptr<Module>& module() const {
+        TORCH_CHECK(!is_empty(), "Accessing empty ModuleHolder");
+        return impl_.module;
     }
-    Contained* get() const {
-        TORCH_CHECK(impl_ != nullptr, "Accessing empty ModuleHolder");
-        return impl_.get();
-    }
+    Contained* get() const { return static_cast<Contained*>(module().get()); }
     template <class... A>
     auto operator()(A&&... a) {
         return get()->forward(std::forward<A>(a)...);
@@ -330,10 +361,19 @@ class ModuleHolder {
     decltype(auto) operator[](Place&& place) {
         return (*get())[std::forward<Place>(place)];
     }
-    bool is_empty() const noexcept { return impl_ == nullptr; }
+    bool is_empty() const noexcept { return impl_.module == nullptr; }
 
   protected:
-    std::shared_ptr<Contained> impl_;
+    struct Pointer {
+        std::shared_ptr<Module> module;
+        Contained* operator->() const { return static_cast<Contained*>(module.get()); }
+        Contained& operator*() const { return *operator->(); }
+        operator std::shared_ptr<Contained>() const { return {module, operator->()}; }
+    };
+    Pointer impl_;
+
+  private:
+    static std::shared_ptr<Module> held(Module* made) { return std::shared_ptr<Module>(made); }
 };
 template <class Contained>
 std::ostream& operator<<(std::ostream& stream, const ModuleHolder<Contained>& holder) {
@@ -341,12 +381,12 @@ std::ostream& operator<<(std::ostream& stream, const ModuleHolder<Contained>& ho
 }
 template <class Contained>
 serialize::OutputArchive& operator<<(serialize::OutputArchive& archive, const ModuleHolder<Contained>& holder) {
-    holder.ptr()->save(archive);
+    holder.module()->save(archive);
     return archive;
 }
 template <class Contained>
 serialize::InputArchive& operator>>(serialize::InputArchive& archive, ModuleHolder<Contained>& holder) {
-    holder.ptr()->load(archive);
+    holder.module()->load(archive);
     return archive;
 }
 

@@ -119,6 +119,21 @@ struct InstanceNormOptions {
     TORCH_ARG(bool, affine) = false;
     TORCH_ARG(bool, track_running_stats) = false;
 };
+namespace functional {
+struct InstanceNormFuncOptions {
+    TORCH_ARG(at::Tensor, running_mean) = {};
+    TORCH_ARG(at::Tensor, running_var) = {};
+    TORCH_ARG(at::Tensor, weight) = {};
+    TORCH_ARG(at::Tensor, bias) = {};
+    TORCH_ARG(bool, use_input_stats) = true;
+    TORCH_ARG(double, momentum) = 0.1;
+    TORCH_ARG(double, eps) = 1e-5;
+};
+inline at::Tensor instance_norm(const at::Tensor& x, const InstanceNormFuncOptions& o = {}) {
+    return at::instance_norm(x, given(o.weight()), given(o.bias()), given(o.running_mean()), given(o.running_var()),
+                             o.use_input_stats(), o.momentum(), o.eps(), false);
+}
+}  // namespace functional
 #define MINDTORCH_INSTANCE_NORM(D, condition, text)                                                                    \
     using InstanceNorm##D##dOptions = InstanceNormOptions;                                                             \
     class InstanceNorm##D##dImpl : public Cloneable<InstanceNorm##D##dImpl> {                                          \
@@ -134,10 +149,14 @@ struct InstanceNormOptions {
         }                                                                                                              \
         at::Tensor forward(const at::Tensor& x) {                                                                      \
             TORCH_CHECK(condition, "expected " text " input (got ", x.dim(), "D input)");                              \
-            using functional::given;                                                                                   \
-            return at::instance_norm(x, given(weight), given(bias), given(running_mean), given(running_var),           \
-                                     is_training() || !options.track_running_stats(), options.momentum(),              \
-                                     options.eps(), false);                                                            \
+            return functional::instance_norm(x, functional::InstanceNormFuncOptions()                                  \
+                                                    .running_mean(running_mean)                                        \
+                                                    .running_var(running_var)                                          \
+                                                    .weight(weight)                                                    \
+                                                    .bias(bias)                                                        \
+                                                    .use_input_stats(is_training() || !options.track_running_stats())  \
+                                                    .momentum(options.momentum())                                      \
+                                                    .eps(options.eps()));                                              \
         }                                                                                                              \
         InstanceNormOptions options;                                                                                   \
         at::Tensor weight, bias, running_mean, running_var;                                                            \
@@ -147,6 +166,59 @@ MINDTORCH_INSTANCE_NORM(1, x.dim() == 3, "3D");
 MINDTORCH_INSTANCE_NORM(2, x.dim() == 4, "4D");
 MINDTORCH_INSTANCE_NORM(3, x.dim() == 5, "5D");
 #undef MINDTORCH_INSTANCE_NORM
+
+// Division by a power of what neighbouring channels have, whose squares' mean or sum is taken over `size` of them.
+#define MINDTORCH_CHANNEL_NORM(Name, Number, number)                                       \
+    struct Name##Options {                                                                 \
+        Name##Options(int64_t size) : size_(size) {}                                       \
+        TORCH_ARG(int64_t, size);                                                          \
+        TORCH_ARG(double, alpha) = 1e-4;                                                   \
+        TORCH_ARG(double, beta) = 0.75;                                                    \
+        TORCH_ARG(Number, k) = 1;                                                          \
+    };                                                                                     \
+    class Name##Impl : public Cloneable<Name##Impl> {                                      \
+      public:                                                                              \
+        Name##Impl(int64_t size) : Name##Impl(Name##Options(size)) {}                      \
+        explicit Name##Impl(const Name##Options& given) : options(given) {}                \
+        void reset() override {}                                                           \
+        at::Tensor forward(const at::Tensor& x) { return functional::number(x, options); } \
+        Name##Options options;                                                             \
+    };                                                                                     \
+    TORCH_MODULE(Name)
+namespace functional {
+// The sums of squares of each channel and its neighbours, `before` and `after` it.
+inline at::Tensor sums_of_neighbours(const at::Tensor& x, int64_t before, int64_t after) {
+    const int64_t window = before + 1 + after;
+    const at::Tensor squares = (x * x).flatten(2).permute({0, 2, 1});  // channels last: a window goes over them
+    const at::Tensor means = at::avg_pool1d(at::constant_pad_nd(squares, {before, after}), window, 1);
+    return means.permute({0, 2, 1}).reshape(x.sizes()) * window;
+}
+template <class Options>
+at::Tensor divided_by(const at::Tensor& x, const at::Tensor& sums, const Options& o) {
+    return x / (sums * (o.alpha() / static_cast<double>(o.size())) + o.k()).pow(o.beta());
+}
+template <class Options>
+at::Tensor local_response_norm(const at::Tensor& x, const Options& o) {
+    TORCH_CHECK(x.dim() >= 3, "Expected 3D or higher dimensionality input (got ", x.dim(), " dimensions)");
+    if (x.numel() == 0) return x;
+    return divided_by(x, sums_of_neighbours(x, o.size() / 2, (o.size() - 1) / 2), o);
+}
+// PyTorch's never leaves the first channel out of the sums once it has come into them.
+template <class Options>
+at::Tensor cross_map_norm(const at::Tensor& x, const Options& o) {
+    TORCH_CHECK(x.dim() == 4, "CrossMapLRN2d: Expected input to be 4D, got ", x.dim(), "D instead.");
+    const int64_t side = (o.size() - 1) / 2;
+    const at::Tensor stays = at::arange(x.size(1), x.options()).ge(side + 1).to(x.scalar_type()).view({1, -1, 1, 1});
+    const at::Tensor first = x.narrow(1, 0, 1);
+    return divided_by(x, sums_of_neighbours(x, side, side) + first * first * stays, o);
+}
+}  // namespace functional
+MINDTORCH_CHANNEL_NORM(LocalResponseNorm, double, local_response_norm);
+MINDTORCH_CHANNEL_NORM(CrossMapLRN2d, int64_t, cross_map_norm);
+#undef MINDTORCH_CHANNEL_NORM
+namespace functional {
+using LocalResponseNormFuncOptions = LocalResponseNormOptions;
+}  // namespace functional
 
 }  // namespace nn
 }  // namespace torch

@@ -73,6 +73,11 @@ MINDTORCH_CHOICE(Valid);
 MINDTORCH_CHOICE(Same);
 #undef MINDTORCH_CHOICE
 
+// Makes options of one of the choices that their `member` takes.
+#define MINDTORCH_FROM_CHOICE(Options, Choices, member)                                       \
+    template <class Choice, class = std::enable_if_t<std::is_convertible_v<Choice, Choices>>> \
+    Options(Choice choice) : member##_(choice) {}
+
 namespace enumtype {
 template <class Choice>
 std::string get_enum_name(const Choice& choice) {
@@ -104,8 +109,21 @@ class ExpandingArray {
   private:
     std::array<T, D> values_{};
 };
+// The same with elements that may be left out.
 template <size_t D, class T = int64_t>
-using ExpandingArrayWithOptionalElem = ExpandingArray<D, std::optional<T>>;
+class ExpandingArrayWithOptionalElem : public ExpandingArray<D, std::optional<T>> {
+  public:
+    using ExpandingArray<D, std::optional<T>>::ExpandingArray;
+    ExpandingArrayWithOptionalElem(T single) : ExpandingArray<D, std::optional<T>>(std::optional<T>(single)) {}
+    ExpandingArrayWithOptionalElem(std::initializer_list<T> list)
+        : ExpandingArrayWithOptionalElem(at::ArrayRef<T>(list)) {}
+    ExpandingArrayWithOptionalElem(const std::vector<T>& list)
+        : ExpandingArrayWithOptionalElem(at::ArrayRef<T>(list)) {}
+    ExpandingArrayWithOptionalElem(at::ArrayRef<T> values)
+        : ExpandingArray<D, std::optional<T>>(std::vector<std::optional<T>>(values.begin(), values.end())) {}
+    ExpandingArrayWithOptionalElem(const std::array<T, D>& values)
+        : ExpandingArrayWithOptionalElem(at::ArrayRef<T>(values)) {}
+};
 
 // Values by name, in the order in which they came.
 template <class Key, class Value>

@@ -83,21 +83,17 @@ class UpsampleImpl : public Cloneable<UpsampleImpl> {
 };
 TORCH_MODULE(Upsample);
 
-#define MINDTORCH_PIXELS(Name, argument, function)                                          \
-    struct Name##Options {                                                                  \
-        Name##Options(int64_t factor) : argument##_(factor) {}                              \
-        TORCH_ARG(int64_t, argument);                                                       \
-    };                                                                                      \
-    class Name##Impl : public Cloneable<Name##Impl> {                                       \
-      public:                                                                               \
-        explicit Name##Impl(const Name##Options& given) : options(given) {}                 \
-        void reset() override {}                                                            \
-        at::Tensor forward(const at::Tensor& x) { return function(x, options.argument()); } \
-        Name##Options options;                                                              \
-    };                                                                                      \
+#define MINDTORCH_PIXELS(Name, function)                                         \
+    class Name##Impl : public Cloneable<Name##Impl> {                            \
+      public:                                                                    \
+        explicit Name##Impl(const Name##Options& given) : options(given) {}      \
+        void reset() override {}                                                 \
+        at::Tensor forward(const at::Tensor& x) { return function(x, options); } \
+        Name##Options options;                                                   \
+    };                                                                           \
     TORCH_MODULE(Name)
-MINDTORCH_PIXELS(PixelShuffle, upscale_factor, at::pixel_shuffle);
-MINDTORCH_PIXELS(PixelUnshuffle, downscale_factor, at::pixel_unshuffle);
+MINDTORCH_PIXELS(PixelShuffle, functional::pixel_shuffle);
+MINDTORCH_PIXELS(PixelUnshuffle, functional::pixel_unshuffle);
 #undef MINDTORCH_PIXELS
 
 struct UnflattenOptions {

@@ -188,6 +188,8 @@ def uniform(device: Any, shape: Any, seed: Any, offset: Any) -> Any:
         elif drawn.numel():
             npu_call("aclnnInplaceUniform", drawn, 0.0, 1.0, seed, offset)
         return drawn
+    if device.type == "meta":
+        return aten.empty(shape, dtype=DTYPES["float32"], device=device)
     mixed = (seed * 0x9E3779B1 + offset) & 0x7FFFFFFFFFFFFFFF
     return aten.rand(shape, generator=_C.Generator(device).manual_seed(mixed), device=device)
 

@@ -10,6 +10,7 @@ from .attention import Call, Sequence, attend, from_bnsd, to_bnsd
 from .attention_masks import WITHOUT_END, Masking
 from .cache import paged_rows
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype
+from .numbers import numbers_of
 
 if TYPE_CHECKING:
     from ...._tensor import Tensor
@@ -23,7 +24,7 @@ def _numbers(lengths: Any, count: int, whole: int, operator: str, name: str) -> 
     """A length for each sequence: those given (one stands for all), or all of a padded batch."""
     if lengths is None:
         return [whole] * count
-    values = [int(n) for n in (lengths if isinstance(lengths, (list, tuple)) else lengths.tolist())]
+    values = numbers_of(lengths, [whole])
     if len(values) == 1:
         values *= count
     require(
@@ -95,11 +96,8 @@ class _Request:
         require(
             self.q_lengths is not None, operator, "packed layouts take actual_seq_lengths, the ends of the sequences"
         )
-        ends = [
-            int(n) for n in (self.q_lengths if isinstance(self.q_lengths, (list, tuple)) else self.q_lengths.tolist())
-        ]
-        kv = self.kv_lengths if self.kv_lengths is not None else ends
-        kv = [int(n) for n in (kv if isinstance(kv, (list, tuple)) else kv.tolist())]
+        ends = numbers_of(self.q_lengths, [query.shape[0]])
+        kv = ends if self.kv_lengths is None else numbers_of(self.kv_lengths, [0] * len(ends))
         require(len(kv) == len(ends), operator, f"there are {len(ends)} ends of queries, but {len(kv)} lengths of keys")
         require(
             ends[-1] == query.shape[0],
@@ -374,10 +372,9 @@ def _npu_paged_attention(
 ) -> None:  # fmt: skip
     everything = Masking("_npu_paged_attention", None, 0, WITHOUT_END, WITHOUT_END, None, None, None)
     call = Call("_npu_paged_attention", num_heads, "BNSD", scale_value, 1.0, everything, False, 0, 0)
-    for i, length in enumerate(context_lens.tolist()):
+    for i, length in enumerate(numbers_of(context_lens, [])):
         k, v = (
-            paged_rows(cache, block_table[i], int(length)).transpose(0, 1).unsqueeze(0)
-            for cache in (key_cache, value_cache)
+            paged_rows(cache, block_table[i], length).transpose(0, 1).unsqueeze(0) for cache in (key_cache, value_cache)
         )
         q = query[i].reshape(1, num_heads, 1, -1)
         aten.copy_(out[i], attend(call, Sequence(q, k, v, None, -1, None))[0].reshape(out[i].shape))
@@ -397,10 +394,10 @@ def _npu_flash_attention(
     everything = Masking("_npu_flash_attention", None, 0, WITHOUT_END, WITHOUT_END, None, None, None)
     call = Call("_npu_flash_attention", num_heads, "BNSD", scale_value, 1.0, everything, False, 0, 0)
     start = 0
-    for length in seq_len.tolist():
-        rows = slice(start, start + int(length))
+    for length in numbers_of(seq_len, []):
+        rows = slice(start, start + length)
         q, k, v = (x[rows].unsqueeze(0).transpose(1, 2) for x in (query, key, value))
-        shift = mask[..., : int(length), : int(length)].reshape(1, 1, int(length), int(length))
+        shift = mask[..., :length, :length].reshape(1, 1, length, length)
         made = attend(call, Sequence(q, k, v, shift, -1, None))[0].squeeze(0).transpose(0, 1)
         aten.copy_(out[rows], made.reshape(out[rows].shape))
-        start += int(length)
+        start += length

@@ -10,6 +10,7 @@ from .attention import Call, Sequence, attend
 from .attention_masks import WITHOUT_END, Masking
 from .cache import paged_rows
 from .checks import no_gradient, require, require_choice
+from .numbers import numbers_of
 
 npu = namespace("npu")
 
@@ -28,7 +29,7 @@ def _of_rows(mask):
 
 def _prompts(operator, query, key, value, seq_len, scale, heads, out, mask=None) -> None:
     start, call = 0, _call(operator, heads, scale)
-    for length in (int(n) for n in seq_len.tolist()):
+    for length in numbers_of(seq_len, []):
         rows = slice(start, start + length)
         q, k, v = (x[rows].unsqueeze(0).transpose(1, 2) for x in (query, key, value))
         shift = None if mask is None else mask[:length, :length].reshape(1, 1, length, length)
@@ -78,7 +79,7 @@ def _npu_flash_attention_v3(
     operator = "_npu_flash_attention_v3"
     require_choice(operator, "mask_type", mask_type, (1, 3))
     table = _of_rows(mask)
-    longest = max((int(n) for n in seq_len.tolist()), default=0)
+    longest = max(numbers_of(seq_len, []), default=0)
     require(
         table.dim() == 2 and min(table.shape) >= longest,
         operator,
@@ -93,8 +94,7 @@ def _mixed(operator, query, caches, block_table, context_lens, mask, seq_len, he
     table = table.reshape(table.shape[-2:]) if table.dim() > 2 else table
     start, call = 0, _call(operator, heads, scale)
     whole = query.shape[0]
-    for i, (count, length) in enumerate(zip(seq_len.tolist(), context_lens.tolist(), strict=True)):
-        count, length = int(count), int(length)
+    for i, (count, length) in enumerate(zip(numbers_of(seq_len, []), numbers_of(context_lens, []), strict=True)):
         rows = slice(start, start + count)
         by_place = table.shape[0] != whole or table.shape[0] == table.shape[1]
         require(

@@ -11,6 +11,7 @@ from ..table import is_capturing
 from .attention import Call, _drawn, _numbers, backward, drawn_tensors, forward, uniform
 from .attention_masks import Masking
 from .checks import no_gradient, require, require_absent, require_choice
+from .numbers import numbers_of
 
 npu = namespace("npu")
 _WITH_HEADS = ("BSND", "BNSD", "TND")
@@ -147,9 +148,9 @@ def npu_fusion_attention_grad_v2(
     return dq, dk, dv, dpse, dq_rope, dk_rope, dsink
 
 
-def _whole_numbers(values):
-    """A tensor's numbers as a list; a list as it is; None for none."""
-    return values if values is None or isinstance(values, (list, tuple)) else [int(n) for n in values.tolist()]
+def _whole_numbers(values, packed):
+    """The ends of packed sequences as a list, which they may be already; None for none."""
+    return values if values is None or isinstance(values, (list, tuple)) else numbers_of(values, [packed.shape[0]])
 
 
 def _gradients_v3(
@@ -158,7 +159,7 @@ def _gradients_v3(
 ) -> tuple:  # fmt: skip
     call = _call(
         "npu_fusion_attention_v3", head_num, input_layout, scale, keep_prob, atten_mask, sparse_mode, pre_tockens,
-        next_tockens, prefix, _whole_numbers(actual_seq_qlen), _whole_numbers(actual_seq_kvlen), 1, *_drawn_with(result4, result5),
+        next_tockens, prefix, _whole_numbers(actual_seq_qlen, query), _whole_numbers(actual_seq_kvlen, key), 1, *_drawn_with(result4, result5),
     )  # fmt: skip
     dq, dk, dv, dpse, dsink = backward(call, query, key, value, grad, pse, sink, (result1, result2, result0))
     return dq, dk, dv, dpse if pse is not None else None, dsink if sink is not None else None
@@ -196,7 +197,7 @@ def npu_fusion_attention_v3(
     require_absent(operator, padding_mask=padding_mask)
     call = _call(
         operator, head_num, input_layout, scale, keep_prob, atten_mask, sparse_mode, pre_tockens, next_tockens, prefix,
-        _whole_numbers(actual_seq_qlen), _whole_numbers(actual_seq_kvlen), 1, 0, 0,
+        _whole_numbers(actual_seq_qlen, query), _whole_numbers(actual_seq_kvlen, key), 1, 0, 0,
     )  # fmt: skip
     seed, offset = drawn_tensors(call, query.device, _numbers(query, key, call))
     out, top, total = forward(call._replace(seed=seed, offset=offset), query, key, value, pse, sink, None)
@@ -237,7 +238,7 @@ def npu_fusion_attention_grad_v3(
         require(x is not None, operator, f"{name} is needed")
     call = _call(
         operator, head_num, input_layout, scale_value, keep_prob, atten_mask, sparse_mode, pre_tockens, next_tockens, prefix,
-        _whole_numbers(actual_seq_qlen), _whole_numbers(actual_seq_kvlen), 1, *_drawn_with(seed, offset),
+        _whole_numbers(actual_seq_qlen, query), _whole_numbers(actual_seq_kvlen, key), 1, *_drawn_with(seed, offset),
     )  # fmt: skip
     return backward(call, query, key, value, dy, pse, sink, (softmax_max, softmax_sum, attention_in))
 
@@ -249,6 +250,7 @@ def npu_fusion_attention_grad_v3(
     "lowest; bytes come in sixteens.",
     explicit=True,
     grad=no_gradient("_npu_dropout_gen_mask", "self"),
+    tags="nondeterministic_seeded",
 )
 def npu_dropout_gen_mask(
     self: Any, size: Any, p: float, seed: int, offset: int, *, parallel: Any = True, sync: Any = None,

@@ -7,6 +7,7 @@ from typing import Any
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
 from .checks import require, require_absent, require_choice
+from .numbers import has_numbers, numbers_of
 
 npu = namespace("npu")
 _INT64 = DTYPES["int64"]
@@ -20,7 +21,7 @@ def _put(operator, rows, cache, slots) -> None:
         f"there must be a slot for each of the {rows.shape[0]} rows, but there are {slots.numel()}",
     )
     places = slots.flatten().to(_INT64)
-    if places.numel() and int(places.min()) < 0:
+    if places.numel() and has_numbers(places) and int(places.min()) < 0:
         taken = aten.nonzero(places >= 0).flatten()
         places, rows = aten.index_select(places, 0, taken), aten.index_select(rows, 0, taken)
     block = cache.shape[1]
@@ -103,9 +104,9 @@ def npu_gather_pa_kv_cache(
     seq_offset: Any = None, is_seq_lens_cumsum: bool = False,
 ) -> None:  # fmt: skip
     operator = "npu_gather_pa_kv_cache"
-    ends = [int(n) for n in seq_lens.tolist()]
+    ends = numbers_of(seq_lens, [])
     lengths = [b - a for a, b in zip(ends, ends[1:], strict=False)] if is_seq_lens_cumsum else ends
-    firsts = [0] * len(lengths) if seq_offset is None else [int(n) for n in seq_offset.tolist()]
+    firsts = [0] * len(lengths) if seq_offset is None else numbers_of(seq_offset, [])
     require(
         sum(lengths) <= key.shape[0],
         operator,

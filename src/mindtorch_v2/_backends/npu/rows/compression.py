@@ -8,6 +8,7 @@ from typing import Any
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten, composite
 from .checks import HALF_AND_FLOAT, require, require_dtype
+from .numbers import has_numbers
 
 _UINT8 = DTYPES["uint8"]
 _HEAD = 8  # bytes of `fixed` that hold how many numbers there are
@@ -52,7 +53,7 @@ def npu_hans_encode(
         operator,
         f"fixed and var must hold {count + _HEAD} bytes together, but they have {places[0].numel() + places[1].numel()}",
     )
-    if statistic:
+    if statistic and has_numbers(high):
         aten.copy_(pdf, aten.bincount(high.to(DTYPES["int64"]), minlength=256).to(pdf.dtype).reshape(pdf.shape))
     first = min(count, room)
     head = aten.arange(_HEAD, device=input.device) * 8
@@ -72,7 +73,9 @@ def npu_hans_encode(
 def npu_hans_decode(mantissa: Any, fixed: Any, var: Any, pdf: Any, reshuff: bool = False, *, out: Any) -> Any:
     operator = "npu_hans_decode"
     places = [_bytes(each) for each in (fixed, var, mantissa)]
-    count = sum(int(n) << (8 * i) for i, n in enumerate(places[0][:_HEAD].tolist()))
+    count = math.prod(out.shape)
+    if has_numbers(fixed):
+        count = sum(int(n) << (8 * i) for i, n in enumerate(places[0][:_HEAD].tolist()))
     require(
         count == math.prod(out.shape),
         operator,

@@ -7,6 +7,7 @@ from typing import Any
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten, composite
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_dtype, wide
+from .numbers import numbers_of
 
 _CHUNK = 64
 
@@ -63,7 +64,7 @@ def npu_chunk_gated_delta_rule(
         require(x is not None, operator, f"{name} is needed")
     heads, key_heads = value.shape[1], key.shape[1]
     require(heads % key_heads == 0, operator, f"the {key_heads} heads of key must divide the {heads} of value")
-    lengths = [int(n) for n in actual_seq_lengths.tolist()]
+    lengths = numbers_of(actual_seq_lengths, [0] * (actual_seq_lengths.numel() - 1) + [query.shape[0]])
     require(
         sum(lengths) == query.shape[0] and len(lengths) == initial_state.shape[0],
         operator,

@@ -7,6 +7,7 @@ from typing import Any
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
 from .checks import no_gradient, require, require_absent, require_choice, wide
+from .numbers import has_numbers
 from .quantization import quantized, quantized_by_row
 
 npu = namespace("npu")
@@ -234,15 +235,22 @@ def npu_moe_compute_expert_tokens(sorted_expert_for_source_row: Any, num_expert:
     return aten.searchsorted(sorted_expert_for_source_row, experts, right=True).to(_INT32)
 
 
+def _counted(numbers, groups):
+    """How many of some numbers are each of 0 to groups - 1."""
+    if not has_numbers(numbers):
+        return aten.empty([groups], dtype=_INT64, device=numbers.device)
+    return aten.bincount(numbers, minlength=groups)
+
+
 def _with_capacity(operator, flat, order, experts, capacity) -> tuple:
     """The rows that their experts have room for, their slots, and of each row its slot, -1 without one."""
     require(capacity > 0, operator, f"drop_pad_mode 1 takes a positive expert_capacity, but it is {capacity}")
     by_expert = aten.index_select(flat, 0, order)
-    sizes = aten.bincount(by_expert, minlength=experts)
+    sizes = _counted(by_expert, experts)
     within = aten.arange(order.numel(), device=flat.device) - aten.index_select(
         aten.cumsum(sizes, 0) - sizes, 0, by_expert
     )
-    kept = aten.nonzero(within < capacity).flatten()
+    kept = aten.nonzero(within < capacity).flatten() if has_numbers(within) else within
     rows = aten.index_select(order, 0, kept)
     slots = aten.index_select(by_expert, 0, kept) * capacity + aten.index_select(within, 0, kept)
     places = aten.full([flat.numel()], -1, dtype=_INT64, device=flat.device)
@@ -287,10 +295,10 @@ def npu_moe_init_routing_v2(
     flat = expert_idx.flatten().to(_INT64)
     active = (flat >= first) & (flat < last)
     # Rows of other experts come last: those of later ones by their numbers, then those of earlier ones.
-    taken = int(active.sum())
+    taken = int(active.sum()) if has_numbers(flat) else flat.numel()
     every = taken == flat.numel()
     order = aten.argsort(flat if every else aten.where(flat < first, _LATE, flat), dim=0, stable=True)
-    counts = aten.bincount((flat if every else flat[active]) - first, minlength=last - first)
+    counts = _counted((flat if every else flat[active]) - first, last - first)
     if drop_pad_mode == 1:
         rows, filled, places = _with_capacity(operator, flat, order, expert_num, expert_capacity)
     else:
@@ -318,7 +326,7 @@ def npu_moe_init_routing_v2(
     if drop_pad_mode == 0 and expert_tokens_num_type == 0:
         counts = aten.cumsum(counts, 0)
     elif drop_pad_mode == 0 and expert_tokens_num_type == 2:
-        present = aten.nonzero(counts).flatten()
+        present = aten.nonzero(counts).flatten() if has_numbers(counts) else counts
         pairs = aten.stack([present + first, counts[present]], 1)
         counts = aten.constant_pad_nd(pairs, [0, 0, 0, expert_num - present.numel()], 0)
     if not expert_tokens_num_flag:
@@ -376,7 +384,9 @@ def npu_moe_re_routing(
     require_choice(operator, "idx_type", idx_type, (0,))
     ranks, experts = expert_token_num_per_rank.shape
     counts = expert_token_num_per_rank.flatten().to(_INT64)
-    expert = aten.repeat_interleave(aten.arange(experts, device=tokens.device).repeat(ranks), counts)
+    expert = aten.empty([tokens.shape[0]], dtype=_INT64, device=tokens.device)
+    if has_numbers(counts):
+        expert = aten.repeat_interleave(aten.arange(experts, device=tokens.device).repeat(ranks), counts)
     require(
         expert.numel() == tokens.shape[0],
         operator,

@@ -7,6 +7,7 @@ from typing import Any
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
 from .checks import require, require_dtype
+from .numbers import has_numbers
 
 npu = namespace("npu")
 _LONG = DTYPES["int64"]
@@ -115,13 +116,14 @@ def npu_gather_sparse_index(input: Any, index: Any) -> Any:
     "other than 0 give the same choice each time.",
     explicit=True,
     grad=None,
+    tags="nondeterministic_seeded",
 )
 def npu_random_choice_with_mask(x: Any, count: int = 256, seed: int = 0, seed2: int = 0) -> tuple:
     operator = "npu_random_choice_with_mask"
     require_dtype(operator, "x", x, ("bool",))
     require(1 <= x.dim() <= 5, operator, f"x must have 1 to 5 dimensions, but it has {x.dim()}")
     require(count > 0, operator, f"count must be above 0, but it is {count}")
-    places = aten.nonzero(x)
+    places = aten.nonzero(x) if has_numbers(x) else aten.empty([count, x.dim()], dtype=DTYPES["int64"], device=x.device)
     if seed or seed2:
         # A chance of its own: places by the golden ratio's multiples, which does not touch the generator.
         key = (

@@ -8,6 +8,7 @@ from ...._core.dtype import DTYPES
 from ...._operators.table import aten, composite
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
 from .norm import normalized
+from .numbers import has_numbers
 from .position import _turned, halved
 
 _INT64 = DTYPES["int64"]
@@ -50,6 +51,8 @@ def _slots(operator, index, batch, tokens, block, by_block):
         operator,
         f"index must have a slot for each of the {batch * tokens} tokens, but it has {places.numel()}",
     )
+    if not has_numbers(places):
+        return aten.arange(places.numel(), device=places.device), places
     return aten.nonzero(places >= 0).flatten(), places
 
 
@@ -59,7 +62,7 @@ def _written(operator, cache, rows, index, mode) -> None:
     if mode == "Norm":  # (batch, 1, longest, width)
         places = index.reshape(batch, tokens).to(_INT64)
         of = aten.arange(batch, device=rows.device).unsqueeze(-1)
-        if places.numel() and int(places.min()) < 0:
+        if places.numel() and has_numbers(places) and int(places.min()) < 0:
             taken = aten.nonzero(places.flatten() >= 0).flatten()
             of, places = (aten.index_select(x.flatten(), 0, taken) for x in (of.expand([batch, tokens]), places))
             rows = aten.index_select(rows.reshape(-1, width), 0, taken)

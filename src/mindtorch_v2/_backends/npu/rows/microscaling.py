@@ -8,6 +8,7 @@ from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_choice, require_dtype, wide
 from .norm import _add_norm, normalized
+from .numbers import numbers_of
 
 _BLOCK = 32
 _PAIR = 2  # the exponents of a block and of the next lie side by side
@@ -210,8 +211,8 @@ def npu_grouped_dynamic_mx_quant(
     require(x.dim() == 2, operator, f"x must have 2 dimensions, but it has {x.dim()}")
     _input(operator, x, element, 2)
     require_choice(operator, "blocksize", blocksize, (_BLOCK,))
-    ends = [int(end) for end in group_index.tolist()]
     rows, columns = x.shape
+    ends = numbers_of(group_index, [0] * (group_index.numel() - 1) + [rows])
     require(
         ends == sorted(ends) and ends[-1] == rows and ends[0] >= 0,
         operator,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
+from .numbers import has_numbers
 from .quantization import dtype_named, scale_of, unpacked_int4
 
 if TYPE_CHECKING:
@@ -66,7 +67,12 @@ _ALL_APART, _BY_ROWS, _BY_INNER = -1, 0, 2
 
 def _ends(operator, group_list, kind, groups):
     """The number of the row behind each group's last, from cumulative ends (0), counts (1) or pairs (2)."""
-    values = group_list if isinstance(group_list, (list, tuple)) else group_list.tolist()
+    if isinstance(group_list, (list, tuple)):
+        values = group_list
+    elif has_numbers(group_list):
+        values = group_list.tolist()
+    else:
+        return [0] * groups
     if kind == 2:
         counts = [0] * groups
         for expert, count in values:

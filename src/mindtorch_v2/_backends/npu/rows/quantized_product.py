@@ -8,6 +8,7 @@ from ...._core.dtype import DTYPES
 from ...._operators.table import aten, composite
 from .. import casts
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
+from .numbers import numbers_of
 from .product import _ends, _permuted
 from .quantization import _stored, dtype_named, packed_int4, quantized_by_row, scale_of, unpacked_int4
 
@@ -222,7 +223,7 @@ def npu_dequant_swiglu_quant(
     whole = not x.dtype.is_floating_point
     require(not whole or weight_scale is not None, operator, "an x of int32 takes weight_scale")
     rows = x.reshape(-1, x.shape[-1])
-    counts = [rows.shape[0]] if group_index is None else [int(n) for n in group_index.tolist()]
+    counts = [rows.shape[0]] if group_index is None else numbers_of(group_index, [])
     require(
         sum(counts) <= rows.shape[0], operator, f"group_index sums to {sum(counts)}, but x has {rows.shape[0]} rows"
     )

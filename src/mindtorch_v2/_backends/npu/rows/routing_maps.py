@@ -7,6 +7,7 @@ from typing import Any
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten, composite, namespace
 from .checks import require, wide
+from .numbers import has_numbers
 
 npu = namespace("npu")
 _INT32, _INT64, _BOOL = DTYPES["int32"], DTYPES["int64"], DTYPES["bool"]
@@ -14,6 +15,13 @@ _INT32, _INT64, _BOOL = DTYPES["int32"], DTYPES["int64"], DTYPES["bool"]
 
 def _by_expert(routing_map):
     return aten.contiguous(routing_map.to(_BOOL).transpose(0, 1))
+
+
+def _sent(by_expert, count):
+    """The token of each row, by expert, then token; of meta tensors the map does not say how many, but `count` may."""
+    if count is not None and not has_numbers(by_expert):
+        return aten.empty([count], dtype=_INT64, device=by_expert.device)
+    return aten.nonzero(by_expert)[:, 1]
 
 
 def _flat_places(sorted_indices, experts, tokens):
@@ -49,7 +57,7 @@ def npu_moe_token_permute_with_routing_map(
         index = aten.contiguous(order[:, : num_out_tokens // experts]).flatten()
         token = index
     else:
-        token = aten.nonzero(by_expert)[:, 1]
+        token = _sent(by_expert, num_out_tokens)
         require(
             not num_out_tokens or token.numel() == num_out_tokens,
             operator,
@@ -60,8 +68,10 @@ def npu_moe_token_permute_with_routing_map(
         chosen = aten.empty([0], dtype=tokens.dtype, device=tokens.device)
     elif drop_and_pad:
         chosen = aten.index_select(probs.transpose(0, 1).reshape(-1), 0, _flat_places(index, experts, count))
-    else:
+    elif has_numbers(by_expert):
         chosen = aten.masked_select(probs.transpose(0, 1), by_expert)
+    else:
+        chosen = aten.empty([token.numel()], dtype=probs.dtype, device=probs.device)
     return aten.index_select(tokens, 0, token), chosen, index.to(_INT32)
 
 
@@ -80,8 +90,8 @@ def npu_moe_token_permute_with_routing_map_grad(
         token = sorted_indices.to(_INT64)
         places = _flat_places(sorted_indices, experts_num, tokens_num)
     else:
-        token = aten.nonzero(by_expert)[:, 1]
-        places = aten.nonzero(by_expert.flatten()).flatten()
+        token = _sent(by_expert, sorted_indices.numel())
+        places = aten.nonzero(by_expert.flatten()).flatten() if has_numbers(by_expert) else token
     g = wide(permuted_token_out_grad)
     of_tokens = aten.index_add(aten.zeros([tokens_num, g.shape[1]], dtype=g.dtype, device=g.device), 0, token, g)
     if probs_grad is None:
@@ -96,6 +106,8 @@ def _weights(sorted_indices, probs, routing_map, drop_and_pad):
     if drop_and_pad:
         flat = probs.transpose(0, 1).reshape(-1)
         return aten.index_select(flat, 0, _flat_places(sorted_indices, probs.shape[1], probs.shape[0]))
+    if not has_numbers(routing_map):
+        return aten.empty([sorted_indices.numel()], dtype=probs.dtype, device=probs.device)
     return aten.masked_select(probs, routing_map.to(_BOOL))
 
 
@@ -104,7 +116,8 @@ def _of_rows(operator, sorted_indices, routing_map, drop_and_pad):
     if drop_and_pad:
         return aten.arange(sorted_indices.numel(), device=sorted_indices.device), sorted_indices.to(_INT64)
     require(routing_map is not None, operator, "routing_map is needed unless drop_and_pad is True")
-    return sorted_indices.to(_INT64), aten.nonzero(routing_map.to(_BOOL))[:, 0]
+    rows = sorted_indices.to(_INT64)
+    return rows, aten.nonzero(routing_map.to(_BOOL))[:, 0] if has_numbers(routing_map) else rows
 
 
 def _unpermuted_gradients(
@@ -132,7 +145,6 @@ def _npu_moe_token_unpermute_with_routing_map(
     permuted_tokens: Any, sorted_indices: Any, restore_shape: Any, *, probs: Any = None, routing_map: Any = None,
     drop_and_pad: bool = False,
 ) -> tuple:  # fmt: skip
-    operator = "_npu_moe_token_unpermute_with_routing_map"
     operator = "npu_moe_token_unpermute_with_routing_map"
     require(probs is None or drop_and_pad or routing_map is not None, operator, "probs take routing_map")
     rows, token = _of_rows(operator, sorted_indices, routing_map, drop_and_pad)
@@ -196,7 +208,7 @@ def npu_moe_token_unpermute_with_routing_map_grad(
                 aten.index_put(flat, [places], by_weight, True).reshape(probs.shape[1], probs.shape[0]).transpose(0, 1)
             )
         else:
-            where = aten.nonzero(routing_map.to(_BOOL).flatten()).flatten()
+            where = aten.nonzero(routing_map.to(_BOOL).flatten()).flatten() if has_numbers(routing_map) else rows
             flat = aten.zeros([probs.numel()], dtype=probs.dtype, device=g.device)
             of_probs = aten.index_put(flat, [where], by_weight).reshape(probs.shape)
         terms = terms * wide(_weights(token, probs, routing_map, drop_and_pad)).unsqueeze(-1)

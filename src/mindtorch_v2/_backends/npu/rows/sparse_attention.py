@@ -9,6 +9,7 @@ from ...._operators.table import S, T, aten, composite
 from .attention import _of_heads, _softmax
 from .cache import paged_rows
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
+from .numbers import numbers_of
 
 _INT32, _INT64, _BOOL = DTYPES["int32"], DTYPES["int64"], DTYPES["bool"]
 _WITHOUT_END = (1 << 63) - 1
@@ -22,10 +23,6 @@ class _Run(NamedTuple):
     keys: list
 
 
-def _whole_numbers(values) -> list[int]:
-    return [int(n) for n in (values if isinstance(values, (list, tuple)) else values.tolist())]
-
-
 def _runs(operator, query, layout_query, q_lengths, keys, layout_key, k_lengths, table) -> list[_Run]:
     """The sequences of a call whose queries and keys are padded, packed or, keys only, paged."""
     require_choice(operator, "layout_query", layout_query, ("BSND", "TND"))
@@ -37,19 +34,23 @@ def _runs(operator, query, layout_query, q_lengths, keys, layout_key, k_lengths,
     )
     if layout_query == "TND":
         require(q_lengths is not None, operator, "layout TND takes actual_seq_lengths_query, the ends of the sequences")
-        ends = _whole_numbers(q_lengths)
+        ends = numbers_of(q_lengths, [query.shape[0]])
         spans = list(zip([0, *ends[:-1]], ends, strict=True))
         places: list[tuple[Any, int]] = [(slice(a, b), b - a) for a, b in spans]
     else:
-        lengths = [query.shape[1]] * query.shape[0] if q_lengths is None else _whole_numbers(q_lengths)
+        lengths = (
+            [query.shape[1]] * query.shape[0]
+            if q_lengths is None
+            else numbers_of(q_lengths, [query.shape[1]] * query.shape[0])
+        )
         places = [((i, slice(0, n)), n) for i, n in enumerate(lengths)]
     count = len(places)
     if layout_key == "BSND":
-        sizes = [keys[0].shape[1]] * count if k_lengths is None else _whole_numbers(k_lengths)
+        sizes = [keys[0].shape[1]] * count if k_lengths is None else numbers_of(k_lengths, [keys[0].shape[1]] * count)
         parts = [[x[i, :n] for x in keys] for i, n in enumerate(sizes)]
     else:
         require(k_lengths is not None, operator, f"layout {layout_key} takes the actual lengths of keys")
-        sizes = _whole_numbers(k_lengths)
+        sizes = numbers_of(k_lengths, [keys[0].shape[0]] * count)
         if layout_key == "TND":
             parts = [[x[a:b] for x in keys] for a, b in zip([0, *sizes[:-1]], sizes, strict=True)]
         else:
