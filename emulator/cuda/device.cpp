@@ -105,9 +105,13 @@ void release_all(Device* device) {
         std::lock_guard<std::mutex> lock(s.mutex);
         s.closed = true;
         s.arrived.notify_all();
-        count(kStreams, -1);
+        if (!s.legacy) count(kStreams, -1);
         return true;
     });
+    {
+        std::lock_guard<std::mutex> lock(device->mutex);
+        device->legacy.reset();
+    }
     reset_memory(device);
     device->sticky = 0;
 }

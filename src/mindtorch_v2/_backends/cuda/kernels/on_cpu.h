@@ -51,18 +51,18 @@ inline __attribute__((always_inline)) void emulated_run(const void* args, emulat
     }
 }
 
-#define KERNEL(name, Args)                                                                            \
-    static inline void name##_body(Args a);                                                           \
-    extern "C" EMULATED_EXPORT const unsigned name##_bytes;                                           \
-    extern "C" EMULATED_EXPORT const unsigned name##_bytes = sizeof(Args);                            \
-    extern "C" EMULATED_EXPORT void name(const void* args, emulated_block* block) {                   \
-        emulated_run<Args>(args, block, [](const Args& a) { name##_body(a); });                       \
-    }                                                                                                 \
+#define KERNEL(name, Args)                                                          \
+    static inline void name##_body(Args a);                                         \
+    extern "C" EMULATED_EXPORT const unsigned name##_bytes;                         \
+    extern "C" EMULATED_EXPORT const unsigned name##_bytes = sizeof(Args);          \
+    extern "C" EMULATED_EXPORT void name(const void* args, emulated_block* block) { \
+        emulated_run<Args>(args, block, [](const Args& a) { name##_body(a); });     \
+    }                                                                               \
     static inline void name##_body([[maybe_unused]] Args a)
 
 #define SHARED(type, name) type* name = static_cast<type*>(emulated_now->shared)
 
-#include "on_cpu/warp.h"
 #include "on_cpu/atomics.h"
 #include "on_cpu/bits.h"
 #include "on_cpu/math.h"
+#include "on_cpu/warp.h"

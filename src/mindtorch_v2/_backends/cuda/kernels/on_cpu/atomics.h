@@ -34,25 +34,25 @@ template <class T>
 struct emulated_same {
     using type = T;
 };
-#define EMULATED_ATOMIC(name, expression)                                                    \
-    template <class T>                                                                       \
-    static inline T name(T* address, typename emulated_same<T>::type value) {                \
-        return emulated_atomic(address, [value](T old) -> T { return (T)(expression); });     \
-    }                                                                                        \
-    template <class T>                                                                       \
-    static inline T name##_block(T* address, typename emulated_same<T>::type value) {        \
-        return name(address, value);                                                         \
-    }                                                                                        \
-    template <class T>                                                                       \
-    static inline T name##_system(T* address, typename emulated_same<T>::type value) {       \
-        return name(address, value);                                                         \
+#define EMULATED_ATOMIC(name, expression)                                                 \
+    template <class T>                                                                    \
+    static inline T name(T* address, typename emulated_same<T>::type value) {             \
+        return emulated_atomic(address, [value](T old) -> T { return (T)(expression); }); \
+    }                                                                                     \
+    template <class T>                                                                    \
+    static inline T name##_block(T* address, typename emulated_same<T>::type value) {     \
+        return name(address, value);                                                      \
+    }                                                                                     \
+    template <class T>                                                                    \
+    static inline T name##_system(T* address, typename emulated_same<T>::type value) {    \
+        return name(address, value);                                                      \
     }
 EMULATED_ATOMIC(atomicAdd, old + value)
 EMULATED_ATOMIC(atomicSub, old - value)
 EMULATED_ATOMIC(atomicExch, ((void)old, value))
 EMULATED_ATOMIC(atomicMin, value < old ? value : old)
 EMULATED_ATOMIC(atomicMax, value > old ? value : old)
-EMULATED_ATOMIC(atomicAnd, old & value)
+EMULATED_ATOMIC(atomicAnd, old& value)
 EMULATED_ATOMIC(atomicOr, old | value)
 EMULATED_ATOMIC(atomicXor, old ^ value)
 EMULATED_ATOMIC(atomicInc, old >= value ? 0 : old + 1)

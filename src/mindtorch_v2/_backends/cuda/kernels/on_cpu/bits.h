@@ -65,21 +65,21 @@ template <class To, class From>
 static inline To emulated_convert(From x) {
     const bool is_signed = (To)-1 < (To)0;
     const From above = (From)2 * (From)((unsigned long long)1 << (sizeof(To) * 8 - 1 - (is_signed ? 1 : 0)));
-    const To most = is_signed ? (To)~((To)1 << (sizeof(To) * 8 - 1)) : (To)-1, least = is_signed ? (To)~most : (To)0;
+    const To most = is_signed ? (To) ~((To)1 << (sizeof(To) * 8 - 1)) : (To)-1, least = is_signed ? (To)~most : (To)0;
     if (x != x) return sizeof(To) == 8 ? (To)((unsigned long long)1 << 63) : (To)0;
     if (x >= above) return most;
     if (is_signed ? x < -above : x < 0) return least;
     return (To)x;
 }
-#define EMULATED_CONVERT(from, to, To, near, down, up, cut)                                     \
-    static inline To __##from##2##to##_rn(from x) { return emulated_convert<To>(near(x)); }     \
-    static inline To __##from##2##to##_rd(from x) { return emulated_convert<To>(down(x)); }     \
-    static inline To __##from##2##to##_ru(from x) { return emulated_convert<To>(up(x)); }       \
+#define EMULATED_CONVERT(from, to, To, near, down, up, cut)                                 \
+    static inline To __##from##2##to##_rn(from x) { return emulated_convert<To>(near(x)); } \
+    static inline To __##from##2##to##_rd(from x) { return emulated_convert<To>(down(x)); } \
+    static inline To __##from##2##to##_ru(from x) { return emulated_convert<To>(up(x)); }   \
     static inline To __##from##2##to##_rz(from x) { return emulated_convert<To>(cut(x)); }
-#define EMULATED_CONVERTS(from, near, down, up, cut)                       \
-    EMULATED_CONVERT(from, int, int, near, down, up, cut)                  \
-    EMULATED_CONVERT(from, uint, unsigned, near, down, up, cut)            \
-    EMULATED_CONVERT(from, ll, long long, near, down, up, cut)             \
+#define EMULATED_CONVERTS(from, near, down, up, cut)            \
+    EMULATED_CONVERT(from, int, int, near, down, up, cut)       \
+    EMULATED_CONVERT(from, uint, unsigned, near, down, up, cut) \
+    EMULATED_CONVERT(from, ll, long long, near, down, up, cut)  \
     EMULATED_CONVERT(from, ull, unsigned long long, near, down, up, cut)
 EMULATED_CONVERTS(float, __builtin_rintf, __builtin_floorf, __builtin_ceilf, __builtin_truncf)
 EMULATED_CONVERTS(double, __builtin_rint, __builtin_floor, __builtin_ceil, __builtin_trunc)

@@ -19,26 +19,27 @@
 extern "C" int printf(const char*, ...);
 
 // The function for double, that for float, and the double's name for float too.
-#define EMULATED_1(name)                                                     \
-    extern "C" double name(double) noexcept;                                 \
-    extern "C" float name##f(float) noexcept;                                \
+#define EMULATED_1(name)                      \
+    extern "C" double name(double) noexcept;  \
+    extern "C" float name##f(float) noexcept; \
     static inline float name(float x) { return name##f(x); }
-#define EMULATED_2(name)                                                     \
-    extern "C" double name(double, double) noexcept;                         \
-    extern "C" float name##f(float, float) noexcept;                         \
+#define EMULATED_2(name)                             \
+    extern "C" double name(double, double) noexcept; \
+    extern "C" float name##f(float, float) noexcept; \
     static inline float name(float x, float y) { return name##f(x, y); }
-EMULATED_1(acos) EMULATED_1(acosh) EMULATED_1(asin) EMULATED_1(asinh) EMULATED_1(atan) EMULATED_1(atanh) EMULATED_1(cbrt)
-EMULATED_1(ceil) EMULATED_1(cos) EMULATED_1(cosh) EMULATED_1(erf) EMULATED_1(erfc) EMULATED_1(exp) EMULATED_1(exp2)
-EMULATED_1(expm1) EMULATED_1(fabs) EMULATED_1(floor) EMULATED_1(j0) EMULATED_1(j1) EMULATED_1(log)
-EMULATED_1(log10) EMULATED_1(log1p) EMULATED_1(log2) EMULATED_1(logb) EMULATED_1(nearbyint) EMULATED_1(rint)
-EMULATED_1(round) EMULATED_1(sin) EMULATED_1(sinh) EMULATED_1(sqrt) EMULATED_1(tan) EMULATED_1(tanh) EMULATED_1(tgamma)
-EMULATED_1(trunc) EMULATED_1(y0) EMULATED_1(y1)
-EMULATED_2(atan2) EMULATED_2(copysign) EMULATED_2(fdim) EMULATED_2(fmax) EMULATED_2(fmin) EMULATED_2(fmod) EMULATED_2(hypot)
-EMULATED_2(nextafter) EMULATED_2(pow) EMULATED_2(remainder)
+EMULATED_1(acos)
+EMULATED_1(acosh) EMULATED_1(asin) EMULATED_1(asinh) EMULATED_1(atan) EMULATED_1(atanh) EMULATED_1(cbrt)
+    EMULATED_1(ceil) EMULATED_1(cos) EMULATED_1(cosh) EMULATED_1(erf) EMULATED_1(erfc) EMULATED_1(exp) EMULATED_1(exp2)
+        EMULATED_1(expm1) EMULATED_1(fabs) EMULATED_1(floor) EMULATED_1(j0) EMULATED_1(j1) EMULATED_1(log)
+            EMULATED_1(log10) EMULATED_1(log1p) EMULATED_1(log2) EMULATED_1(logb) EMULATED_1(nearbyint) EMULATED_1(rint)
+                EMULATED_1(round) EMULATED_1(sin) EMULATED_1(sinh) EMULATED_1(sqrt) EMULATED_1(tan) EMULATED_1(tanh)
+                    EMULATED_1(tgamma) EMULATED_1(trunc) EMULATED_1(y0) EMULATED_1(y1) EMULATED_2(atan2)
+                        EMULATED_2(copysign) EMULATED_2(fdim) EMULATED_2(fmax) EMULATED_2(fmin) EMULATED_2(fmod)
+                            EMULATED_2(hypot) EMULATED_2(nextafter) EMULATED_2(pow) EMULATED_2(remainder)
 #undef EMULATED_1
 #undef EMULATED_2
 
-extern "C" double lgamma_r(double, int*) noexcept;
+                                extern "C" double lgamma_r(double, int*) noexcept;
 extern "C" float lgammaf_r(float, int*) noexcept;
 extern "C" double fma(double, double, double) noexcept;
 extern "C" float fmaf(float, float, float) noexcept;
@@ -98,8 +99,8 @@ static inline double abs(double x) { return __builtin_fabs(x); }
 #undef isinf
 #undef isfinite
 #undef signbit
-#define EMULATED_TEST(name)                                                          \
-    static inline bool name(float x) { return __builtin_##name(x); }                 \
+#define EMULATED_TEST(name)                                          \
+    static inline bool name(float x) { return __builtin_##name(x); } \
     static inline bool name(double x) { return __builtin_##name(x); }
 EMULATED_TEST(isnan)
 EMULATED_TEST(isinf)
@@ -124,15 +125,19 @@ template <class A, class B>
 static inline auto min(A a, B b) {
     using T = decltype(a + b);
     T x = (T)a, y = (T)b;
-    if constexpr (emulated_kind<T>::floating) return x != x ? y : y != y ? x : y < x ? y : x;
-    else return y < x ? y : x;
+    if constexpr (emulated_kind<T>::floating)
+        return x != x ? y : y != y ? x : y < x ? y : x;
+    else
+        return y < x ? y : x;
 }
 template <class A, class B>
 static inline auto max(A a, B b) {
     using T = decltype(a + b);
     T x = (T)a, y = (T)b;
-    if constexpr (emulated_kind<T>::floating) return x != x ? y : y != y ? x : x < y ? y : x;
-    else return x < y ? y : x;
+    if constexpr (emulated_kind<T>::floating)
+        return x != x ? y : y != y ? x : x < y ? y : x;
+    else
+        return x < y ? y : x;
 }
 
 static inline float rsqrtf(float x) { return (float)(1.0 / sqrt((double)x)); }
@@ -164,10 +169,10 @@ static inline float __frsqrt_rn(float x) { return rsqrtf(x); }
 static inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 static inline double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
 // Never contracted into one operation with what stands beside them.
-#define EMULATED_ROUNDED(name, type, operation)                          \
-    static inline type name(type a, type b) {                            \
-        volatile type result = a operation b;                            \
-        return result;                                                   \
+#define EMULATED_ROUNDED(name, type, operation) \
+    static inline type name(type a, type b) {   \
+        volatile type result = a operation b;   \
+        return result;                          \
     }
 EMULATED_ROUNDED(__fadd_rn, float, +)
 EMULATED_ROUNDED(__fsub_rn, float, -)

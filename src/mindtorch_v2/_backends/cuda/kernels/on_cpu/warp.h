@@ -10,7 +10,8 @@ static inline unsigned long long emulated_barrier(int operation, int predicate) 
     return result;
 }
 
-static inline unsigned long long emulated_warp(int operation, unsigned mask, unsigned long long value, unsigned source) {
+static inline unsigned long long emulated_warp(int operation, unsigned mask, unsigned long long value,
+                                               unsigned source) {
     uint3 me = threadIdx;
     unsigned long long result = emulated_now->warp(emulated_now, emulated_thread(), operation, mask, value, source);
     threadIdx = me;
