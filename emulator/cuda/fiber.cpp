@@ -110,9 +110,9 @@ void Fiber::prepare(void (*entry)(void*), void* data) {
     done = false;
     void** top = reinterpret_cast<void**>(memory_ + kStack);
 #if defined(__x86_64__)
-    // As popped: r15 r14 r13 r12 rbx rbp, then the place to return to. The stack is aligned as at a function's start
-    // when emulated_start has called.
-    void** sp = top - 8;
+    // As popped: r15 r14 r13 r12 rbx rbp, then the place to return to. The stack is aligned to 16 bytes where
+    // emulated_start calls.
+    void** sp = top - 9;
     sp[0] = sp[1] = sp[4] = sp[5] = nullptr;
     sp[2] = reinterpret_cast<void*>(entry);
     sp[3] = data;

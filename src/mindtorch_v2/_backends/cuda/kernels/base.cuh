@@ -12,7 +12,8 @@ typedef unsigned int uint32_t;
 typedef long long int64_t;
 typedef unsigned long long uint64_t;
 // One parameter, a struct: what launches it packs one block of bytes.
-#define KERNEL(name, Args) extern "C" __global__ void name(const __grid_constant__ Args a)
+#define BOUNDS  // __launch_bounds__, by headers whose blocks are large
+#define KERNEL(name, Args) extern "C" __global__ void BOUNDS name(const __grid_constant__ Args a)
 #define SHARED(T, name)                                \
     extern __shared__ __align__(16) char dynamic_shared[]; \
     T* name = reinterpret_cast<T*>(dynamic_shared)
