@@ -186,10 +186,10 @@ def take_range(name: str, start: int, end: int, annotation: bool) -> None:
 
 
 def _operations(func: Any, args: Any, kwargs: Any, out: Any) -> int:
-    from ..utils._flop_formulas import FUSED, flop_registry  # only profiles that count operations need it
+    from ..utils._flop_formulas import FUSED, flop_registry, stated  # only profiles that count operations need it
 
     packet = func.overloadpacket
     if packet in flop_registry:
         return flop_registry[packet](*args, **kwargs, out_val=out)
-    counted = FUSED[packet](*args, **kwargs) if packet in FUSED else None
+    counted = FUSED[packet](*args, **kwargs) if packet in FUSED else stated(func, args, kwargs)
     return counted[1] if counted else 0

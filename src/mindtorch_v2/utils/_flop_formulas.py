@@ -14,6 +14,7 @@ from typing import Any
 
 import mindtorch_v2 as torch
 
+from .._operators.table import facts_of, flops_of
 from .._ops import OpOverloadPacket
 from ._pytree import tree_map
 
@@ -232,3 +233,9 @@ FUSED: dict[Any, Callable[..., tuple[Any, int] | None]] = {
     aten.matmul_backward: lambda grad, left, right, mask: _as_product(left, right, sum(mask)),
 }
 """Operators that are several in PyTorch: as which one their operations count there, and how many."""
+
+
+def stated(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, int] | None:
+    """The operator itself and the operations that its row states for a call (`flops=`); None where it states none."""
+    counted = flops_of(func._handle, facts_of(func._handle), args, kwargs)
+    return None if counted is None else (func.overloadpacket, counted)

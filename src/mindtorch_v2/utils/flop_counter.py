@@ -14,6 +14,7 @@ from ._flop_formulas import (
     sdpa_backward_flop_count,
     sdpa_flop_count,
     shape_wrapper,
+    stated,
 )
 from ._python_dispatch import TorchDispatchMode
 from .module_tracker import ModuleTracker
@@ -127,14 +128,15 @@ class FlopCounterMode:
         if self.display:
             print(self.get_table(self.depth))
 
-    def _count(self, packet: Any, out: Any, args: Any, kwargs: Any) -> None:
+    def _count(self, func: Any, out: Any, args: Any, kwargs: Any) -> None:
+        packet = func.overloadpacket
         formula = self.flop_registry.get(packet)
         counted: Any
         if formula is not None:
             counted = packet, formula(*args, **kwargs, out_val=out)
         else:
             fused = FUSED.get(packet)
-            counted = fused(*args, **kwargs) if fused else None
+            counted = fused(*args, **kwargs) if fused else stated(func, args, kwargs)
         if counted is not None:
             for name in self.mod_tracker.parents:
                 self.flop_counts[name][counted[0]] += counted[1]
@@ -150,5 +152,5 @@ class _Mode(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         out = func(*args, **kwargs)
-        self.counter._count(func.overloadpacket, out, args, kwargs)
+        self.counter._count(func, out, args, kwargs)
         return out

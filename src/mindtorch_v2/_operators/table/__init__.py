@@ -1,6 +1,6 @@
 """The operator table: what a row says, and what follows from it. Rows import what they need from here."""
 
-from .facts import Facts
+from .facts import Facts, flops_of
 from .formula import conj, not_derived, not_recorded
 from .names import aliases_of, aten, bound, namespace
 from .returns import ReturnType, return_type
@@ -30,6 +30,7 @@ __all__ = [
     "facts_of",
     "fill",
     "fill_exactly",
+    "flops_of",
     "like",
     "namespace",
     "not_derived",

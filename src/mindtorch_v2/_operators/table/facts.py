@@ -18,6 +18,7 @@ __all__ = [
     "Facts",
     "check_arguments",
     "check_dtypes",
+    "flops_of",
     "generated_tags",
     "stated_facts",
     "tell_core",
@@ -34,6 +35,8 @@ class FactWords(TypedDict, total=False):
     linear: arguments in which, together, the results are linear. Views are linear in their first argument.
     multilinear: arguments in each of which the result is linear while the others stay.
     tangent: the forward formula, by name: `self` is an argument, `self_t` its tangent.
+    flops: the floating point operations of a call, a function of its arguments by their names, for the counter of them. Operators of
+        PyTorch have theirs in `utils/_flop_formulas.py`, as PyTorch's counter has.
     cheap: whether computing it again costs about as much as reading its arguments; element-wise operators do.
     sizes_by_values: whether sizes of results depend on values of tensors, or a function of the arguments that tells.
     gives_value: whether a result is a Python value read from a tensor.
@@ -78,6 +81,7 @@ class FactWords(TypedDict, total=False):
     linear: str
     multilinear: str
     tangent: Callable[..., Any]
+    flops: Callable[..., int]
     cheap: bool
     sizes_by_values: bool | Callable[..., bool]
     gives_value: bool
@@ -112,6 +116,7 @@ class Facts(NamedTuple):
     linear: tuple[str, ...] = ()
     multilinear: tuple[str, ...] = ()
     tangent: Callable[..., Any] | None = None
+    flops: Callable[..., int] | None = None
     cheap: bool = False
     sizes_by_values: bool | Callable[..., bool] = False
     gives_value: bool = False
@@ -186,7 +191,7 @@ def stated_facts(schema: str, words: Any) -> Facts:
 def _check_kinds(schema: str, words: Any) -> None:
     """TypeError for a word whose value is of another type than the word takes."""
     for name, value in words.items():
-        if name == "tangent" or (name == "sizes_by_values" and callable(value)):
+        if name in ("tangent", "flops") or (name == "sizes_by_values" and callable(value)):
             if not hasattr(value, "__code__"):
                 raise TypeError(f"{schema}: {name}={value!r} is no function of Python")
         elif type(value) not in _KINDS[name]:
@@ -283,9 +288,26 @@ def tell_core(form: Any, facts: Facts, tags: tuple[Tag, ...]) -> None:
         form.__dict__["seen_as"] = seen
 
 
+def needed_by(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The parameters of a function that have no default."""
+    code, given = function.__code__, len(function.__defaults__ or ())
+    return code.co_varnames[: code.co_argcount - given]
+
+
+def flops_of(handle: Any, facts: Facts, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | None:
+    """The floating point operations of a call, as the row states them; None where it states none."""
+    if facts.flops is None:
+        return None
+    values = {argument["name"]: argument["default"] for argument in handle.arguments}
+    values.update(zip(values, args))
+    values.update(kwargs)
+    code = facts.flops.__code__
+    return facts.flops(**{name: values[name] for name in code.co_varnames[: code.co_argcount] if name in values})
+
+
 def check_arguments(handle: Any, facts: Facts) -> None:
     """ValueError where a fact names an argument that the operator has not."""
-    if not (facts.linear or facts.multilinear or facts.old_order or facts.tangent):
+    if not (facts.linear or facts.multilinear or facts.old_order or facts.tangent or facts.flops):
         return
     names = {argument["name"] for argument in handle.arguments}
     for name in (*facts.linear, *facts.multilinear):
@@ -295,6 +317,10 @@ def check_arguments(handle: Any, facts: Facts) -> None:
         for name in order.split():
             if name not in names:
                 raise ValueError(f"{handle.name}: old_order= names '{name}', which is no argument")
+    if facts.flops is not None:
+        for name in needed_by(facts.flops):
+            if name not in names:
+                raise ValueError(f"{handle.name}: flops= reads '{name}', which is no argument")
     if facts.tangent is not None:
         code = facts.tangent.__code__
         for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:

@@ -10,6 +10,7 @@ from ...._operators.table import S, T, aten, composite, namespace
 from .. import state
 from ..table import call as npu_call
 from ..table import is_capturing, signed_state
+from . import operations
 from .attention_masks import Masking
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
 
@@ -400,6 +401,7 @@ def _gradients(
     "Attention with masks by modes, grouped heads, packed sequences and dropout: the result, the largest score and the "
     "sum of each row (float32, eight times each), an empty tensor, and the seed, offset and count of the dropout.",
     explicit=True,
+    flops=operations.of_training,
     grad={("query", "key", "value", "pse", "sink"): _gradients},
     nondiff=(1, 2, 3),
     samples=[
@@ -441,6 +443,7 @@ def npu_fusion_attention(
     "-> (Tensor, Tensor, Tensor, Tensor, Tensor)",
     "Gradients of npu_fusion_attention by query, key, value, position shift and sink, from its statistics.",
     explicit=True,
+    flops=operations.of_gradient,
     grad=no_gradient("npu_fusion_attention_grad", "query", "key", "value", "dy"),
 )
 def npu_fusion_attention_grad(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
+from . import operations
 from .attention import Call, Sequence, attend, from_bnsd, to_bnsd
 from .attention_masks import WITHOUT_END, Masking
 from .cache import paged_rows
@@ -230,6 +231,7 @@ _REFUSED = (
     "bool softmax_lse_flag=False) -> (Tensor, Tensor)",
     "Attention of prompts and single tokens over plain or paged keys; the logarithms of the sums where asked for.",
     explicit=True,
+    flops=operations.of_inference,
     grad=no_gradient("npu_fused_infer_attention_score", "query", "key", "value"),
     samples=[S(T(2, 3, 8), T(2, 5, 8), T(2, 5, 8), num_heads=2, scale=0.5)],
 )
@@ -276,6 +278,7 @@ _REFUSED_V2 = (
     "int? out_dtype=None) -> (Tensor, Tensor)",
     "npu_fused_infer_attention_score by its newer names, with a learnable sink.",
     explicit=True,
+    flops=operations.of_inference_v2,
     grad=no_gradient("npu_fused_infer_attention_score_v2", "query", "key", "value"),
     samples=[S(T(2, 3, 8), T(2, 5, 8), T(2, 5, 8), num_query_heads=2, softmax_scale=0.5)],
 )
@@ -307,6 +310,7 @@ def npu_fused_infer_attention_score_v2(
     "int num_key_value_heads=0, int[]? actual_seq_lengths_kv=None, int sparse_mode=0) -> Tensor",
     "Attention of prompts.",
     explicit=True,
+    flops=operations.of_inference,
     grad=no_gradient("npu_prompt_flash_attention", "query", "key", "value"),
     samples=[S(T(2, 3, 8), T(2, 5, 8), T(2, 5, 8), num_heads=2, scale_value=0.5)],
 )
@@ -338,6 +342,7 @@ def npu_prompt_flash_attention(
     "int inner_precise=1) -> Tensor",
     "Attention of one token a sequence.",
     explicit=True,
+    flops=operations.of_single_tokens,
     grad=no_gradient("npu_incre_flash_attention", "query", "key", "value"),
     samples=[S(T(2, 1, 8), T(2, 5, 8), T(2, 5, 8), num_heads=2, scale_value=0.5)],
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten, composite, namespace
+from . import operations
 from .attention import Call, Sequence, attend
 from .attention_masks import WITHOUT_END, Masking
 from .cache import paged_rows
@@ -257,6 +258,7 @@ def _into(operator, results, targets) -> tuple:
     "(Tensor(a!), Tensor(b!))",
     "npu_fused_infer_attention_score written to the caller's tensors.",
     explicit=True,
+    flops=operations.of_inference,
 )
 def npu_fused_infer_attention_score_out(
     query: Any, key: Any, value: Any, *, attention_out: Any, softmax_lse: Any, workspace: Any = None, **options: Any,
@@ -282,6 +284,7 @@ def npu_fused_infer_attention_score_out(
     "Tensor(b!))",
     "npu_fused_infer_attention_score_v2 written to the caller's tensors.",
     explicit=True,
+    flops=operations.of_inference_v2,
 )
 def npu_fused_infer_attention_score_v2_out(
     query: Any, key: Any, value: Any, *, attention_out: Any, softmax_lse: Any, workspace: Any = None, **options: Any,

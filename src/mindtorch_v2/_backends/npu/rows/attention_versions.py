@@ -8,6 +8,7 @@ from ...._C import TensorBase as Tensor
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
 from ..table import is_capturing
+from . import operations
 from .attention import Call, _drawn, _numbers, backward, drawn_tensors, forward, uniform
 from .attention_masks import Masking
 from .checks import no_gradient, require, require_absent, require_choice
@@ -71,6 +72,7 @@ def _gradients_v2(
     "npu_fusion_attention whose heads may come in two parts of their width, and whose position shift may be added "
     "after the scale (pse_type 0) or before it (1).",
     explicit=True,
+    flops=operations.of_training,
     grad={("query", "key", "value", "pse", "query_rope", "key_rope", "sink"): _gradients_v2},
     nondiff=(1, 2, 3),
     samples=[
@@ -122,6 +124,7 @@ def npu_fusion_attention_v2(
     "Gradients of npu_fusion_attention_v2 by query, key, value, position shift, the second parts of query and key, "
     "and sink.",
     explicit=True,
+    flops=operations.of_gradient,
     grad=no_gradient("npu_fusion_attention_grad_v2", "query", "key", "value", "dy"),
 )
 def npu_fusion_attention_grad_v2(
@@ -181,6 +184,7 @@ def _drawn_with(seed, offset) -> tuple:
     "npu_fusion_attention with the sequences' ends as tensors; the seed and offset of the dropout are tensors too, "
     "empty without it.",
     explicit=True,
+    flops=operations.of_training,
     devices={"actual_seq_qlen": "host", "actual_seq_kvlen": "host"},
     grad={("query", "key", "value", "pse", "sink"): _gradients_v3},
     nondiff=(1, 2, 3, 4, 5),
@@ -220,6 +224,7 @@ def npu_fusion_attention_v3(
     'softmax_layout="", Tensor? sink=None) -> (Tensor, Tensor, Tensor, Tensor, Tensor)',
     "Gradients of npu_fusion_attention_v3 by query, key, value, position shift and sink, from its statistics.",
     explicit=True,
+    flops=operations.of_gradient,
     devices={"seed": "host", "offset": "host", "actual_seq_qlen": "host", "actual_seq_kvlen": "host"},
     grad=no_gradient("npu_fusion_attention_grad_v3", "query", "key", "value", "dy"),
 )

@@ -8,6 +8,7 @@ from .... import _C
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten, composite
 from .. import groups
+from . import operations
 from .checks import no_gradient, require, require_absent, require_choice, wide
 from .quantization import dtype_named, scale_of
 
@@ -88,6 +89,7 @@ def _exchanged(group, rows, sent, received):
     "comm_mode=None) -> Tensor",
     "The sum over the processes of x1 @ x2 (+ bias + x3); x2 may be of 8 bits with a scale (and offset) a column.",
     explicit=True,
+    flops=operations.of_factors,
     grad=no_gradient("npu_mm_all_reduce_base", "x1", "x2"),
 )
 def npu_mm_all_reduce_base(
@@ -143,6 +145,7 @@ def npu_mm_all_reduce_base(
     "output_dtype=None, str? comm_mode=None) -> Tensor",
     "The sum over the processes of self @ x2 (+ bias), of which each process gets its part of the rows.",
     explicit=True,
+    flops=operations.of_own_rows,
     grad=no_gradient("npu_mm_reduce_scatter_base", "self", "x2"),
 )
 def npu_mm_reduce_scatter_base(
@@ -171,6 +174,7 @@ def npu_mm_reduce_scatter_base(
     "output_dtype=None, str? comm_mode=None) -> (Tensor, Tensor)",
     "The rows of all processes times x2 (+ bias), and, if asked for, those rows.",
     explicit=True,
+    flops=operations.of_all_rows,
     grad=no_gradient("npu_all_gather_base_mm", "self", "x2"),
 )
 def npu_all_gather_base_mm(

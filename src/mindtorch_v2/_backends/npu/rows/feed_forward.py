@@ -6,6 +6,7 @@ from typing import Any
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite
+from . import operations
 from .checks import no_gradient, require, require_absent, require_choice, wide
 from .quantization import scale_of
 
@@ -81,6 +82,7 @@ def _runs(operator, rows, experts, counts, ends) -> list[tuple[int, int, int | N
     "activation(x @ weight1 + bias1) @ weight2 + bias2, with the weights of its expert for each row; int8 rows and weights "
     "take scales between and behind, int8 weights alone scales before.",
     explicit=True,
+    flops=operations.of_feed_forward,
     grad=no_gradient("npu_ffn", "x", "weight1", "weight2"),
     samples=[
         S(T(5, 8), T(8, 12), T(12, 8), "relu", bias1=T(12), bias2=T(8)),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
+from . import operations
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
 from .numbers import has_numbers
 from .quantization import dtype_named, scale_of, unpacked_int4
@@ -226,6 +227,7 @@ _ACTIVATION = (
     "Products of groups: of lists (group_type -1), of runs of rows with a weight each (0), or over runs of the inner "
     "dimension (2). Rows of no group are zero.",
     explicit=True,
+    flops=operations.of_groups,
     grad=no_gradient("npu_grouped_matmul", "x", "weight"),
 )
 def npu_grouped_matmul(
@@ -254,6 +256,7 @@ def npu_grouped_matmul(
     "-> Tensor[]",
     "npu_grouped_matmul with Python's numbers for its group_list.",
     explicit=True,
+    flops=operations.of_groups,
     grad=no_gradient("npu_grouped_matmul", "x", "weight"),
 )
 def npu_grouped_matmul_list(
@@ -277,6 +280,7 @@ def npu_grouped_matmul_list(
     "bool transpose_weight=False, int group_type=2, int? group_list_type=0) -> Tensor(a!)",
     "Adds the products over runs of rows, x[rows].T @ weight[rows], to `self` (groups, K, N).",
     explicit=True,
+    flops=operations.of_product,
 )
 def npu_grouped_matmul_add_(
     self: Any, x: Any, weight: Any, group_list: Any, *, transpose_x: bool = True, transpose_weight: bool = False,
@@ -311,6 +315,7 @@ def _whole_numbers(x: Any) -> Any:
     "The exact product of int8 (or packed int4) matrices times a scale a column and one a row; int32 biases are added "
     "before the scales, others after.",
     explicit=True,
+    flops=operations.of_factors,
 )
 def npu_quant_matmul(
     x1: Any, x2: Any, scale: Any, *, offset: Any = None, pertoken_scale: Any = None, bias: Any = None,
@@ -356,6 +361,7 @@ def npu_quant_matmul(
     "int inner_precise=0, int? weight_dtype=None) -> Tensor",
     "x times a weight of int8 or packed int4, (weight + offset) * scale by tensor, column or group of rows; plus bias.",
     explicit=True,
+    flops=operations.of_product,
     grad=no_gradient("npu_weight_quant_batchmatmul", "x"),
 )
 def npu_weight_quant_batchmatmul(

@@ -7,6 +7,7 @@ from typing import Any
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten, composite
 from .. import casts
+from . import operations
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
 from .numbers import numbers_of
 from .product import _ends, _permuted
@@ -144,6 +145,7 @@ def _by_rows(operator, weight) -> Any:
     "rounded to int8 by their largest; those, their scales, and 0 for an offset. Weights are (groups, K, N), or in blocks of "
     "(16, 32): (groups, N / 32, K / 16, 16, 32); those of 4 bits are eight to an int32, with `bias` a row for each group.",
     explicit=True,
+    flops=operations.of_quantised_groups,
     grad=no_gradient("npu_grouped_matmul_swiglu_quant", "weight_scale", "x_scale"),
 )
 def npu_grouped_matmul_swiglu_quant(
@@ -164,6 +166,7 @@ def npu_grouped_matmul_swiglu_quant(
     "npu_grouped_matmul_swiglu_quant with lists of matrices and scales, and ends or counts of rows; rows may be packed int4 too, "
     "with a factor for the gated numbers of each group.",
     explicit=True,
+    flops=operations.of_quantised_groups,
     grad=no_gradient("npu_grouped_matmul_swiglu_quant_v2", "x_scale"),
 )
 def npu_grouped_matmul_swiglu_quant_v2(
@@ -340,6 +343,7 @@ def npu_transpose_quant_batchmatmul(
     "x2_scale_dtype=None) -> Tensor(a!)",
     "Adds the product of 8-bit matrices, times scales, to `self`.",
     explicit=True,
+    flops=operations.of_factors,
 )
 def npu_add_quant_matmul_(
     self: Any, x1: Any, x2: Any, x2_scale: Any, *, x1_scale: Any = None, group_sizes: Any = None,
