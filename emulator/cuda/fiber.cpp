@@ -117,7 +117,7 @@ void Fiber::prepare(void (*entry)(void*), void* data) {
     sp[2] = reinterpret_cast<void*>(entry);
     sp[3] = data;
     sp[6] = reinterpret_cast<void*>(emulated_start);
-    sp[7] = nullptr;
+    sp[7] = sp[8] = nullptr;
 #else
     void** sp = top - 20;
     for (int i = 0; i < 20; i++) sp[i] = nullptr;

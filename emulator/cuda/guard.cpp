@@ -18,7 +18,7 @@ constexpr size_t kStack = size_t(1) << 16;
 
 struct Guard {
     sigjmp_buf back;
-    int signal = 0;
+    int signal = 0, kind = 0;
     uintptr_t address = 0;
     Fault fault;
 };
@@ -30,6 +30,7 @@ struct sigaction g_before[65];
 void on_signal(int signal, siginfo_t* info, void* context) {
     if (Guard* guard = t_guard) {
         guard->signal = signal;
+        guard->kind = info->si_code;
         guard->address = reinterpret_cast<uintptr_t>(info->si_addr);
         siglongjmp(guard->back, 1);
     }
@@ -95,6 +96,8 @@ Fault protect(const std::string& name, const std::function<Fault()>& work) {
                      "integer division by zero, which a GPU answers with an arbitrary number"};
         else if (guard.signal == SIGILL)
             fault = {715, "illegal instruction"};
+        else if (guard.signal && guard.kind == SI_KERNEL)  // the processor refused, with no address to tell
+            fault = {716, "access to an address that is not aligned as its type, or is none at all"};
         else if (guard.signal)
             fault = {CUDA_ERROR_ILLEGAL_ADDRESS, "access to " + describe_address(guard.address)};
         fault.text = place + ": " + fault.text;

@@ -1,4 +1,4 @@
-"""What goes wrong on the emulated GPU is reported, named, and sticks."""
+"""Faults on the emulated GPU: they are reported, named, and stick."""
 
 import ctypes
 import json
@@ -116,6 +116,24 @@ __attribute__((noinline)) long deep(volatile long* out, long n) {
 }
 KERNEL(kernel, Args) { deep(a.out, 100000); }
 """
+
+
+ALIGNED = """
+struct Args { float4 *out; };
+KERNEL(kernel, Args) { a.out[1] = a.out[0]; }
+"""
+
+
+@own_process()
+def test_vectors_at_odd_addresses():
+    import platform
+
+    gpu = Gpu()
+    memory = gpu.alloc(64)
+    assert _code(gpu, gpu.kernel(ALIGNED), memory, block=1) == 0
+    if platform.machine() == "x86_64":  # others read them all the same
+        assert _code(gpu, gpu.kernel(ALIGNED), memory + 4, block=1) == 716
+        assert "not aligned" in gpu.fault()
 
 
 @own_process()

@@ -36,6 +36,7 @@ def test_work_of_one_stream_is_done_in_order_and_later():
     stream = gpu.stream()
     kernel = gpu.kernel(STEP)
     x = gpu.put([1], "q")
+    gpu.cu.cuCtxSynchronize()
     gate = Gate(gpu, stream)
     for add in range(20):
         kernel[1, 1, 0, stream](x, 3, add)
@@ -170,6 +171,7 @@ def test_a_destroyed_stream_finishes_its_work():
     gpu = Gpu()
     stream = gpu.stream()
     x = gpu.put([1], "q")
+    gpu.cu.cuCtxSynchronize()
     gate = Gate(gpu, stream)
     gpu.kernel(STEP)[1, 1, 0, stream](x, 1, 41)
     gpu.cu.cuStreamDestroy_v2(stream)

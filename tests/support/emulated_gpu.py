@@ -37,7 +37,7 @@ def own_process(**environment: str) -> Callable[[Callable[..., None]], Callable[
             done = run(program, environment, arguments)
             assert done.returncode == 0, done.stderr
 
-        test.program = program  # type: ignore[attr-defined]
+        test.program = program  # type: ignore[attr-defined]  # (what runs in the process)
         return needs_emulator(needs_compiler(test))
 
     return decorate
@@ -79,7 +79,7 @@ class Library:
 
 
 def code_of(call: Callable[..., None], *arguments: Any) -> int:
-    """What a call returns: 0 or its error."""
+    """The code that a call returns: 0 or its error."""
     try:
         call(*arguments)
     except CudaError as error:
@@ -100,7 +100,7 @@ class Gpu:
         self.cu.cuCtxSetCurrent(self.context)
 
     def new(self, function: str, *arguments: Any, kind: Any = ctypes.c_void_p) -> Any:
-        """What a function stores at its first argument."""
+        """The handle or number that a function stores at its first argument."""
         made = kind()
         getattr(self.cu, function)(ctypes.byref(made), *arguments)
         return made.value
@@ -146,7 +146,7 @@ class Gpu:
         return Kernel(self, ctypes.c_void_p(self.new("cuModuleGetFunction", self.module(source), name.encode())))
 
     def report(self) -> dict[str, int]:
-        """What is alive, by kind."""
+        """Numbers of what is alive, by kind."""
         import json
 
         return dict(json.loads(self.cu.bare.emulated_report()))
