@@ -208,6 +208,50 @@ static void defaults() {
     EXPECT(F::DropoutFuncOptions().training() && !F::AlphaDropoutFuncOptions().training());
 }
 
+// Each layer as it is printed, in lines.
+static std::string printed() {
+    std::ostringstream text;
+    const auto add = [&](const auto&... layers) { ((text << layers << '\n'), ...); };
+    add(nn::MaxPool2d(nn::MaxPool2dOptions(2).stride(1)), nn::AvgPool1d(3), nn::AdaptiveAvgPool2d(2),
+        nn::AdaptiveMaxPool3d(nn::AdaptiveMaxPool3dOptions({1, 2, 3})), nn::AdaptiveAvgPool1d(4), nn::LPPool2d(1.5, 2),
+        nn::MaxUnpool2d(2), nn::FractionalMaxPool2d(nn::FractionalMaxPool2dOptions(2).output_size(2)));
+    add(nn::Conv2d(nn::Conv2dOptions(4, 6, 3).padding(1).dilation(2).groups(2).bias(false)),
+        nn::Conv1d(nn::Conv1dOptions(1, 2, 3).padding(torch::kSame).padding_mode(torch::kCircular)),
+        nn::ConvTranspose3d(nn::ConvTranspose3dOptions(1, 2, 3).stride(2).output_padding(1)), nn::Linear(1, 2),
+        nn::Bilinear(1, 2, 3), nn::Identity(), nn::Flatten(), nn::Unflatten(1, std::vector<int64_t>({2, 3})),
+        nn::Embedding(nn::EmbeddingOptions(4, 3).padding_idx(1).max_norm(2).sparse(true)),
+        nn::EmbeddingBag(nn::EmbeddingBagOptions(4, 3).max_norm(2).mode(torch::kSum)));
+    add(nn::BatchNorm1d(nn::BatchNormOptions(3).momentum(0.5)), nn::InstanceNorm3d(3),
+        nn::LayerNorm(nn::LayerNormOptions({2, 3}).eps(0.1)), nn::GroupNorm(2, 4), nn::LocalResponseNorm(2),
+        nn::CrossMapLRN2d(3));
+    add(nn::Dropout(0.3), nn::Dropout2d(nn::Dropout2dOptions().inplace(true)), nn::Dropout3d(), nn::AlphaDropout(),
+        nn::FeatureAlphaDropout(0.1), nn::Softmax(1), nn::Softmin(1), nn::LogSoftmax(1), nn::Softmax2d(),
+        nn::ReLU(nn::ReLUOptions(true)), nn::ReLU(), nn::ReLU6(nn::ReLU6Options(true)), nn::SELU(),
+        nn::SELU(nn::SELUOptions(true)), nn::ELU(nn::ELUOptions().alpha(0.5).inplace(true)),
+        nn::CELU(nn::CELUOptions().alpha(0.5)), nn::LeakyReLU(nn::LeakyReLUOptions().negative_slope(0.2).inplace(true)),
+        nn::RReLU(nn::RReLUOptions().inplace(true)), nn::Hardtanh(nn::HardtanhOptions().min_val(-2).inplace(true)),
+        nn::PReLU(), nn::GLU(1), nn::GELU(), nn::SiLU(), nn::Mish(), nn::Sigmoid(), nn::LogSigmoid(), nn::Tanh(),
+        nn::Tanhshrink(), nn::Softsign(), nn::Softplus(nn::SoftplusOptions().beta(0.2)), nn::Hardshrink(0.3),
+        nn::Softshrink(0.3), nn::Threshold(nn::ThresholdOptions(1, 2).inplace(true)));
+    add(nn::ReflectionPad1d(1), nn::ReplicationPad2d(2), nn::ZeroPad2d(1), nn::ConstantPad3d(1, 3.5), nn::Fold(4, 2),
+        nn::Unfold(nn::UnfoldOptions(2).padding(1)), nn::PixelShuffle(2), nn::PixelUnshuffle(3),
+        nn::Upsample(nn::UpsampleOptions().scale_factor(std::vector<double>({2}))),
+        nn::Upsample(nn::UpsampleOptions().size(std::vector<int64_t>({2, 3})).mode(torch::kBilinear)),
+        nn::CosineSimilarity(), nn::PairwiseDistance(nn::PairwiseDistanceOptions().p(1)));
+    add(nn::L1Loss(), nn::MSELoss(), nn::KLDivLoss(), nn::BCELoss(), nn::BCEWithLogitsLoss(), nn::NLLLoss(),
+        nn::CrossEntropyLoss(), nn::SmoothL1Loss(), nn::HuberLoss(), nn::HingeEmbeddingLoss(), nn::MultiMarginLoss(),
+        nn::CosineEmbeddingLoss(), nn::MultiLabelMarginLoss(), nn::SoftMarginLoss(), nn::MultiLabelSoftMarginLoss(),
+        nn::TripletMarginLoss(), nn::TripletMarginWithDistanceLoss(), nn::CTCLoss(), nn::PoissonNLLLoss(),
+        nn::MarginRankingLoss());
+    add(nn::RNN(nn::RNNOptions(2, 3).num_layers(2)), nn::LSTM(nn::LSTMOptions(2, 3).proj_size(1)), nn::GRU(2, 3),
+        nn::RNNCell(2, 3), nn::LSTMCell(nn::LSTMCellOptions(2, 3).bias(false)), nn::GRUCell(2, 3),
+        nn::MultiheadAttention(4, 2), nn::AdaptiveLogSoftmaxWithLoss(8, 10, std::vector<int64_t>({3})),
+        nn::TransformerEncoder(nn::TransformerEncoderOptions(nn::TransformerEncoderLayerOptions(4, 2).dropout(0), 1)),
+        nn::TransformerDecoderLayer(4, 2), nn::Sequential(nn::Linear(1, 2), nn::ReLU()),
+        nn::ModuleList(nn::Linear(1, 2)), nn::Functional(torch::relu));
+    return text.str();
+}
+
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     m.def("pools", &pools);
     m.def("losses", &losses);
@@ -217,4 +261,5 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     m.def("transformer", &transformer);
     m.def("adaptive", &adaptive);
     m.def("defaults", &defaults);
+    m.def("printed", &printed);
 }

@@ -1,7 +1,10 @@
 """layers.cpp: what torch::nn has of torch.nn gives the same numbers; --live asks it of PyTorch's own two as well."""
 
+import pathlib
+
 import pytest
 
+SOURCES = pathlib.Path(__file__).parent
 INF = float("inf")
 
 
@@ -172,3 +175,8 @@ def test_adaptive_softmax(layers):
 
 def test_calls_of_unknown_modules(layers):
     layers.module.defaults()
+
+
+def test_what_is_printed(layers):
+    recorded = (SOURCES / "printed_layers.txt").read_text()  # of PyTorch 2.13
+    assert layers.module.printed() == recorded

@@ -133,7 +133,8 @@ class MultiheadAttentionImpl : public Cloneable<MultiheadAttentionImpl> {
   public:
     MultiheadAttentionImpl(int64_t embed_dim, int64_t num_heads)
         : MultiheadAttentionImpl(MultiheadAttentionOptions(embed_dim, num_heads)) {}
-    explicit MultiheadAttentionImpl(const MultiheadAttentionOptions& given) : options(given) {
+    explicit MultiheadAttentionImpl(const MultiheadAttentionOptions& given)
+        : Cloneable("torch::nn::MultiheadAttention"), options(given) {
         MultiheadAttentionImpl::reset();
     }
     void reset() override {

@@ -94,8 +94,10 @@ class EmbeddingBagImpl : public Cloneable<EmbeddingBagImpl> {
     }
     void reset_parameters() { start_table(weight, options.padding_idx()); }
     void pretty_print(std::ostream& stream) const override {
-        stream << "torch::nn::EmbeddingBag(num_embeddings=" << options.num_embeddings()
-               << ", embedding_dim=" << options.embedding_dim() << ")";
+        Printed p(stream, "EmbeddingBag");
+        show_table(p, options, std::nullopt);
+        if (options.mode().index() != 1) p.field("mode") << enumtype::get_enum_name(options.mode());
+        p.if_on("include_last_offset", options.include_last_offset()).if_given("padding_idx", options.padding_idx());
     }
     at::Tensor forward(const at::Tensor& input, const at::Tensor& offsets = {},
                        const at::Tensor& per_sample_weights = {}) {

@@ -3,6 +3,7 @@
 
 #include <mindtorch/nn/functional.h>
 #include <mindtorch/nn/module.h>
+#include <mindtorch/nn/printing.h>
 
 #include <cmath>
 
@@ -73,26 +74,26 @@ inline at::Tensor kaiming_normal_(at::Tensor t, double a = 0, FanModeType mode =
 }  // namespace init
 
 // A layer without parameters: its function of one tensor, with options.
-#define MINDTORCH_FUNCTION_LAYER(Name, Options, call)                                                  \
-    class Name##Impl : public Cloneable<Name##Impl> {                                                  \
-      public:                                                                                          \
-        explicit Name##Impl(const Options& given) : options(given) {}                                  \
-        void reset() override {}                                                                       \
-        void pretty_print(std::ostream& stream) const override { stream << "torch::nn::" #Name "()"; } \
-        at::Tensor forward(const at::Tensor& x) { return call; }                                       \
-        Options options;                                                                               \
-    };                                                                                                 \
+#define MINDTORCH_FUNCTION_LAYER(Name, Options, call)                 \
+    class Name##Impl : public Cloneable<Name##Impl> {                 \
+      public:                                                         \
+        explicit Name##Impl(const Options& given) : options(given) {} \
+        void reset() override {}                                      \
+        MINDTORCH_PRETTY_PRINT(Name)                                  \
+        at::Tensor forward(const at::Tensor& x) { return call; }      \
+        Options options;                                              \
+    };                                                                \
     TORCH_MODULE(Name)
 // The same of one whose options all have defaults.
-#define MINDTORCH_DEFAULT_LAYER(Name, Options, call)                                                   \
-    class Name##Impl : public Cloneable<Name##Impl> {                                                  \
-      public:                                                                                          \
-        explicit Name##Impl(const Options& given = {}) : options(given) {}                             \
-        void reset() override {}                                                                       \
-        void pretty_print(std::ostream& stream) const override { stream << "torch::nn::" #Name "()"; } \
-        at::Tensor forward(const at::Tensor& x) { return call; }                                       \
-        Options options;                                                                               \
-    };                                                                                                 \
+#define MINDTORCH_DEFAULT_LAYER(Name, Options, call)                       \
+    class Name##Impl : public Cloneable<Name##Impl> {                      \
+      public:                                                              \
+        explicit Name##Impl(const Options& given = {}) : options(given) {} \
+        void reset() override {}                                           \
+        MINDTORCH_PRETTY_PRINT(Name)                                       \
+        at::Tensor forward(const at::Tensor& x) { return call; }           \
+        Options options;                                                   \
+    };                                                                     \
     TORCH_MODULE(Name)
 struct NoOptions {};
 using SoftminOptions = SoftmaxOptions;
@@ -101,6 +102,7 @@ class ThresholdImpl : public Cloneable<ThresholdImpl> {
     ThresholdImpl(double threshold, double value) : ThresholdImpl(ThresholdOptions(threshold, value)) {}
     explicit ThresholdImpl(const ThresholdOptions& given) : options(given) {}
     void reset() override {}
+    MINDTORCH_PRETTY_PRINT(Threshold)
     at::Tensor forward(at::Tensor x) { return functional::threshold(std::move(x), options); }
     ThresholdOptions options;
 };
@@ -153,16 +155,16 @@ MINDTORCH_FUNCTION_LAYER(Softmin, SoftminOptions, at::softmax(-x, options.dim())
 MINDTORCH_DEFAULT_LAYER(Softmax2d, NoOptions, at::softmax(x, -3));
 MINDTORCH_DEFAULT_LAYER(Tanhshrink, NoOptions, functional::tanhshrink(x));
 // A layer of a window: its options from the sizes that they need.
-#define MINDTORCH_WINDOW_LAYER(Name, Options, Size, call, more)                                        \
-    class Name##Impl : public Cloneable<Name##Impl> {                                                  \
-      public:                                                                                          \
-        Name##Impl(Size size) : Name##Impl(Options(size)) {}                                           \
-        explicit Name##Impl(const Options& given) : options(given) {}                                  \
-        void reset() override {}                                                                       \
-        void pretty_print(std::ostream& stream) const override { stream << "torch::nn::" #Name "()"; } \
-        at::Tensor forward(const at::Tensor& x) { return functional::call(x, options); }               \
-        more Options options;                                                                          \
-    };                                                                                                 \
+#define MINDTORCH_WINDOW_LAYER(Name, Options, Size, call, more)                          \
+    class Name##Impl : public Cloneable<Name##Impl> {                                    \
+      public:                                                                            \
+        Name##Impl(Size size) : Name##Impl(Options(size)) {}                             \
+        explicit Name##Impl(const Options& given) : options(given) {}                    \
+        void reset() override {}                                                         \
+        MINDTORCH_PRETTY_PRINT(Name)                                                     \
+        at::Tensor forward(const at::Tensor& x) { return functional::call(x, options); } \
+        more Options options;                                                            \
+    };                                                                                   \
     TORCH_MODULE(Name)
 #define MINDTORCH_WITH_INDICES(call)                                               \
     std::tuple<at::Tensor, at::Tensor> forward_with_indices(const at::Tensor& x) { \
@@ -174,6 +176,7 @@ class FoldImpl : public Cloneable<FoldImpl> {
         : FoldImpl(FoldOptions(output_size, kernel_size)) {}
     explicit FoldImpl(const FoldOptions& given) : options(given) {}
     void reset() override {}
+    MINDTORCH_PRETTY_PRINT(Fold)
     at::Tensor forward(const at::Tensor& x) { return functional::fold(x, options); }
     FoldOptions options;
 };
@@ -218,6 +221,7 @@ struct FlattenOptions {
     TORCH_ARG(int64_t, start_dim) = 1;
     TORCH_ARG(int64_t, end_dim) = -1;
 };
+inline void show(Printed& p, const FlattenOptions& o) { p.add("start_dim", o.start_dim()).add("end_dim", o.end_dim()); }
 MINDTORCH_DEFAULT_LAYER(Flatten, FlattenOptions, x.flatten(options.start_dim(), options.end_dim()));
 #undef MINDTORCH_DEFAULT_LAYER
 #undef MINDTORCH_FUNCTION_LAYER
@@ -236,7 +240,7 @@ TORCH_MODULE(Identity);
       public:                                                                                                        \
         explicit Name##Impl(Name##Options given = {}) : options(std::move(given)) {}                                 \
         void reset() override {}                                                                                     \
-        void pretty_print(std::ostream& stream) const override { stream << "torch::nn::" #Name "()"; }               \
+        MINDTORCH_PRETTY_PRINT(Name)                                                                                 \
         at::Tensor forward(const at::Tensor& x, const at::Tensor& y) { return functional::function(x, y, options); } \
         Name##Options options;                                                                                       \
     };                                                                                                               \
@@ -309,6 +313,11 @@ class BilinearImpl : public Cloneable<BilinearImpl> {
         init::uniform_(weight, -bound, bound);
         if (bias.defined()) init::uniform_(bias, -bound, bound);
     }
+    void pretty_print(std::ostream& stream) const override {
+        Printed p(stream, "Bilinear");
+        p.add("in1_features", options.in1_features()).add("in2_features", options.in2_features());
+        p.add("out_features", options.out_features()).add("bias", options.bias());
+    }
     at::Tensor forward(const at::Tensor& a, const at::Tensor& b) { return functional::bilinear(a, b, weight, bias); }
     BilinearOptions options;
     at::Tensor weight, bias;
@@ -336,6 +345,13 @@ at::Tensor register_table(Module& module, const Options& options) {
     TORCH_CHECK(!given.defined() || given.sizes() == at::IntArrayRef(sizes),
                 "Shape of _weight does not match num_embeddings and embedding_dim");
     return module.register_parameter("weight", given.defined() ? given : at::empty(sizes));
+}
+template <class Options>
+void show_table(Printed& p, const Options& o, std::optional<int64_t> padding) {
+    p.add("num_embeddings", o.num_embeddings()).add("embedding_dim", o.embedding_dim());
+    p.if_given("padding_idx", padding).if_given("max_norm", o.max_norm());
+    if (o.norm_type() != 2) p.add("norm_type", o.norm_type());
+    p.if_on("scale_grad_by_freq", o.scale_grad_by_freq()).if_on("sparse", o.sparse());
 }
 inline void start_table(at::Tensor weight, std::optional<int64_t> padding) {
     init::normal_(weight);
@@ -365,8 +381,8 @@ class EmbeddingImpl : public Cloneable<EmbeddingImpl> {
     }
     void reset_parameters() { start_table(weight, options.padding_idx()); }
     void pretty_print(std::ostream& stream) const override {
-        stream << "torch::nn::Embedding(num_embeddings=" << options.num_embeddings()
-               << ", embedding_dim=" << options.embedding_dim() << ")";
+        Printed p(stream, "Embedding");
+        show_table(p, options, options.padding_idx());
     }
     at::Tensor forward(const at::Tensor& x) {
         return functional::embedding(x, weight,
@@ -462,6 +478,25 @@ class ConvBase : public Cloneable<Derived> {
             init::uniform_(bias, -bound, bound);
         }
     }
+    void print_as(std::ostream& stream, const char* name) const {
+        const Options& o = options;
+        Printed p(stream, name);
+        p.add(nullptr, o.in_channels()).add(nullptr, o.out_channels());
+        p.add("kernel_size", o.kernel_size()).add("stride", o.stride());
+        if constexpr (Options::transposed) {
+            p.unless("padding", o.padding(), 0).unless("dilation", o.dilation(), 1);
+            p.unless("output_padding", o.output_padding(), 0);
+        } else {
+            if (const auto* sizes = std::get_if<0>(&o.padding()))
+                p.unless("padding", *sizes, 0);
+            else
+                p.field("padding") << (o.padding().index() == 1 ? "'valid'" : "'same'");
+            p.unless("dilation", o.dilation(), 1);
+        }
+        if (o.groups() != 1) p.add("groups", o.groups());
+        if (!o.bias()) p.add("bias", false);
+        if (o.padding_mode().index() != 0) p.field("padding_mode") << enumtype::get_enum_name(o.padding_mode());
+    }
     Options options;
     at::Tensor weight, bias;
 };
@@ -471,11 +506,7 @@ class ConvBase : public Cloneable<Derived> {
       public:                                                                                                          \
         Conv##D##dImpl(int64_t in, int64_t out, ExpandingArray<D> size) : ConvBase(ConvOptions<D>(in, out, size)) {}   \
         explicit Conv##D##dImpl(ConvOptions<D> given) : ConvBase(std::move(given)) {}                                  \
-        void pretty_print(std::ostream& stream) const override {                                                       \
-            stream << "torch::nn::Conv" #D "d(" << options.in_channels() << ", " << options.out_channels()             \
-                   << ", kernel_size=" << at::IntArrayRef(options.kernel_size())                                       \
-                   << ", stride=" << at::IntArrayRef(options.stride()) << ")";                                         \
-        }                                                                                                              \
+        void pretty_print(std::ostream& stream) const override { this->print_as(stream, "Conv" #D "d"); }              \
         at::Tensor forward(const at::Tensor& x) {                                                                      \
             functional::Conv##D##dFuncOptions o;                                                                       \
             o.bias(bias).stride(options.stride()).dilation(options.dilation()).groups(options.groups());               \
@@ -492,6 +523,7 @@ class ConvBase : public Cloneable<Derived> {
         ConvTranspose##D##dImpl(int64_t in, int64_t out, ExpandingArray<D> size)                                       \
             : ConvBase(ConvTransposeOptions<D>(in, out, size)) {}                                                      \
         explicit ConvTranspose##D##dImpl(ConvTransposeOptions<D> given) : ConvBase(std::move(given)) {}                \
+        void pretty_print(std::ostream& stream) const override { this->print_as(stream, "ConvTranspose" #D "d"); }     \
         at::Tensor forward(const at::Tensor& x, const std::optional<at::IntArrayRef>& output_size = std::nullopt) {    \
             TORCH_CHECK(std::holds_alternative<enumtype::kZeros>(options.padding_mode()),                              \
                         "Only `zeros` padding mode is supported for ConvTranspose" #D "d");                            \

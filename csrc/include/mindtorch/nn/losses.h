@@ -3,6 +3,7 @@
 
 #include <mindtorch/nn/functional.h>
 #include <mindtorch/nn/module.h>
+#include <mindtorch/nn/printing.h>
 
 namespace torch {
 namespace nn {
@@ -135,16 +136,29 @@ inline at::Tensor ctc_loss(const at::Tensor& log_probs, const at::Tensor& target
 
 }  // namespace functional
 
+inline void show(Printed& p, const HingeEmbeddingLossOptions& o) { p.add("margin", o.margin()); }
+inline void show(Printed& p, const CosineEmbeddingLossOptions& o) { p.add("margin", o.margin()); }
+inline void show(Printed& p, const MultiMarginLossOptions& o) {
+    p.add("p", o.p()).add("margin", o.margin()).field("weight") << o.weight();
+    p.field("reduction") << enumtype::get_enum_name(o.reduction());
+}
+inline void show(Printed& p, const TripletMarginLossOptions& o) {
+    p.add("margin", o.margin()).add("p", o.p()).add("eps", o.eps()).add("swap", o.swap());
+}
+inline void show(Printed& p, const TripletMarginWithDistanceLossOptions& o) {
+    p.add("margin", o.margin()).add("swap", o.swap());
+}
+
 // A loss as a layer: the parameters of its forward in brackets, and what they are called.
-#define MINDTORCH_LOSS_LAYER(Name, parameters, call)                                                   \
-    class Name##Impl : public Cloneable<Name##Impl> {                                                  \
-      public:                                                                                          \
-        explicit Name##Impl(Name##Options given = {}) : options(std::move(given)) {}                   \
-        void reset() override {}                                                                       \
-        void pretty_print(std::ostream& stream) const override { stream << "torch::nn::" #Name "()"; } \
-        at::Tensor forward parameters { return functional::call; }                                     \
-        Name##Options options;                                                                         \
-    };                                                                                                 \
+#define MINDTORCH_LOSS_LAYER(Name, parameters, call)                                 \
+    class Name##Impl : public Cloneable<Name##Impl> {                                \
+      public:                                                                        \
+        explicit Name##Impl(Name##Options given = {}) : options(std::move(given)) {} \
+        void reset() override {}                                                     \
+        MINDTORCH_PRETTY_PRINT(Name)                                                 \
+        at::Tensor forward parameters { return functional::call; }                   \
+        Name##Options options;                                                       \
+    };                                                                               \
     TORCH_MODULE(Name)
 #define MINDTORCH_TWO (const at::Tensor& x, const at::Tensor& y)
 #define MINDTORCH_THREE (const at::Tensor& x, const at::Tensor& y, const at::Tensor& z)

@@ -3,6 +3,7 @@
 
 #include <mindtorch/nn/functional.h>
 #include <mindtorch/nn/module.h>
+#include <mindtorch/nn/printing.h>
 
 namespace torch {
 namespace nn {
@@ -15,6 +16,15 @@ struct BatchNormOptions {
     TORCH_ARG(bool, affine) = true;
     TORCH_ARG(bool, track_running_stats) = true;
 };
+// Batch and instance norms have the same fields.
+template <class Options>
+void print_norm(std::ostream& stream, const char* name, const Options& o) {
+    Printed p(stream, name);
+    p.add(nullptr, o.num_features()).add("eps", o.eps());
+    const std::optional<double> momentum = o.momentum();
+    momentum ? p.field("momentum") << *momentum : p.field("momentum") << "None";
+    p.add("affine", o.affine()).add("track_running_stats", o.track_running_stats());
+}
 template <class Derived>
 class BatchNormBase : public Cloneable<Derived> {
   public:
@@ -47,15 +57,16 @@ class BatchNormBase : public Cloneable<Derived> {
     BatchNormOptions options;
     at::Tensor weight, bias, running_mean, running_var, num_batches_tracked;
 };
-#define MINDTORCH_BATCH_NORM(D, condition, text)                                          \
-    using BatchNorm##D##dOptions = BatchNormOptions;                                      \
-    class BatchNorm##D##dImpl : public BatchNormBase<BatchNorm##D##dImpl> {               \
-      public:                                                                             \
-        BatchNorm##D##dImpl(const BatchNormOptions& given) : BatchNormBase(given) {}      \
-        void _check_input_dim(const at::Tensor& x) {                                      \
-            TORCH_CHECK(condition, "expected " text " input (got ", x.dim(), "D input)"); \
-        }                                                                                 \
-    };                                                                                    \
+#define MINDTORCH_BATCH_NORM(D, condition, text)                                                                    \
+    using BatchNorm##D##dOptions = BatchNormOptions;                                                                \
+    class BatchNorm##D##dImpl : public BatchNormBase<BatchNorm##D##dImpl> {                                         \
+      public:                                                                                                       \
+        BatchNorm##D##dImpl(const BatchNormOptions& given) : BatchNormBase(given) {}                                \
+        void pretty_print(std::ostream& stream) const override { print_norm(stream, "BatchNorm" #D "d", options); } \
+        void _check_input_dim(const at::Tensor& x) {                                                                \
+            TORCH_CHECK(condition, "expected " text " input (got ", x.dim(), "D input)");                           \
+        }                                                                                                           \
+    };                                                                                                              \
     TORCH_MODULE(BatchNorm##D##d)
 MINDTORCH_BATCH_NORM(1, x.dim() == 2 || x.dim() == 3, "2D or 3D");
 MINDTORCH_BATCH_NORM(2, x.dim() == 4, "4D");
@@ -68,10 +79,15 @@ struct LayerNormOptions {
     TORCH_ARG(double, eps) = 1e-5;
     TORCH_ARG(bool, elementwise_affine) = true;
 };
+inline void show(Printed& p, const LayerNormOptions& o) {
+    p.add(nullptr, at::IntArrayRef(o.normalized_shape())).add("eps", o.eps());
+    p.add("elementwise_affine", o.elementwise_affine());
+}
 class LayerNormImpl : public Cloneable<LayerNormImpl> {
   public:
     LayerNormImpl(std::vector<int64_t> shape) : LayerNormImpl(LayerNormOptions(std::move(shape))) {}
     explicit LayerNormImpl(LayerNormOptions given) : options(std::move(given)) { LayerNormImpl::reset(); }
+    MINDTORCH_PRETTY_PRINT(LayerNorm)
     void reset() override {
         const bool on = options.elementwise_affine();
         weight = register_parameter("weight", on ? at::ones(options.normalized_shape()) : at::Tensor());
@@ -93,10 +109,14 @@ struct GroupNormOptions {
     TORCH_ARG(double, eps) = 1e-5;
     TORCH_ARG(bool, affine) = true;
 };
+inline void show(Printed& p, const GroupNormOptions& o) {
+    p.add(nullptr, o.num_groups()).add(nullptr, o.num_channels()).add("eps", o.eps()).add("affine", o.affine());
+}
 class GroupNormImpl : public Cloneable<GroupNormImpl> {
   public:
     GroupNormImpl(int64_t groups, int64_t channels) : GroupNormImpl(GroupNormOptions(groups, channels)) {}
     explicit GroupNormImpl(const GroupNormOptions& given) : options(given) { GroupNormImpl::reset(); }
+    MINDTORCH_PRETTY_PRINT(GroupNorm)
     void reset() override {
         const int64_t n = options.num_channels();
         weight = register_parameter("weight", options.affine() ? at::ones({n}) : at::Tensor());
@@ -139,6 +159,7 @@ inline at::Tensor instance_norm(const at::Tensor& x, const InstanceNormFuncOptio
     class InstanceNorm##D##dImpl : public Cloneable<InstanceNorm##D##dImpl> {                                          \
       public:                                                                                                          \
         InstanceNorm##D##dImpl(const InstanceNormOptions& given) : options(given) { InstanceNorm##D##dImpl::reset(); } \
+        void pretty_print(std::ostream& stream) const override { print_norm(stream, "InstanceNorm" #D "d", options); } \
         void reset() override {                                                                                        \
             const int64_t n = options.num_features();                                                                  \
             const bool tracked = options.track_running_stats();                                                        \
@@ -168,22 +189,26 @@ MINDTORCH_INSTANCE_NORM(3, x.dim() == 5, "5D");
 #undef MINDTORCH_INSTANCE_NORM
 
 // Division by a power of what neighbouring channels have, whose squares' mean or sum is taken over `size` of them.
-#define MINDTORCH_CHANNEL_NORM(Name, Number, number)                                       \
-    struct Name##Options {                                                                 \
-        Name##Options(int64_t size) : size_(size) {}                                       \
-        TORCH_ARG(int64_t, size);                                                          \
-        TORCH_ARG(double, alpha) = 1e-4;                                                   \
-        TORCH_ARG(double, beta) = 0.75;                                                    \
-        TORCH_ARG(Number, k) = 1;                                                          \
-    };                                                                                     \
-    class Name##Impl : public Cloneable<Name##Impl> {                                      \
-      public:                                                                              \
-        Name##Impl(int64_t size) : Name##Impl(Name##Options(size)) {}                      \
-        explicit Name##Impl(const Name##Options& given) : options(given) {}                \
-        void reset() override {}                                                           \
-        at::Tensor forward(const at::Tensor& x) { return functional::number(x, options); } \
-        Name##Options options;                                                             \
-    };                                                                                     \
+#define MINDTORCH_CHANNEL_NORM(Name, Number, number)                                            \
+    struct Name##Options {                                                                      \
+        Name##Options(int64_t size) : size_(size) {}                                            \
+        TORCH_ARG(int64_t, size);                                                               \
+        TORCH_ARG(double, alpha) = 1e-4;                                                        \
+        TORCH_ARG(double, beta) = 0.75;                                                         \
+        TORCH_ARG(Number, k) = 1;                                                               \
+    };                                                                                          \
+    inline void show(Printed& p, const Name##Options& o) {                                      \
+        p.add(nullptr, o.size()).add("alpha", o.alpha()).add("beta", o.beta()).add("k", o.k()); \
+    }                                                                                           \
+    class Name##Impl : public Cloneable<Name##Impl> {                                           \
+      public:                                                                                   \
+        Name##Impl(int64_t size) : Name##Impl(Name##Options(size)) {}                           \
+        explicit Name##Impl(const Name##Options& given) : options(given) {}                     \
+        MINDTORCH_PRETTY_PRINT(Name)                                                            \
+        void reset() override {}                                                                \
+        at::Tensor forward(const at::Tensor& x) { return functional::number(x, options); }      \
+        Name##Options options;                                                                  \
+    };                                                                                          \
     TORCH_MODULE(Name)
 namespace functional {
 // The sums of squares of each channel and its neighbours, `before` and `after` it.

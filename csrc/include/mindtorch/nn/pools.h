@@ -3,6 +3,7 @@
 
 #include <mindtorch/nn/functional.h>
 #include <mindtorch/nn/module.h>
+#include <mindtorch/nn/printing.h>
 
 namespace torch {
 namespace nn {
@@ -119,6 +120,15 @@ MINDTORCH_FRACTIONAL(3)
 
 }  // namespace functional
 
+template <size_t D>
+void show(Printed& p, const LPPoolOptions<D>& o) {
+    p.add("norm_type", o.norm_type()).add("kernel_size", o.kernel_size()).add("stride", o.stride());
+    p.add("ceil_mode", o.ceil_mode());
+}
+template <size_t D>
+void show(Printed& p, const MaxUnpoolOptions<D>& o) {
+    p.add("kernel_size", o.kernel_size()).add("stride", o.stride()).add("padding", o.padding());
+}
 #define MINDTORCH_POOLS(D)                                                                                   \
     using LPPool##D##dOptions = LPPoolOptions<D>;                                                            \
     class LPPool##D##dImpl : public Cloneable<LPPool##D##dImpl> {                                            \
@@ -126,6 +136,7 @@ MINDTORCH_FRACTIONAL(3)
         LPPool##D##dImpl(double norm_type, ExpandingArray<D> size)                                           \
             : LPPool##D##dImpl(LPPoolOptions<D>(norm_type, size)) {}                                         \
         explicit LPPool##D##dImpl(const LPPoolOptions<D>& given) : options(given) {}                         \
+        MINDTORCH_PRETTY_PRINT(LPPool##D##d)                                                                 \
         void reset() override {}                                                                             \
         at::Tensor forward(const at::Tensor& x) { return functional::lp_pool##D##d(x, options); }            \
         LPPoolOptions<D> options;                                                                            \
@@ -136,6 +147,7 @@ MINDTORCH_FRACTIONAL(3)
       public:                                                                                                \
         MaxUnpool##D##dImpl(ExpandingArray<D> size) : MaxUnpool##D##dImpl(MaxUnpoolOptions<D>(size)) {}      \
         explicit MaxUnpool##D##dImpl(const MaxUnpoolOptions<D>& given) : options(given) {}                   \
+        MINDTORCH_PRETTY_PRINT(MaxUnpool##D##d)                                                              \
         void reset() override {}                                                                             \
         at::Tensor forward(const at::Tensor& x, const at::Tensor& indices,                                   \
                            const std::optional<std::vector<int64_t>>& output_size = std::nullopt) {          \
@@ -162,6 +174,7 @@ MINDTORCH_POOLS(3);
         explicit FractionalMaxPool##D##dImpl(FractionalMaxPoolOptions<D> given) : options(std::move(given)) { \
             FractionalMaxPool##D##dImpl::reset();                                                             \
         }                                                                                                     \
+        MINDTORCH_PRETTY_PRINT(FractionalMaxPool##D##d)                                                       \
         void reset() override {                                                                               \
             const auto& size = options.output_size();                                                         \
             const auto& ratio = options.output_ratio();                                                       \

@@ -3,6 +3,7 @@
 
 #include <mindtorch/nn/functional.h>
 #include <mindtorch/nn/module.h>
+#include <mindtorch/nn/printing.h>
 
 namespace torch {
 namespace nn {
@@ -13,10 +14,12 @@ namespace nn {
         Name##D##dOptions(ExpandingArray<2 * D> padding) : padding_(padding) {}                       \
         TORCH_ARG(ExpandingArray<2 * D>, padding);                                                    \
     };                                                                                                \
+    inline void show(Printed& p, const Name##D##dOptions& o) { p.add("padding", o.padding()); }       \
     class Name##D##dImpl : public Cloneable<Name##D##dImpl> {                                         \
       public:                                                                                         \
         Name##D##dImpl(ExpandingArray<2 * D> padding) : Name##D##dImpl(Name##D##dOptions(padding)) {} \
         explicit Name##D##dImpl(const Name##D##dOptions& given) : options(given) {}                   \
+        MINDTORCH_PRETTY_PRINT(Name##D##d)                                                            \
         void reset() override {}                                                                      \
         at::Tensor forward(const at::Tensor& x) {                                                     \
             const auto& sides = *options.padding();                                                   \
@@ -42,11 +45,15 @@ MINDTORCH_PAD(ZeroPad, 3, kConstant);
         TORCH_ARG(ExpandingArray<2 * D>, padding);                                                                  \
         TORCH_ARG(double, value);                                                                                   \
     };                                                                                                              \
+    inline void show(Printed& p, const ConstantPad##D##dOptions& o) {                                               \
+        p.add("padding", o.padding()).add("value", o.value());                                                      \
+    }                                                                                                               \
     class ConstantPad##D##dImpl : public Cloneable<ConstantPad##D##dImpl> {                                         \
       public:                                                                                                       \
         ConstantPad##D##dImpl(ExpandingArray<2 * D> padding, double value)                                          \
             : ConstantPad##D##dImpl(ConstantPad##D##dOptions(padding, value)) {}                                    \
         explicit ConstantPad##D##dImpl(const ConstantPad##D##dOptions& given) : options(given) {}                   \
+        MINDTORCH_PRETTY_PRINT(ConstantPad##D##d)                                                                   \
         void reset() override {}                                                                                    \
         at::Tensor forward(const at::Tensor& x) {                                                                   \
             const auto& sides = *options.padding();                                                                 \
@@ -69,9 +76,17 @@ struct UpsampleOptions {
     TORCH_ARG(mode_t, mode) = kNearest;
     TORCH_ARG(std::optional<bool>, align_corners) = std::nullopt;
 };
+inline void show(Printed& p, const UpsampleOptions& o) {
+    if (o.scale_factor())
+        p.field("scale_factor") << at::ArrayRef<double>(*o.scale_factor());
+    else if (o.size())
+        p.field("size") << at::IntArrayRef(*o.size());
+    p.field("mode") << enumtype::get_enum_name(o.mode());
+}
 class UpsampleImpl : public Cloneable<UpsampleImpl> {
   public:
     explicit UpsampleImpl(UpsampleOptions given = {}) : options(std::move(given)) {}
+    MINDTORCH_PRETTY_PRINT(Upsample)
     void reset() override {}
     at::Tensor forward(const at::Tensor& x) {
         functional::InterpolateFuncOptions o;
@@ -87,6 +102,7 @@ TORCH_MODULE(Upsample);
     class Name##Impl : public Cloneable<Name##Impl> {                            \
       public:                                                                    \
         explicit Name##Impl(const Name##Options& given) : options(given) {}      \
+        MINDTORCH_PRETTY_PRINT(Name)                                             \
         void reset() override {}                                                 \
         at::Tensor forward(const at::Tensor& x) { return function(x, options); } \
         Name##Options options;                                                   \
@@ -101,10 +117,20 @@ struct UnflattenOptions {
     TORCH_ARG(int64_t, dim);
     TORCH_ARG(std::vector<int64_t>, sizes);
 };
+inline void show(Printed& p, const UnflattenOptions& o) {
+    std::ostream& stream = p.add("dim", o.dim()).field("unflattened_size");
+    const char* before = "{";
+    for (int64_t size : o.sizes()) {
+        stream << before << size;
+        before = ", ";
+    }
+    stream << '}';
+}
 class UnflattenImpl : public Cloneable<UnflattenImpl> {
   public:
     UnflattenImpl(int64_t dim, std::vector<int64_t> sizes) : UnflattenImpl(UnflattenOptions(dim, std::move(sizes))) {}
     explicit UnflattenImpl(UnflattenOptions given) : options(std::move(given)) {}
+    MINDTORCH_PRETTY_PRINT(Unflatten)
     void reset() override {}
     at::Tensor forward(const at::Tensor& x) { return x.unflatten(options.dim(), options.sizes()); }
     UnflattenOptions options;
