@@ -107,10 +107,12 @@ int64_t checked_numel(IntSpan sizes) {
         MT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", sizes);
         empty = empty || s == 0;
     }
-    // An empty tensor has strides, too: its other sizes must multiply.
-    for (int64_t s : sizes)
-        MT_CHECK(!__builtin_mul_overflow(n, std::max<int64_t>(1, s), &n) && n < (int64_t(1) << 58),
-                 "Storage size calculation overflowed with sizes=", sizes);
+    // An empty tensor has strides, too: the sizes after the first must multiply.
+    for (int64_t s : empty ? IntSpan(sizes.begin() + 1, sizes.size - 1) : sizes) {
+        const bool fits = !__builtin_mul_overflow(n, std::max<int64_t>(1, s), &n) && n < (int64_t(1) << 58);
+        MT_CHECK(fits || !empty, "Stride calculation overflowed");
+        MT_CHECK(fits, "Storage size calculation overflowed with sizes=", sizes);
+    }
     return empty ? 0 : n;
 }
 

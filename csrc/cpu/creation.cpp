@@ -147,8 +147,14 @@ void range_shape(ShapeCall& c, std::initializer_list<Input> given, Range r, std:
         MT_CHECK_AS(Value, by != 0, "step must be nonzero");
         MT_CHECK((by > 0 && last >= first) || (by < 0 && last <= first),
                  "upper bound and lower bound inconsistent with step sign");
-        size = static_cast<int64_t>(
-            std::ceil((static_cast<double>(last) - static_cast<double>(first)) / static_cast<double>(by)));
+        if (dtype == DType::Int64) {
+            const __int128 way = static_cast<__int128>(last) - first, rounding = by > 0 ? by - 1 : by + 1;
+            size = static_cast<int64_t>((way + rounding) / by);
+            MT_CHECK(size >= 0, "invalid size, possible overflow?");
+        } else {
+            size = static_cast<int64_t>(
+                std::ceil((static_cast<double>(last) - static_cast<double>(first)) / static_cast<double>(by)));
+        }
     } else {
         MT_CHECK((step > 0 && end >= start) || (step < 0 && end <= start),
                  "upper bound and lower bound inconsistent with step sign");

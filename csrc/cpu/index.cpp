@@ -47,6 +47,12 @@ std::vector<TensorRef> positions_of(const Tensor& self, Span<Tensor*> indices) {
         switch (t->dtype) {
             case DType::Bool:
             case DType::UInt8: {
+                if (t->dtype == DType::UInt8 &&
+                    PyErr_WarnEx(PyExc_UserWarning,
+                                 "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool "
+                                 "instead.",
+                                 1) < 0)
+                    throw PythonError();
                 int64_t at = static_cast<int64_t>(result.size());
                 for (int64_t d = 0; d < t->dim(); d++)
                     MT_CHECK_INDEX(at + d < self.dim() && t->size(d) == self.size(at + d), "The shape of the mask ",
@@ -102,6 +108,13 @@ Plan make_plan(const Tensor& self, Span<Tensor*> given) {
 
     int64_t count = numel_of(plan.index);
     plan.picks.assign(static_cast<size_t>(count), 0);
+    // Positions of nothing are not looked at, as in PyTorch, unless it is their dimension that holds nothing.
+    bool nothing = false;
+    for (int64_t d = 0; d < self.dim(); d++) {
+        const bool picked = d < static_cast<int64_t>(indices.size()) && indices[static_cast<size_t>(d)];
+        MT_CHECK_INDEX(!picked || self.size(d) || !count, "index is out of bounds for dimension with size 0");
+        nothing = nothing || (!picked && !self.size(d));
+    }
     int64_t first_dim = -1, last_dim = -1, indexed = 0;
     Dims dense = contiguous_strides(plan.index);
     for (size_t k = 0; k < indices.size(); k++) {
@@ -131,8 +144,8 @@ Plan make_plan(const Tensor& self, Span<Tensor*> given) {
                 picks[at[0] + i * steps[0]] += (v < 0 ? v + size : v) * stride;
             }
         });
-        MT_CHECK_INDEX(!out_of_bounds, "index ", wrong, " is out of bounds for dimension ", indexed - 1, " with size ",
-                       size);
+        MT_CHECK_INDEX(!out_of_bounds || nothing, "index ", wrong, " is out of bounds for dimension ", indexed - 1,
+                       " with size ", size);
     }
     bool adjacent = last_dim - first_dim + 1 == indexed;
     for (int64_t d = 0; d < self.dim(); d++) {
@@ -258,16 +271,33 @@ void fill_masked(Tensor& out, const Tensor& mask, const Tensor& value) {
     });
 }
 
+// Whether a mask is the only index: one element is then filled in, of whatever dtype.
+bool is_one_mask(Span<Tensor*> indices) {
+    int64_t given = 0;
+    bool mask = false;
+    for (Tensor* t : indices) {
+        if (!t) continue;
+        given++;
+        mask = is_bool(t->dtype) || t->dtype == DType::UInt8;
+    }
+    return mask && given == 1;
+}
+
 // out (self, already holding its values) with `values` put or added at the indices.
 void put_into(Tensor& out, Span<Tensor*> indices, const Tensor& values, bool accumulate) {
-    MT_CHECK(out.dtype == values.dtype, "Index put requires the source and destination dtypes match, got ",
-             dtype_class_name(out.dtype), " for the destination and ", dtype_class_name(values.dtype),
-             " for the source.");
-    if (indices.size == 1 && indices[0] && is_bool(indices[0]->dtype) && indices[0]->sizes() == out.sizes() &&
-        values.numel() == 1 && !accumulate && out.dim() > 0)
+    if (out.dtype != values.dtype && values.numel() == 1 && !accumulate && is_one_mask(indices)) {
+        MT_CHECK(is_complex(out.dtype) || !is_complex(values.dtype), "value cannot be converted to type ",
+                 dtype_name(out.dtype), is_integer(out.dtype) ? "_t" : "", " without overflow");
+        return put_into(out, indices, *contiguous(values, out.dtype), false);
+    }
+    if (out.dtype == values.dtype && indices.size == 1 && indices[0] && is_bool(indices[0]->dtype) &&
+        indices[0]->sizes() == out.sizes() && values.numel() == 1 && !accumulate && out.dim() > 0)
         return fill_masked(out, *indices[0], values);
     Plan plan = make_plan(out, indices);
     Dims value_strides = value_strides_in(values, plan.result());
+    MT_CHECK(out.dtype == values.dtype, "Index put requires the source and destination dtypes match, got ",
+             dtype_class_name(out.dtype), " for the destination and ", dtype_class_name(values.dtype),
+             " for the source.");
     if (numel_of(plan.result()) == 0) return;
     if (accumulate && out.dtype == DType::Complex32) {  // has no arithmetic of its own
         TensorRef sum = contiguous(out, DType::Complex64);

@@ -30,10 +30,7 @@ void cat_shape(ShapeCall& c, Span<Tensor*> tensors, int64_t given_dim) {
         if (!model && !skipped(*tensors[i])) model = tensors[i];
     }
     DType dtype = joined_dtype(tensors);
-    if (!model) {
-        wrap_dim(given_dim, 1);
-        return c.output(0, tensors[0]->sizes(), dtype);
-    }
+    if (!model) return c.output(0, tensors[0]->sizes(), dtype);  // whatever the dimension
     int64_t dim = wrap_dim(given_dim, model->dim()), total = 0;
     for (int64_t i = 0; i < tensors.size; i++) {
         const Tensor& t = *tensors[i];

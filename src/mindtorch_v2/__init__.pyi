@@ -1641,11 +1641,17 @@ def expm1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def expm1_(input: Tensor) -> Tensor:
     """`exp(self) - 1`, accurate near 0."""
 @overload
-def eye(n: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., out: Tensor | None = ..., requires_grad: _bool = ...) -> Tensor:
+def eye(n: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """The identity matrix."""
 @overload
-def eye(n: _int, m: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., out: Tensor | None = ..., requires_grad: _bool = ...) -> Tensor:
+def eye(n: _int, m: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Ones on the diagonal of an n by m matrix."""
+@overload
+def eye(n: _int, *, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`eye` into `out`."""
+@overload
+def eye(n: _int, m: _int, *, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`eye` into `out`."""
 def fake_quantize_per_channel_affine(input: Tensor, scale: Tensor, zero_point: Tensor, axis: _int, quant_min: _int, quant_max: _int) -> Tensor:
     """`self` rounded to the numbers of a tensor quantized by channels; the gradient is that of the identity in their range."""
 @overload
@@ -3002,8 +3008,12 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inner product of two vectors, the first conjugated."""
 def view_as_complex(input: Tensor) -> Tensor:
     """Pairs of the last dimension as complex numbers."""
+def view_as_complex_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """A copy of what `view_as_complex` gives."""
 def view_as_real(input: Tensor) -> Tensor:
     """Complex numbers as pairs in a new last dimension."""
+def view_as_real_copy(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """A copy of what `view_as_real` gives."""
 @overload
 def view_copy(input: Tensor, size: _Sequence[_int], *, out: Tensor | None = ...) -> Tensor:
     """A copy of what `view` gives."""

@@ -224,6 +224,8 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return float(self._real_item("double"))
 
     def __complex__(self) -> complex:
+        if self.numel() != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
         return complex(self.item())
 
     def __index__(self) -> int:
@@ -459,6 +461,8 @@ def _construct(cls: type, *args: Any, **kwargs: Any) -> Any:
     device = kwargs.pop("device", None)
     if kwargs:
         raise TypeError(f"new() received an unexpected keyword argument {next(iter(kwargs))!r}")
+    if device is not None and _C.device(device).type not in (home := _C._get_default_device().type, "meta"):
+        raise RuntimeError(f"legacy constructor expects device type: {home} but device type: {device} was passed")
     made = _C._legacy_new(_C.get_default_dtype(), args)
     if device is not None:
         made = made.to(device)
@@ -474,6 +478,13 @@ def _reduce_class(cls: type) -> Any:
     return (_tensor_class, ()) if cls is Tensor else cls.__qualname__
 
 
+def _check_is_tensor(cls: type) -> None:
+    """Raise RuntimeError for a class that stands on the tensors' base, but not on ``Tensor``."""
+    if not issubclass(cls, Tensor):
+        raise RuntimeError("Cannot subclass _TensorBase directly")
+
+
+_C.TensorBase.__init_subclass__ = classmethod(_check_is_tensor)
 _C._TensorMeta, _C._TensorBase = _TensorMeta, _C.TensorBase
 copyreg.pickle(_TensorMeta, _reduce_class)  # type: ignore[arg-type]  # (metaclasses are reduced too)
 _C._set_tensor_type(Tensor)

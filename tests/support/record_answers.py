@@ -22,7 +22,7 @@ recorded: dict[str, dict] = {"cases": {name: program(torch) for name, program in
 for name, program in cases.REFUSED.items():
     try:
         program(torch)
-    except (RuntimeError, TypeError, ValueError) as error:
+    except (RuntimeError, TypeError, ValueError, IndexError) as error:
         recorded["refused"][name] = [type(error).__name__, str(error)]
 lines = (
     f"{json.dumps(part)}: {{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in found.items()) + "\n}"

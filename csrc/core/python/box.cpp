@@ -336,6 +336,10 @@ bool unbox(PyObject* o, const Argument& a, Call& c, Value* v) {
     if (o == Py_None) {
         *v = Value();
         if (a.kind == ArgKind::DType) return a.optional || !a.default_text.empty();  // as randint(..., dtype=None)
+        if (a.kind == ArgKind::IntList && a.default_text == "[]") {                  // as roll(..., dims=None)
+            *v = a.default_value;
+            return true;
+        }
         return a.optional || a.kind == ArgKind::Any || a.kind == ArgKind::Generator;
     }
     switch (a.kind) {

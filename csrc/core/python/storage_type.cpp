@@ -65,6 +65,11 @@ void move_bytes(Storage* to, const void* from, Device from_device) {
 }
 
 PyObject* storage_new(PyTypeObject* type, PyObject* args, PyObject* kw) {
+    if (type == g_type) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "Cannot directly construct StorageBase; subclass it and then construct that");
+        return nullptr;
+    }
     static const char* names[] = {"size", "device", nullptr};
     PyObject *first = nullptr, *device = nullptr;
     if (!PyArg_ParseTupleAndKeywords(args, kw, "|OO:UntypedStorage", const_cast<char**>(names), &first, &device))

@@ -125,6 +125,7 @@ Dims infer_shape(PyObject* data) {
         }
         // Bytes are numbers where they stand in a sequence.
         MT_CHECK_TYPE(o != data || !PyBytes_Check(o), "new(): invalid data type 'bytes'");
+        MT_CHECK_VALUE(o == data || !PyUnicode_Check(o), "too many dimensions 'str'");
         if (PyUnicode_Check(o) || numpy_scalar_check(o) || !PySequence_Check(o)) return sizes;
         Py_ssize_t n = PySequence_Size(o);
         if (n < 0) throw PythonError();
@@ -492,6 +493,8 @@ PyObject* asarray(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwna
         if (tensor_check(o)) {
             t = TensorRef::share(&as_tensor(o));
         } else if (numpy_array_check(o) || numpy_scalar_check(o)) {
+            MT_CHECK(!never || numpy_array_check(o),
+                     "can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ");
             t = tensor_from_numpy(o, !copy);
         } else if (PyCapsule_CheckExact(o)) {
             t = tensor_from_dlpack(o);
@@ -699,17 +702,7 @@ TensorRef tensor_from_data(PyObject* data, DType dtype, bool copy_numpy) {
         return r;
     }
     Dims sizes = infer_shape(data);
-    bool text_inside = false;
-    if (dtype == DType::Undefined) {
-        try {
-            dtype = infer_dtype(data, 0);
-        } catch (const Error& e) {
-            // A list of strings is reported as a list nested too deeply.
-            text_inside = sizes.size() > 0 && e.kind == ErrorKind::Type && e.text.find("'str'") != std::string::npos;
-            if (!text_inside) throw;
-        }
-        MT_CHECK_VALUE(!text_inside, "too many dimensions 'str'");
-    }
+    if (dtype == DType::Undefined) dtype = infer_dtype(data, 0);
     TensorRef r = empty(sizes, dtype);
     int64_t count = r->numel();
     bool real = true;

@@ -28,6 +28,11 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
         PyErr_SetString(PyExc_RuntimeError, "Tensor(): the package mindtorch_v2 is not loaded; import it first");
         return nullptr;
     }
+    if (type == g_base_type) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "Cannot directly construct TensorBase; subclass it and then construct that");
+        return nullptr;
+    }
     Py_ssize_t n = PyTuple_GET_SIZE(args);
     PyObject* full = PyTuple_New(n + 1);
     Py_INCREF(reinterpret_cast<PyObject*>(type));

@@ -9,10 +9,12 @@ import functools
 import itertools
 import operator
 import string
+import warnings
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core.dimensions import wrap_dim
 from mindtorch_v2._core.overridable import overridable, overridable_as
+from mindtorch_v2._core.warn_once import is_due
 from mindtorch_v2._lowrank import pca_lowrank, svd_lowrank
 from mindtorch_v2.functional import _einsum
 
@@ -290,6 +292,12 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[torch.Tensor, 
     """
     vectors = list(_sequence(tensors))
     if indexing is None:
+        if is_due("meshgrid"):
+            warnings.warn(
+                "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
+                UserWarning,
+                stacklevel=3,
+            )
         indexing = "ij"
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
@@ -580,7 +588,12 @@ def unravel_index(indices: torch.Tensor, shape: int | Sequence[int]) -> tuple[to
     """
     if indices.is_floating_point() or indices.is_complex() or indices.dtype == torch.bool:
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if not isinstance(shape, (int, Sequence)):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    for size in sizes:
+        if not isinstance(size, (int, torch.SymInt)):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(size)}")
     if any(size < 0 for size in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
     strides = [1, *itertools.accumulate(reversed(sizes), operator.mul)][-2::-1]

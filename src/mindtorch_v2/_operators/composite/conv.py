@@ -177,6 +177,31 @@ def conv2d_padding(
 
 
 @composite(
+    "thnn_conv2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] stride=1, "
+    "SymInt[2] padding=0) -> Tensor",
+    "`conv2d` that is told the sizes of its kernel.",
+    bind="nn out",
+    samples=[S(T(2, 3, 8, 7), T(4, 3, 3, 2), [3, 2], T(4), stride=2, padding=1)],
+)
+def thnn_conv2d(
+    self: Tensor,
+    weight: Tensor,
+    kernel_size: Sequence[int],
+    bias: Tensor | None = None,
+    stride: Sequence[int] = (1, 1),
+    padding: Sequence[int] = (0, 0),
+) -> Tensor:
+    for name, given in (("kernel_size", kernel_size), ("stride", stride), ("padding", padding)):
+        if len(given) != 2:
+            raise RuntimeError(f"2D {name} expected")
+    if self.dim() != 4:
+        raise RuntimeError(f"Expected 4D input tensor, but got: {list(self.shape)}")
+    if list(weight.shape[2:]) != list(kernel_size):
+        raise RuntimeError(f"thnn_conv2d: kernel_size is {list(kernel_size)}, but the weight is {list(weight.shape)}")
+    return _convolve(self, weight, bias, stride, padding, (1, 1), 1, 2, "thnn_conv2d")
+
+
+@composite(
     "conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] padding=0, "
     "SymInt[3] dilation=1, SymInt groups=1) -> Tensor",
     "Convolution over three spatial dimensions.",

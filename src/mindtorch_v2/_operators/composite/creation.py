@@ -109,6 +109,8 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     if x.dim() != 1:
         raise RuntimeError(f"vander(): x must have one dimension, but it has {x.dim()}")
     count = x.size(0) if N is None else N
+    if count < 0:
+        raise RuntimeError("N must be non-negative.")
     first = aten.ones([x.size(0), min(count, 1)], dtype=x.dtype, device=x.device)
     rest = x.unsqueeze(-1).expand([x.size(0), max(count - 1, 0)])
     columns = aten.cumprod(aten.cat([first, rest], -1), -1)

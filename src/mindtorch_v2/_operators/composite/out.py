@@ -73,6 +73,8 @@ def _factory(name, overload, arguments, optional="") -> None:
 
 for _name in ("zeros", "ones", "empty"):
     _factory(_name, "out", "SymInt[] size")
+_factory("eye", "out", "SymInt n")
+_factory("eye", "m_out", "SymInt n, SymInt m")
 _factory("full", "out", "SymInt[] size, Scalar fill_value")
 _factory("arange", "out", "Scalar end")
 _factory("arange", "start_out", "Scalar start, Scalar end, Scalar step=1")

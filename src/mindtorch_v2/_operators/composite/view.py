@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ... import _C
 from ..._core.dimensions import wrap_dim
 from ..._core.dtype import DTYPES
-from ..table import S, T, aten, composite
+from ..table import S, T, aten, class_name, composite
 
 if TYPE_CHECKING:
     from ..._tensor import Tensor
@@ -177,7 +177,7 @@ def tensor_split_tensor(self: Tensor, tensor_indices_or_sections: Tensor, dim: i
     given = tensor_indices_or_sections
     if str(given.dtype) != "torch.int64":
         raise RuntimeError(
-            f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {given.dtype}"
+            f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {class_name(given.dtype)}"
         )
     if given.dim() > 1:
         raise RuntimeError(
@@ -458,6 +458,8 @@ for _schema, _view in (
     ("unbind_copy.int(Tensor self, int dim=0) -> Tensor[]", "unbind"),
     ("unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor", "unfold"),
     ("unsqueeze_copy(Tensor self, int dim) -> Tensor", "unsqueeze"),
+    ("view_as_complex_copy(Tensor self) -> Tensor", "view_as_complex"),
+    ("view_as_real_copy(Tensor self) -> Tensor", "view_as_real"),
     ("view_copy(Tensor self, SymInt[] size) -> Tensor", "view"),
     ("view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor", "view"),
 ):

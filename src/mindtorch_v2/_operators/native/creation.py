@@ -80,14 +80,14 @@ op(
 op(
     f"eye(SymInt n, {_FACTORY}) -> Tensor",
     "The identity matrix.",
-    bind="function out",
+    bind="function",
     meta=rule("eye", "n", -1, "dtype"),
     grad=None,
 )
 op(
     f"eye.m(SymInt n, SymInt m, {_FACTORY}) -> Tensor",
     "Ones on the diagonal of an n by m matrix.",
-    bind="function out",
+    bind="function",
     meta=rule("eye", "n", "m", "dtype"),
     grad=None,
 )
