@@ -101,19 +101,19 @@ void update_flags(Tensor& t) {
 }
 
 int64_t checked_numel(IntSpan sizes) {
+    constexpr int64_t most = int64_t(1) << 58;
+    for (int64_t s : sizes) MT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", sizes);
     int64_t n = 1;
-    bool empty = false;
-    for (int64_t s : sizes) {
-        MT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", sizes);
-        empty = empty || s == 0;
-    }
+    for (int64_t s : sizes)
+        MT_CHECK(!__builtin_mul_overflow(n, s, &n) && n < most,
+                 "Storage size calculation overflowed with sizes=", sizes);
+    if (n) return n;
     // An empty tensor has strides, too: the sizes after the first must multiply.
-    for (int64_t s : empty ? IntSpan(sizes.begin() + 1, sizes.size - 1) : sizes) {
-        const bool fits = !__builtin_mul_overflow(n, std::max<int64_t>(1, s), &n) && n < (int64_t(1) << 58);
-        MT_CHECK(fits || !empty, "Stride calculation overflowed");
-        MT_CHECK(fits, "Storage size calculation overflowed with sizes=", sizes);
-    }
-    return empty ? 0 : n;
+    int64_t stride = 1;
+    for (int64_t d = 1; d < sizes.size; d++)
+        MT_CHECK(!__builtin_mul_overflow(stride, std::max<int64_t>(1, sizes[d]), &stride) && stride < most,
+                 "Stride calculation overflowed");
+    return 0;
 }
 
 Tensor* make(Device device, DType dtype) {

@@ -987,6 +987,18 @@ def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: _Sequence[Tensor 
     """Elements by index where the mask is set, whose other indices may be anything, and `fill` elsewhere."""
 def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: _Sequence[Tensor | None], values: Tensor) -> Tensor:
     """The tensor with values added by index where the mask is set, whose other indices may be anything."""
+def _validate_sparse_bsc_tensor_args(ccol_indices: Tensor, row_indices: Tensor, values: Tensor, size: _Sequence[_int], check_pinning: _bool | None = ...) -> None:
+    """RuntimeError unless a tensor of the layout `sparse_bsc` can be made of these parts."""
+def _validate_sparse_bsr_tensor_args(crow_indices: Tensor, col_indices: Tensor, values: Tensor, size: _Sequence[_int], check_pinning: _bool | None = ...) -> None:
+    """RuntimeError unless a tensor of the layout `sparse_bsr` can be made of these parts."""
+def _validate_sparse_compressed_tensor_args(compressed_indices: Tensor, plain_indices: Tensor, values: Tensor, size: _Sequence[_int], layout: _layout, check_pinning: _bool | None = ...) -> None:
+    """RuntimeError unless a tensor of a compressed layout can be made of these parts."""
+def _validate_sparse_coo_tensor_args(indices: Tensor, values: Tensor, size: _Sequence[_int], is_coalesced: _bool | None = ..., check_pinning: _bool | None = ...) -> None:
+    """RuntimeError unless a coordinate tensor can be made of these parts."""
+def _validate_sparse_csc_tensor_args(ccol_indices: Tensor, row_indices: Tensor, values: Tensor, size: _Sequence[_int], check_pinning: _bool | None = ...) -> None:
+    """RuntimeError unless a tensor of the layout `sparse_csc` can be made of these parts."""
+def _validate_sparse_csr_tensor_args(crow_indices: Tensor, col_indices: Tensor, values: Tensor, size: _Sequence[_int], check_pinning: _bool | None = ...) -> None:
+    """RuntimeError unless a tensor of the layout `sparse_csr` can be made of these parts."""
 def _weight_int4pack_mm_for_cpu(input: Tensor, mat2: Tensor, qGroupSize: _int, qScaleAndZeros: Tensor) -> Tensor:
     """Product with the transpose of a packed weight, whose numbers are (q - 8) * scale + zero of their group."""
 def _weight_int8pack_mm(input: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:

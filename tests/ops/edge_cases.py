@@ -47,6 +47,7 @@ CASES = {
 REFUSED = {
     "strides too large": lambda torch: torch.empty([0, 4, 2**61]),
     "strides too large for resize_": lambda torch: torch.empty(0).resize_([0, 4, 2**61]),
+    "storage too large, but empty": lambda torch: torch.empty([2**62, 2**62, 0]),
     "storage too large": lambda torch: torch.empty([2, 4, 2**61, 4]),
     "words in a list": lambda torch: torch.tensor(["a"]),
     "words after numbers": lambda torch: torch.tensor([0, "torch"]),

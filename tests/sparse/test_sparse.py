@@ -382,7 +382,7 @@ def test_what_blocks_do_not_have():
         torch.ones(4, 4, 3).to_sparse_bsc((2, 2), dense_dim=1)
     with pytest.raises(NotImplementedError, match="two sparse matrices in blocks is not implemented"):
         torch.eye(4).to_sparse_bsr((2, 2)) @ torch.eye(4).to_sparse_bsr((2, 2))
-    with pytest.raises(RuntimeError, match=r"tensor shape \[4, 5\] must be divisible by the blocksize \[2, 3\]"):
+    with pytest.raises(RuntimeError, match=r"tensor shape.1. \(=5\) must be divisible with blocksize.1. \(=3\)"):
         torch.sparse_bsr_tensor([0, 1, 2], [0, 0], torch.ones(2, 2, 3), (4, 5), check_invariants=True)
 
 

@@ -28,7 +28,7 @@ def held_at(pattern: torch.Tensor, values: torch.Tensor, like: torch.Tensor) -> 
         held = pattern.to_sparse_csr()
         return torch.sparse_csr_tensor(held.crow_indices(), held.col_indices(), values[pattern], values.shape)
     indices = pattern.nonzero().t().contiguous()
-    return torch.sparse_coo_tensor(indices, values[tuple(indices)], values.shape, is_coalesced=True)
+    return torch.sparse_coo_tensor(indices, values[pattern], values.shape, is_coalesced=True)
 
 
 def input_mask(input: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:

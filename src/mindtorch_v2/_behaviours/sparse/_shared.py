@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ... import _C
 from ..._operators.table import ROWS, aten
 from .parts import coalesced, parts, with_values
-from .table import COO, CSR, become, inplace, kernel
+from .table import COO, CSR, become, check_layouts, fill, inplace, kernel, out
 
 if TYPE_CHECKING:
     from ..._tensor import Tensor
@@ -27,6 +27,12 @@ def _on_values(name: str) -> None:
     kernel(name, *_BOTH)(run)
     if ROWS[name].inplace is not None:
         inplace(name, *_BOTH)(lambda self, *args, **kwargs: become(self, run(self, *args, **kwargs)))
+    if ROWS[name].out is not None:
+
+        @out(name, *_BOTH)
+        def into(self: Tensor, *args: Any, out: Tensor, **kwargs: Any) -> Any:
+            check_layouts(self, out)
+            return fill(out, run(self, *args, **kwargs))
 
 
 for _row in ROWS.values():

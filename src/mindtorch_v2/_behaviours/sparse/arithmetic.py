@@ -8,7 +8,7 @@ from ... import _C
 from ..._operators.table import aten, class_name
 from .convert import coordinates, like, to_coo
 from .parts import BOOL, bare, coalesced, coo, find, is_sparse, numbered, parts, with_values
-from .table import COO, CSR, become, inplace, kernel
+from .table import COO, CSR, become, check_layouts, fill, inplace, kernel, out
 
 _BOTH = (COO, CSR)
 
@@ -19,6 +19,12 @@ def _neg(self):
 
 
 inplace("neg", *_BOTH)(lambda self: become(self, _neg(self)))
+
+
+@out("neg", *_BOTH)
+def _neg_into(self, *, out):
+    check_layouts(self, out)
+    return fill(out, _neg(self))
 
 
 @kernel("pow.Tensor_Scalar", COO)

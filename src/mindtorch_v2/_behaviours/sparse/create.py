@@ -9,6 +9,7 @@ from ..._operators.composite.sparse import LAYOUT_NAMES
 from ..._operators.table import aten
 from .creation import empty
 from .parts import COMPRESSED, INT64, check_compressed, check_coo, check_nnz, is_sparse, numbered
+from .table import DENSE, kernel
 
 _checking = {"on": False}
 
@@ -78,6 +79,12 @@ def _validate_coo(indices: Any, values: Any, size: tuple[int, ...], is_coalesced
             raise RuntimeError("cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor")
 
 
+@kernel("_validate_sparse_coo_tensor_args", DENSE)
+def _validate_coo_parts(indices, values, size, is_coalesced=None, check_pinning=None):
+    check_coo(indices, values, tuple(size))
+    _validate_coo(indices, values, tuple(size), is_coalesced)
+
+
 def sparse_coo_tensor(
     indices: Any = None,
     values: Any = None,
@@ -142,17 +149,23 @@ _NAMES = {
 }
 
 
+_COUNTED = {"nrows": "rows", "ncols": "columns"}
+
+
 def _validate_compressed(starts: Any, plain: Any, values: Any, size: tuple[int, ...], layout: Any) -> None:
     compressed_name, plain_name, count, length = _NAMES[layout]
     which = COMPRESSED[layout]
     block = tuple(values.shape[1:]) or (1, 1)
-    if any(each == 0 or n % each for n, each in zip(size, block, strict=True)):
-        raise RuntimeError(f"tensor shape {list(size)} must be divisible by the blocksize {list(block)}")
+    for d, (n, each) in enumerate(zip(size, block, strict=True)):
+        if each == 0 or n % each:
+            raise RuntimeError(
+                f"tensor shape[{d}] (={n}) must be divisible with blocksize[{d}] (={each}) as defined by values shape"
+            )
     rows, columns = size[which] // block[which], size[1 - which] // block[1 - which]
     nnz = values.shape[0]
     if starts.shape[0] != rows + 1:
         raise RuntimeError(
-            f"{compressed_name}.shape[-1] must be equal to the number of {count[1:-1]}s + 1 ({rows + 1}), but got {starts.shape[0]}"
+            f"{compressed_name}.shape[-1] must be equal to the number of {_COUNTED[count]} + 1 (={rows + 1}), but got {starts.shape[0]}"
         )
     if plain.shape[0] != nnz:
         raise RuntimeError(f"{plain_name}.shape[-1] must be equal to nnz ({nnz}) but got {plain.shape[0]}")
@@ -173,6 +186,17 @@ def _validate_compressed(starts: Any, plain: Any, values: Any, size: tuple[int, 
             f"`{plain_name}[..., {compressed_name}[..., i - 1]:{compressed_name}[..., i]] for all i = 1, ..., {count} are sorted "
             "and distinct along the last dimension values` is not satisfied."
         )
+
+
+@kernel("_validate_sparse_compressed_tensor_args", DENSE)
+def _validate_compressed_parts(compressed_indices, plain_indices, values, size, layout, check_pinning=None):
+    if layout not in COMPRESSED:
+        raise RuntimeError(
+            "validate_sparse_compressed_tensor_args expected sparse compressed tensor layout but got "
+            f"{LAYOUT_NAMES.get(layout, layout)}"
+        )
+    check_compressed(compressed_indices, plain_indices, values, layout, tuple(size))
+    _validate_compressed(compressed_indices, plain_indices, values, tuple(size), layout)
 
 
 def sparse_compressed_tensor(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import _C
-from ..._operators.table import ROWS
+from ..._operators.table import ROWS, class_name
 
 COO, CSR = "SparseCPU", "SparseCsrCPU"
 DENSE = ("CPU", "NPU")
@@ -44,8 +44,33 @@ def _form(handle: Any, keys: tuple[str, ...]) -> Callable[[Callable], Callable]:
     return register
 
 
+_NO_CAST = "result type {} can't be cast to the desired output type {}"
+
+
+def check_layouts(self: Any, out: Any) -> None:
+    """RuntimeError unless a result made of ``self`` goes into ``out``."""
+    if self.layout != out.layout:
+        raise RuntimeError(
+            f"Expected self and out to have the same layout, but self is {self.layout} and out is {out.layout}"
+        )
+
+
+def fill(out: Any, result: Any) -> Any:
+    """``out`` with ``result``, of the same layout, in the dtype of ``out``.
+
+    RuntimeError for dtypes that hold less, and for a compressed ``out`` of another number of values.
+    """
+    if not _C.can_cast(result.dtype, out.dtype):
+        raise RuntimeError(_NO_CAST.format(class_name(result.dtype), class_name(out.dtype)))
+    if out.layout != _C.sparse_coo and out._nnz() != result._nnz():
+        raise RuntimeError(
+            "torch.copy_: only sparse compressed tensors with the same number of specified elements are supported."
+        )
+    return _C._become_sparse(out, result.to(out.dtype))
+
+
 def become(self: Any, result: Any) -> Any:
     """``self``, which an in-place operator gave the sizes and parts of ``result``."""
     if result.dtype != self.dtype:
-        raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {self.dtype}")
+        raise RuntimeError(_NO_CAST.format(class_name(result.dtype), class_name(self.dtype)))
     return _C._become_sparse(self, result)

@@ -86,6 +86,42 @@ declare(
 )
 
 
+declare(
+    "_validate_sparse_coo_tensor_args(Tensor indices, Tensor values, int[] size, bool? is_coalesced=None, "
+    "bool? check_pinning=None) -> ()",
+    "RuntimeError unless a coordinate tensor can be made of these parts.",
+    bind="function",
+)
+declare(
+    "_validate_sparse_compressed_tensor_args(Tensor compressed_indices, Tensor plain_indices, Tensor values, int[] size, "
+    "Layout layout, bool? check_pinning=None) -> ()",
+    "RuntimeError unless a tensor of a compressed layout can be made of these parts.",
+    bind="function",
+)
+
+
+def _validate_as(name: str, starts: str, plain: str) -> None:
+    """`_validate_sparse_compressed_tensor_args` for the layout that is called `name`."""
+
+    @composite(
+        f"_validate_sparse_{name}_tensor_args(Tensor {starts}, Tensor {plain}, Tensor values, int[] size, "
+        "bool? check_pinning=None) -> ()",
+        f"RuntimeError unless a tensor of the layout `sparse_{name}` can be made of these parts.",
+        bind="function",
+    )
+    def validate(
+        compressed: Tensor, plain: Tensor, values: Tensor, size: Sequence[int], check_pinning: bool | None = None
+    ) -> None:
+        layout = getattr(_C, f"sparse_{name}")
+        aten._validate_sparse_compressed_tensor_args(compressed, plain, values, size, layout, check_pinning)
+
+
+_validate_as("csr", "crow_indices", "col_indices")
+_validate_as("csc", "ccol_indices", "row_indices")
+_validate_as("bsr", "crow_indices", "col_indices")
+_validate_as("bsc", "ccol_indices", "row_indices")
+
+
 # ---- what they are made of ----
 
 declare(
