@@ -20,6 +20,8 @@ from .pointwise import ELEMENTS
 
 CONTIGUOUS = 1  # outputs are handed over row-major
 MAY_ALIAS = 2  # the output may be an input
+WORDS = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t", 16: "c128"}
+"""Types that move elements of so many bytes, where no arithmetic is done."""
 NAMES: list[str] = []
 """The rows with a kernel of this kind."""
 

@@ -7,6 +7,8 @@
 // share one, and write what they have to `partial`; the same kernel with FINISH joins that. The order is always the same.
 #pragma once
 
+#include "strided.cuh"
+
 typedef math_of<IN>::type In;
 typedef math_of<OUT>::type Out;
 
@@ -209,17 +211,6 @@ struct Args {
     double p[2];
     int64_t kept_size[KEPT], kept_stride[KEPT], reduced_size[REDUCED], reduced_stride[REDUCED];
 };
-
-template <int N>
-DEVICE int64_t place(int64_t i, const int64_t* size, const int64_t* stride) {
-    int64_t at = 0;
-#pragma unroll
-    for (int d = N - 1; d > 0; d--) {
-        at += i % size[d] * stride[d];
-        i /= size[d];
-    }
-    return at + i * stride[0];
-}
 
 DEVICE void finish(const Args& a, int64_t output, const OP& r) {
     a.out[output] = to<OUT>(r.result(a.p));

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten
+from ...common.index import as_places, result_sizes
 from ..table import aclnn, call, call_sized, kernel
 
 if TYPE_CHECKING:
@@ -36,42 +37,10 @@ def _int64():
     return aten.arange(0).dtype
 
 
-def _as_places(self, indices):
-    """Indices without masks."""
-    places: list[Any] = []
-    for index in indices:
-        if index is None:
-            places.append(None)
-        elif str(index.dtype) in ("torch.bool", "torch.uint8"):
-            at = len(places)
-            if tuple(index.shape) != tuple(self.shape[at : at + index.dim()]):
-                raise IndexError(
-                    f"The shape of the mask {list(index.shape)} at index 0 does not match the shape of the indexed tensor "
-                    f"{list(self.shape)} at index {at}"
-                )
-            places.extend(aten.unbind(aten.nonzero(index.to(self.device)), 1))
-        else:
-            places.append(index.to(self.device))
-    return places
-
-
-def _result_sizes(self, places) -> list:
-    common = aten.broadcast_tensors([p for p in places if p is not None])[0].shape
-    indexed = [d for d, p in enumerate(places) if p is not None]
-    whole = [d for d in range(self.dim()) if d not in indexed]
-    if indexed[-1] - indexed[0] + 1 != len(indexed):
-        return [*common, *(self.shape[d] for d in whole)]
-    before = [self.shape[d] for d in whole if d < indexed[0]]
-    after = [self.shape[d] for d in whole if d > indexed[0]]
-    return [*before, *common, *after]
-
-
 @kernel("index.Tensor", "_unsafe_index.Tensor")
 def index(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
-    places = _as_places(self, indices)
-    if len(places) > self.dim():
-        raise IndexError(f"too many indices for tensor of dimension {self.dim()} (got {len(places)})")
-    out = self.new_empty(_result_sizes(self, places))
+    places = as_places(self, indices)
+    out = self.new_empty(result_sizes(self, places))
     if out.numel():
         call("aclnnIndex", self, places, out)
     return out
@@ -82,7 +51,7 @@ def index_put(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, ac
     out = rest[-1]
     if out.data_ptr() != self.data_ptr() or out.stride() != self.stride():
         call("aclnnInplaceCopy", out, self)
-    places = _as_places(self, indices)
+    places = as_places(self, indices)
     if values.numel() and all(p is None or p.numel() for p in places):
         call("aclnnIndexPutImpl", out, places, values.to(self.device), accumulate, False)
 
@@ -90,7 +59,7 @@ def index_put(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, ac
 @kernel("masked_scatter")
 def masked_scatter(self: Tensor, mask: Tensor, source: Tensor, out: Tensor) -> None:
     call("aclnnInplaceCopy", out, self)
-    places = _as_places(self, [mask.expand(self.shape)])
+    places = as_places(self, [mask.expand(self.shape)])
     count = places[0].numel()
     if source.numel() < count:
         raise RuntimeError(f"Number of elements of source < number of ones in mask: {source.numel()} < {count}")
