@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from ...._operators.table import aten
 from ..pointwise import pointwise
+from ..table import kernel
+
+if TYPE_CHECKING:
+    from ...._tensor import Tensor
 
 for _name, _sign in (("eq", "=="), ("ne", "!="), ("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">=")):
     for _form in ("Tensor", "Scalar"):
@@ -27,3 +34,8 @@ pointwise(
     compute="common",
     raw="rtol atol",
 )
+
+
+@kernel("equal")
+def equal(self: Tensor, other: Tensor) -> bool:
+    return self.shape == other.shape and bool(aten.eq(self, other).all())

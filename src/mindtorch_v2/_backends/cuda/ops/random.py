@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...._C import TensorBase
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten
-from ..random import draw
+from ..random import draw, shuffle_alike
 from ..table import kernel
 
 if TYPE_CHECKING:
@@ -52,8 +53,16 @@ def draw_bernoulli(out: Tensor, p: Any, generator: Generator | None = None) -> T
         return draw(
             "Bernoulli", out, generator, (float(p), 0.0), two=out.dtype.itemsize == 8 and out.dtype.is_floating_point
         )
-    uniform = uniform_(aten.empty(out.shape, dtype=p.dtype, device=out.device), generator=generator)
-    return aten.copy_(out, uniform < p)
+    chance = aten.expand(p, out.shape).contiguous()
+    return draw("BernoulliOf", out, generator, neighbours=4, chance=chance, threads=512, counts=10, two=False)
+
+
+def draw_bernoulli_neighbours(mask: Tensor, keep: float, generator: Generator | None, of: Tensor) -> Tensor:
+    """The mask of dropout: a thread draws for as many neighbours as PyTorch's loads of the tensor take."""
+    together = 4
+    while together > 1 and (mask.numel() % together or not of.is_contiguous()):
+        together //= 2
+    return draw("Bernoulli", mask, generator, (keep, 0.0), two=False, neighbours=together if together > 1 else 0)
 
 
 @kernel("bernoulli_.float")
@@ -87,7 +96,9 @@ def _whole(out: Tensor, low: int, high: int, generator: Generator | None) -> Ten
 
 @kernel("random_")
 def random_(self: Tensor, *, generator: Generator | None = None) -> Tensor:
-    return _whole(self, 0, _top(self.dtype), generator)
+    wide = self.dtype in (DTYPES["int64"], DTYPES["uint64"], DTYPES["float64"])
+    kind = "Integer64" if wide else "Integer32"
+    return draw(kind, self, generator, range_=_top(self.dtype), two=wide)
 
 
 def _check_range(low: int, high: int) -> None:
@@ -167,8 +178,20 @@ def randint_like_low(self: Tensor, low: Any, high: Any, *rest: Any) -> None:
 def randperm_generator(n: int, generator: Generator | None, *rest: Any) -> None:
     out = rest[-1]
     if n:
-        keys = draw("Integer64", aten.empty([n], dtype=DTYPES["int64"], device=out.device), generator, two=True)
-        aten.copy_(out, aten.argsort(keys, stable=True))
+        aten.copy_(out, _shuffled(n, generator, out.device))
+
+
+def _shuffled(n: int, generator: Generator | None, device: Any) -> Tensor:
+    """A permutation by sorting random keys of so many bits that two alike are rare, as PyTorch counts them."""
+    bits = min(64, math.ceil(math.log2(n - (6 * n * n + 1) / (math.log(0.9) * 12))))
+    low, span = (-(1 << 31), (1 << 32) - 1) if bits <= 32 else (-(1 << 63), (1 << 64) - 1)
+    keys = aten.empty([n], dtype=DTYPES["int32" if bits <= 32 else "int64"], device=device)
+    keys = draw("Integer64", keys, generator, range_=span, base=low, two=True).to(DTYPES["int64"])
+    if bits < 64:
+        keys = aten.bitwise_and(keys, (1 << bits) - 1)
+    keys, places = aten.sort(keys, stable=True)
+    shuffle_alike(keys, places, generator)
+    return places
 
 
 @kernel("randperm")
