@@ -11,9 +11,7 @@ if TYPE_CHECKING:
     from ..._tensor import Tensor
 
 
-def _grouped(
-    begins: Tensor, return_inverse: bool, return_counts: bool
-) -> tuple[Tensor, Tensor, Tensor]:
+def _grouped(begins: Tensor, return_inverse: bool, return_counts: bool) -> tuple[Tensor, Tensor, Tensor]:
     """(where runs begin, the run of each element, lengths of the runs); what is not asked for is empty."""
     n = begins.shape[0]
     inverse = counts = aten.new_empty(begins, [0], dtype=DTYPES["int64"])

@@ -69,7 +69,9 @@ def draw(
     to = out if out.is_contiguous() else aten.empty(out.shape, dtype=out.dtype, device=out.device)
     seed = seed - (1 << 64) if seed >> 63 else seed
     range_ = range_ - (1 << 64) if range_ >> 63 else range_
-    arguments = pack(n, seed, offset, recorded_seed, recorded_offset, to, [float(p[0]), float(p[1])], range_, base, chance)
+    arguments = pack(
+        n, seed, offset, recorded_seed, recorded_offset, to, [float(p[0]), float(p[1])], range_, base, chance
+    )
     words = (
         ("OUT", element(out.dtype)), ("UNROLL", str(unroll)), ("KIND", kind), ("NEIGHBOURS", str(neighbours)),
         ("CHANCE", element((out if chance is None else chance).dtype)),

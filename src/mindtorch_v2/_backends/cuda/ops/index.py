@@ -303,9 +303,7 @@ def index_reduce(
 ) -> None:
     _check_slices("index_reduce", self, dim, index, source)
     if reduce not in ("prod", "mean", "amax", "amin"):
-        raise RuntimeError(
-            f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
-        )
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     source = _apart(out, source)
     _begin(out, self)
     _combine_slices(_REDUCE[reduce], out, dim, index, source, include_self)
@@ -339,7 +337,9 @@ def index_fill(self: Tensor, dim: int, index: Tensor, value: Any, out: Tensor) -
 
 
 def _flat(big: Tensor, index: Tensor, strides: Sequence[int]) -> Work:
-    return Work(list(index.shape), [0] * index.dim(), list(strides), [Pick(index, list(index.stride()), big.numel(), 1)])
+    return Work(
+        list(index.shape), [0] * index.dim(), list(strides), [Pick(index, list(index.stride()), big.numel(), 1)]
+    )
 
 
 @kernel("take")
@@ -419,9 +419,7 @@ def masked_scatter(self: Tensor, mask: Tensor, source: Tensor, out: Tensor) -> N
             f"{_class_name(self)} and {_class_name(source)}"
         )
     if mask.dtype != DTYPES["bool"]:
-        raise RuntimeError(
-            f"masked_scatter_ only supports boolean masks, but got mask with dtype {_class_name(mask)}"
-        )
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {_class_name(mask)}")
     source = _apart(out, source).contiguous()
     _begin(out, aten.expand(self, out.shape))
     where = aten.expand(mask, out.shape).contiguous()

@@ -27,9 +27,7 @@ def sort(self: Tensor, dim: int, descending: bool, values: Tensor, indices: Tens
 
 
 @kernel("sort.stable")
-def sort_stable(
-    self: Tensor, stable: bool | None, dim: int, descending: bool, values: Tensor, indices: Tensor
-) -> None:
+def sort_stable(self: Tensor, stable: bool | None, dim: int, descending: bool, values: Tensor, indices: Tensor) -> None:
     sort(self, dim, descending, values, indices)
 
 
@@ -124,7 +122,13 @@ def _search(sequence: Tensor, values: Tensor, sorter: Tensor | None, right: bool
 
 @kernel("searchsorted.Tensor", "searchsorted.Scalar", flags=CONTIGUOUS)
 def searchsorted(
-    sorted_sequence: Tensor, self: Any, out_int32: bool, right: bool, side: str | None, sorter: Tensor | None, out: Tensor
+    sorted_sequence: Tensor,
+    self: Any,
+    out_int32: bool,
+    right: bool,
+    side: str | None,
+    sorter: Tensor | None,
+    out: Tensor,
 ) -> None:
     values = self if hasattr(self, "dtype") else aten.scalar_tensor(self, device=sorted_sequence.device)
     if not hasattr(self, "dtype") and isinstance(self, int):
@@ -213,7 +217,5 @@ def unique_dim(
 
 
 @kernel("unique_dim_consecutive")
-def unique_dim_consecutive(
-    self: Tensor, dim: int, return_inverse: bool = False, return_counts: bool = False
-) -> tuple:
+def unique_dim_consecutive(self: Tensor, dim: int, return_inverse: bool = False, return_counts: bool = False) -> tuple:
     return slices(self, dim, False, True, True)
