@@ -157,7 +157,7 @@ def cross_entropy_loss(
         return _cross_entropy_with_probabilities(self, target, weight, reduction, label_smoothing)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
-    if self.dim() == 2 and target.dim() == 1 and self.size(0) == target.size(0) and self.is_cpu:
+    if self.dim() == 2 and target.dim() == 1 and self.size(0) == target.size(0) and (self.is_cpu or self.is_cuda):
         return aten._cross_entropy(self, target, weight, reduction, ignore_index, label_smoothing)[0]
     return _cross_entropy_of_places(self, target, weight, reduction, ignore_index, label_smoothing)
 
