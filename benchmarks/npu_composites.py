@@ -295,10 +295,106 @@ def _caches_and_quantisation() -> dict[str, tuple]:
     }
 
 
+def _more_norms_losses_and_steps() -> dict[str, tuple]:
+    x, y, gain, shift, wide = _x(512, 1024), _x(512, 1024), _x(1024), _x(1024), _x(512, 2048)
+    maps, weight, bias = _x(4, 64, 32, 32), _x(64), _x(64)
+    scores, target = _x(512, 2048, grad=True), torch.randint(0, 2048, (512,))
+    rows, first, second = _x(256, 512), _x(512, 2048), _x(2048, 512)
+    eight, scale = _int8(512, 512), _x(512)
+    grad, (var, m, v), (p, a, b) = (
+        _x(512, 512),
+        [_x(512, 512).abs() for _ in range(3)],
+        [_x(512, 512).abs() for _ in range(3)],
+    )
+    query, caches, table = _x(8, 1, 512), [_x(64, 16, 512) for _ in range(2)], torch.randperm(64).reshape(8, 8).int()
+    logits, count, share = _x(32, 4096), torch.full((32,), 50, dtype=torch.int32), torch.full((32,), 0.9)
+
+    def plain_step() -> torch.Tensor:
+        a.mul_(0.9).add_(grad, alpha=0.1)
+        b.mul_(0.99).addcmul_(grad, grad, value=0.01)
+        return p.mul_(1 - 1e-5).addcdiv_(a, (b / 0.02).sqrt_().add_(1e-6), value=-1e-2)
+
+    def plain_pages() -> torch.Tensor:
+        k, v = (x[table.long()].reshape(8, 128, 8, 64).transpose(1, 2) for x in caches)
+        return F.scaled_dot_product_attention(query.reshape(8, 8, 1, 64), k, v, scale=0.125).reshape(8, 1, 512)
+
+    def plain_sampling() -> torch.Tensor:
+        found, order = logits.sort(-1)
+        found = found.masked_fill(found < found.gather(1, (4096 - count.long()).unsqueeze(1)), -math.inf)
+        dropped = found.softmax(-1).cumsum(-1) <= 1 - share.unsqueeze(1)
+        dropped[:, -1] = False
+        return torch.empty_like(logits).scatter_(1, order, found.masked_fill(dropped, -math.inf))
+
+    def plain_gated_quant() -> tuple:
+        left, right = wide.chunk(2, -1)
+        made = F.silu(right) * left
+        scale = made.abs().amax(-1, keepdim=True) / 127
+        return (made / scale).round().to(torch.int8), scale
+
+    return {
+        "npu_gemma_rms_norm": (
+            lambda: npu.npu_gemma_rms_norm(x, gain)[0],
+            lambda: F.rms_norm(x, (1024,), 1 + gain, 1e-6),
+        ),
+        "npu_add_layer_norm": (
+            lambda: npu.npu_add_layer_norm(x, y, gain, shift, 1e-5, True),
+            lambda: F.layer_norm(x + y, (1024,), gain, shift),
+        ),
+        "npu_deep_norm": (
+            lambda: npu.npu_deep_norm(x, y, shift, gain, 0.3),
+            lambda: F.layer_norm(0.3 * x + y, (1024,), gain, shift),
+        ),
+        "npu_group_norm_silu": (
+            lambda: npu.npu_group_norm_silu(maps, weight, bias, 8)[0],
+            lambda: F.silu(F.group_norm(maps, 8, weight, bias)),
+        ),
+        "npu_fast_gelu": (lambda: npu.npu_fast_gelu(x), lambda: x / (1 + torch.exp(-1.702 * x))),
+        "npu_geglu": (
+            lambda: npu.npu_geglu(wide)[0],
+            lambda: wide[:, :1024] * F.gelu(wide[:, 1024:], approximate="tanh"),
+        ),
+        "npu_swiglu_quant": (lambda: npu.npu_swiglu_quant(wide, quant_mode=1), plain_gated_quant),
+        "npu_cross_entropy_loss, with its gradient": (
+            _with_gradient(lambda: npu.npu_cross_entropy_loss(scores, target)[0], scores),
+            _with_gradient(lambda: F.nll_loss(F.log_softmax(scores, -1), target), scores),
+        ),
+        "npu_ffn": (lambda: npu.npu_ffn(rows, first, second, "relu"), lambda: torch.relu(rows @ first) @ second),
+        "npu_weight_quant_batchmatmul": (
+            lambda: npu.npu_weight_quant_batchmatmul(rows, eight, scale),
+            lambda: rows @ (eight.float() * scale),
+        ),
+        "npu_apply_adam_w": (
+            lambda: npu.npu_apply_adam_w.out(
+                0.9, 0.99, 1e-3, 0.01, 0.9, 0.99, 1e-6, grad, None, False, False, var=var, m=m, v=v
+            ),
+            plain_step,
+        ),
+        "npu_top_k_top_p": (lambda: npu.npu_top_k_top_p(logits, p=share, k=count), plain_sampling),
+        "npu_fused_infer_attention_score, pages": (
+            lambda: npu.npu_fused_infer_attention_score(
+                query,
+                *caches,
+                num_heads=8,
+                scale=0.125,
+                block_table=table,
+                block_size=16,
+                actual_seq_lengths_kv=[128] * 8,
+            )[0],
+            plain_pages,
+        ),
+    }
+
+
 def cases() -> dict[str, tuple]:
     """The composite and its plain formulation, by name."""
     torch.manual_seed(0)
-    return {**_attention(), **_norms_and_gates(), **_products_and_experts(), **_caches_and_quantisation()}
+    return {
+        **_attention(),
+        **_norms_and_gates(),
+        **_products_and_experts(),
+        **_caches_and_quantisation(),
+        **_more_norms_losses_and_steps(),
+    }
 
 
 def measured(composite: Callable[[], Any], plain: Callable[[], Any], rounds: int = 15) -> tuple[float, float]:

@@ -169,7 +169,7 @@ class PrecisionReport(TorchDispatchMode):
         return not (_state.started() and _state.get().runtime.thread.draws is not None)
 
     def _compare(self, func: Any, found: list, result: Any, moved: tuple, given: list) -> None:
-        results = []
+        results: list[Any] = []
         for move, (args, kwargs) in zip(moved, given, strict=True):
             try:
                 made = _tensors(func(*args, **kwargs))

@@ -150,3 +150,41 @@ def test_windows_as_columns_and_back() -> None:
     options: dict[str, Any] = {"kernel_size": (2, 3), "dilation": (2, 1), "padding": 1, "stride": (1, 2)}
     _both(lambda x: F.unfold(x, **options), (2, 3, 6, 7))
     _both(lambda x: F.fold(x, (6, 7), **options), (2, 18, 24))
+
+
+@pytest.mark.parametrize(
+    ("queries", "keys", "options"),
+    [
+        ((2, 3, 5, 4), (2, 3, 6, 4), {}),
+        ((1, 2, 40, 64), (1, 2, 40, 64), {"is_causal": True}),
+        ((1, 4, 33, 16), (1, 2, 33, 16), {"enable_gqa": True, "scale": 0.3}),
+        ((1, 2, 20, 33), (1, 2, 50, 33), {"attn_mask": True}),
+    ],
+)
+@pytest.mark.parametrize("kind", ["float32", "bool"])
+def test_attention(queries: Any, keys: Any, options: dict[str, Any], kind: str) -> None:
+    seen = torch.randn(queries[2], keys[2])
+    mask = seen > 0.3 if kind == "bool" else seen
+
+    def attend(q: Any, k: Any, v: Any) -> Any:
+        given = {**options, "attn_mask": mask.to(q.device)} if "attn_mask" in options else options
+        return F.scaled_dot_product_attention(q, k, v, **given)
+
+    _both(attend, queries, keys, keys)
+
+
+def test_attention_with_dropout() -> None:
+    """Kept weights are scaled; the gradient of the values is the transposed weights times ones."""
+    q = torch.randn(1, 2, 24, 16, device="cuda")
+    v = torch.ones(1, 2, 24, 16, device="cuda", requires_grad=True)
+    torch.manual_seed(3)
+    y = F.scaled_dot_product_attention(q, q, v, dropout_p=0.5)
+    share = y.detach().cpu()[..., 0]
+    assert not torch.allclose(share, torch.ones(share.shape)) and 0.5 < float(share.mean()) < 1.5
+    y.sum().backward()
+    _close(v.grad.cpu().sum((2, 3)), y.detach().cpu().sum((2, 3)), 10)
+
+
+def test_gated_linear_units() -> None:
+    _both(lambda x: F.glu(x, 1), (3, 8, 5))
+    _both(F.logsigmoid, (3, 8, 5))

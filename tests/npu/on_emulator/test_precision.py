@@ -138,3 +138,33 @@ def test_the_error_of_numbers() -> None:
     assert error([8.0, 0.25, -math.inf, math.nan]) == math.inf
     assert error([8.0, 0.25, math.inf, 1.0]) == math.inf
     assert error([8.0, math.inf, math.inf, math.nan]) == math.inf
+
+
+@pytest.mark.parametrize(("factor", "drifts"), [(1.0, 0), (1.0 + 2**-9, 0), (1.02, 1)])
+def test_an_operator_that_takes_no_float64_is_held_to_the_cpus_numbers(
+    library: Any, factor: float, drifts: int
+) -> None:
+    """Up to some steps of the dtype, 2**-9 here."""
+
+    def here(x: torch.Tensor) -> torch.Tensor:
+        if x.dtype == torch.float64:
+            raise RuntimeError("no float64")
+        return x.clone()
+
+    operator = _defined(library, here, lambda x: x * factor)
+    with PrecisionReport() as report:
+        operator(torch.tensor([1.0, 2.0], device="npu").half())
+    numbers = report.rows["tested_precision.operator.default"]
+    assert (numbers.calls, numbers.drifts, numbers.on_cpu) == (1, drifts, 0.0)
+    assert "not compared" not in str(report)
+
+
+def test_sparse_results_are_compared(library: Any) -> None:
+    operator = _defined(library, lambda x: x.to_sparse_csr(), lambda x: (x * 1.5).to_sparse_csr())
+    x = torch.tensor([[1.0, 0.0], [0.0, 2.0]], device="npu")
+    with PrecisionReport() as report:
+        x.to_sparse_csr()
+        operator(x)
+    assert report.first is not None and report.first.operator == "tested_precision.operator.default"
+    assert report.first.error == pytest.approx(0.5)
+    assert [numbers.drifts for name, numbers in report.rows.items() if "to_sparse" in name] == [0]

@@ -243,6 +243,35 @@ def test_paged_and_plain_inference_agree(numbers: np.random.Generator) -> None:
     close(packed, expected)
 
 
+@pytest.mark.parametrize("folded", [False, True])
+def test_pages_of_sequences_that_are_as_long_as_each_other(numbers: np.random.Generator, folded: bool) -> None:
+    """They are read together, others one by one."""
+    caches = [tensor(numbers.normal(size=(6, 2, 4, 8))) for _ in range(2)]  # (blocks, heads, block, width)
+    if folded:
+        caches = [x.transpose(1, 2).reshape(6, 4, 16) for x in caches]
+    table, q = (
+        torch.tensor([[4, 1, 0], [2, 5, 3], [0, 0, 0]], dtype=torch.int32),
+        tensor(numbers.normal(size=(2, 1, 32))),
+    )
+    mask = tensor(numbers.integers(0, 2, (2, 1, 12))).bool()
+    given = {"num_heads": 4, "num_key_value_heads": 2, "block_table": table, "block_size": 4, "softmax_lse_flag": True}
+
+    def ours(lengths: list[int], places: slice) -> Any:
+        rows = {**given, "block_table": table[:2][places], "atten_mask": mask[places], "actual_seq_lengths_kv": lengths}
+        return npu.npu_fused_infer_attention_score(q[places], *caches, **rows)
+
+    together = ours([9, 9], slice(None))
+    apart = [ours([9], slice(i, i + 1)) for i in range(2)]
+    assert torch.equal(together[0], torch.cat([each[0] for each in apart]))
+    assert torch.equal(together[1], torch.cat([each[1] for each in apart]))
+    uneven = ours([9, 5], slice(None))[0]
+    assert torch.equal(uneven[:1], apart[0][0]) and not torch.equal(uneven[1:], apart[1][0])
+    k, v = (x if folded else x.transpose(1, 2).reshape(6, 4, 16) for x in caches)
+    rows = [x[table[1].long()].reshape(12, 2, 8).numpy()[:9].transpose(1, 0, 2)[None] for x in (k, v)]
+    expected = attention(q[1].reshape(1, 4, 1, 8).numpy(), *rows, 1.0, ~mask[1].numpy()[:, :9])
+    close(together[0][1].reshape(1, 4, 1, 8), expected)
+
+
 def test_slots_of_a_cache(numbers: np.random.Generator) -> None:
     key = tensor(numbers.normal(size=(3, 2, 4)))
     cache, other = torch.zeros(4, 2, 2, 4, dtype=torch.float64), torch.zeros(4, 2, 2, 4, dtype=torch.float64)

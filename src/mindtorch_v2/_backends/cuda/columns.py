@@ -18,7 +18,7 @@ def _three(sizes: Sequence[int], one: int) -> list[int]:
 
 
 class Geometry(NamedTuple):
-    """What windows see: sizes of the image and of the results, and the window's steps, each of up to three dimensions."""
+    """Sizes of an image and of the results, and the steps of windows: each of up to three dimensions."""
 
     size: Sequence[int]
     out_size: Sequence[int]

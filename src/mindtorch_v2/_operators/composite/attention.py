@@ -62,7 +62,7 @@ def _check(query, key, value, attn_mask, dropout_p, is_causal) -> None:
 
 def _fits_blocks(query, key, value, attn_mask) -> bool:
     """Whether the kernels that work in blocks take these tensors."""
-    if query.device.type not in ("cpu", "meta"):
+    if query.device.type not in ("cpu", "cuda", "meta"):
         return False
     if query.dim() != 4 or key.dim() != 4 or value.dim() != 4:
         return False

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from ..pointwise import pointwise
+from typing import TYPE_CHECKING
+
+from ..pointwise import Pointwise, pointwise
+from ..table import kernel
+
+if TYPE_CHECKING:
+    from ...._tensor import Tensor
 
 _KAPPA = "T(0.044715)"
 _BETA = "T(0.79788456080286535588)"  # sqrt(2 / pi)
@@ -63,6 +69,7 @@ pointwise(
     "const T z = exp(-fabs(self)); const bool low = self < T(0); "
     "r0 = grad_output * ((low ? T(1) : T(0)) - (low ? T(1) : T(-1)) * (z / (T(1) + z)));",
 )
+pointwise("log_sigmoid_forward", "const T z = exp(-fabs(self)); r0 = smaller(self, T(0)) - log1p(z); r1 = z;")
 pointwise("mish", "self * tanh(log1p(exp(self)))")
 pointwise(
     "mish_backward",
@@ -82,3 +89,26 @@ pointwise("softshrink_backward", "self >= -lambd && self <= lambd ? T(0) : grad_
 pointwise("tanh_backward", "grad_output * conj(T(1) - output * output)")
 pointwise("threshold", "self <= threshold ? value : self")
 pointwise("threshold_backward", "self <= threshold ? T(0) : grad_output")
+
+_GLU = Pointwise("glu", 1, ["value", "gate"], "value * sigmoid(gate)")
+_GLU_BACKWARD = Pointwise(
+    "glu_backward",
+    2,
+    ["grad", "value", "gate"],
+    "const T s = sigmoid(gate); r0 = grad * s; r1 = grad * value * s * (T(1) - s);",
+)
+
+
+def _halves(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    n = self.shape[dim] // 2
+    return self.narrow(dim, 0, n), self.narrow(dim, n, n)
+
+
+@kernel("glu")
+def glu(self: Tensor, dim: int, out: Tensor) -> None:
+    _GLU.launcher.run((out,), _halves(self, dim))
+
+
+@kernel("glu_backward")
+def glu_backward(grad_output: Tensor, self: Tensor, dim: int, out: Tensor) -> None:
+    _GLU_BACKWARD.launcher.run(_halves(out, dim), (grad_output, *_halves(self, dim)))

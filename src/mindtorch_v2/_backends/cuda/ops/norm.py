@@ -294,8 +294,9 @@ def _batch_norm(
         copies.copy(mean, middle)
         copies.copy(invstd, scale)
     else:
+        assert running_mean is not None and running_var is not None  # the operator's check
         dtype = _math(x, []).dtype
-        middle, scale = running_mean.to(dtype), (running_var.to(dtype) + eps).rsqrt()  # type: ignore[union-attr]
+        middle, scale = running_mean.to(dtype), (running_var.to(dtype) + eps).rsqrt()
     gain = scale if weight is None else scale * weight.to(scale.dtype)
     shift = aten.zeros_like(middle) if bias is None else bias.to(middle.dtype)
     shape = (samples, channels, n)
@@ -353,9 +354,11 @@ def batch_norm_backward(
     n = x.numel() // (samples * channels)
     dtype = _math(x, []).dtype
     if train:
-        middle, scale = save_mean.to(dtype), save_invstd.to(dtype)  # type: ignore[union-attr]
+        assert save_mean is not None and save_invstd is not None
+        middle, scale = save_mean.to(dtype), save_invstd.to(dtype)
     else:
-        middle, scale = running_mean.to(dtype), (running_var.to(dtype) + eps).rsqrt()  # type: ignore[union-attr]
+        assert running_mean is not None and running_var is not None
+        middle, scale = running_mean.to(dtype), (running_var.to(dtype) + eps).rsqrt()
     middle = aten.contiguous(middle)
     sums = _pair_sums(g, x, samples * channels, n, middle, 1)
     level, along = (t.view(samples, channels).sum(0) for t in sums)

@@ -37,13 +37,17 @@ def _numbers(lengths: Any, count: int, whole: int, operator: str, name: str) -> 
 
 
 def _paged(cache: Any, table: Any, length: int, heads: int) -> Any:
-    """A sequence's rows of a paged cache as (1, heads, rows, width)."""
+    """The rows of one sequence, or of all that a table (sequences, blocks) names, as (sequences, heads, rows, width)."""
     if cache.dim() == 4:  # (blocks, heads, block, width)
         cache = cache.transpose(1, 2)
-        rows = paged_rows(cache, table, length)
     else:
-        rows = paged_rows(aten.unflatten(cache, -1, [heads, cache.shape[-1] // heads]), table, length)
-    return rows.transpose(0, 1).unsqueeze(0)
+        cache = aten.unflatten(cache, -1, [heads, cache.shape[-1] // heads])
+    if table.dim() == 1:
+        return paged_rows(cache, table, length).transpose(0, 1).unsqueeze(0)
+    block = cache.shape[1]
+    blocks = table[:, : -(-length // block)].to(DTYPES["int64"])
+    rows = aten.index_select(cache, 0, blocks.flatten()).reshape(blocks.shape[0], -1, *cache.shape[2:])
+    return rows[:, :length].transpose(1, 2)
 
 
 class _Request:
@@ -115,15 +119,15 @@ class _Request:
                     for x in (self._joined(self.key, self.key_rope, self.key_heads), self.value)
                 )
             else:
-                k, v = self._pages(i, kv[i])
+                k, v = self._pages(self.table[i], kv[i])
             found.append((q, k, v))
         return found
 
-    def _pages(self, i: int, length: int) -> tuple[Any, Any]:
-        k = _paged(self.key, self.table[i], length, self.key_heads)
+    def _pages(self, table: Any, length: int) -> tuple[Any, Any]:
+        k = _paged(self.key, table, length, self.key_heads)
         if self.key_rope is not None:
-            k = aten.cat([k, _paged(self.key_rope, self.table[i], length, self.key_heads)], -1)
-        return k, _paged(self.value, self.table[i], length, self.key_heads)
+            k = aten.cat([k, _paged(self.key_rope, table, length, self.key_heads)], -1)
+        return k, _paged(self.value, table, length, self.key_heads)
 
     def _padded(self) -> list[tuple[Any, Any, Any]]:
         query = self._whole(self.query, self.heads)
@@ -143,14 +147,17 @@ class _Request:
             longest = 0
         kv_lengths = _numbers(self.kv_lengths, count, longest, self.operator, "actual_seq_lengths_kv")
         found = []
-        if self.table is None and len({*q_lengths}) == len({*kv_lengths}) == 1:  # the batch is one
-            k, v = (x[:, :, : kv_lengths[0]] for x in (key, value))
+        if len({*q_lengths}) == len({*kv_lengths}) == 1:  # the batch is one
+            if self.table is None:
+                k, v = (x[:, :, : kv_lengths[0]] for x in (key, value))
+            else:
+                k, v = self._pages(self.table[:count], kv_lengths[0])
             return [(query[:, :, : q_lengths[0]], k, v)]
         for i in range(count):
             if self.table is None:
                 k, v = (x[i : i + 1, :, : kv_lengths[i]] for x in (key, value))
             else:
-                k, v = self._pages(i, kv_lengths[i])
+                k, v = self._pages(self.table[i], kv_lengths[i])
             found.append((query[i : i + 1, :, : q_lengths[i]], k, v))
         return found
 

@@ -52,7 +52,10 @@ def npu_cross_entropy_loss(
     log_prob = aten.log_softmax(x, -1)
     weights = None if weight is None else wide(weight).to(x.dtype)
     classes = target.to(DTYPES["int64"])
-    loss = aten.cross_entropy_loss(x, classes, weights, _REDUCTIONS[reduction], ignore_index, label_smoothing)
+    if label_smoothing:
+        loss = aten.cross_entropy_loss(x, classes, weights, _REDUCTIONS[reduction], ignore_index, label_smoothing)
+    else:
+        loss = aten.nll_loss(log_prob, classes, weights, _REDUCTIONS[reduction], ignore_index)
     empty = aten.empty([0], dtype=x.dtype, device=x.device)
     return (loss if reduction == "none" else loss.reshape(1)).to(input.dtype), log_prob.to(input.dtype), empty, empty
 
@@ -87,16 +90,21 @@ def npu_cross_entropy_loss_backward(
     require(grad_zloss is None and lse_for_zloss is None, operator, "the z-loss is not supported; leave it out")
     logs = wide(log_prob)
     classes = logs.shape[1]
-    weights = (
-        aten.ones([classes], dtype=logs.dtype, device=logs.device) if weight is None else wide(weight).to(logs.dtype)
-    )
     kept = target != ignore_index
     of = aten.where(kept, target, 0).to(DTYPES["int64"])
-    own = aten.where(kept, weights[of], 0)
-    # The shares of the classes in the loss of a row, which is -sum(share * log p).
-    smooth = (label_smoothing / classes) * weights * kept.to(logs.dtype).unsqueeze(1)
-    shares = aten.scatter_add(smooth, 1, of.unsqueeze(1), ((1 - label_smoothing) * own).unsqueeze(1))
-    grad = wide(grad_loss).to(logs.dtype).reshape(-1, 1)
+    own = kept.to(logs.dtype)
+    weights = None if weight is None else wide(weight).to(logs.dtype)
+    if weights is not None:
+        own = aten.where(kept, weights[of], 0)
+    grad = wide(grad_loss).to(logs.dtype).reshape(-1)
     if reduction == "mean":
         grad = grad / own.sum()
-    return (grad * (aten.exp(logs) * shares.sum([1], True) - shares)).to(log_prob.dtype)
+    # The loss of a row is -sum(share * log p): a share for its class, and with smoothing one for each.
+    hit = grad * own * (1 - label_smoothing)
+    if not label_smoothing:
+        made = aten.exp(logs) * hit.unsqueeze(1)
+    else:
+        even = (grad * kept * (label_smoothing / classes)).unsqueeze(1)
+        even = even.expand([logs.shape[0], classes]) if weights is None else even * weights
+        made = aten.exp(logs) * (hit.unsqueeze(1) + even.sum([1], True)) - even
+    return aten.scatter_add(made, 1, of.unsqueeze(1), -hit.unsqueeze(1)).to(log_prob.dtype)

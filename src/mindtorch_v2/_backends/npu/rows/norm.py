@@ -30,10 +30,11 @@ def normalized(operator: str, x: Any, gamma: Any, epsilon: float, shift: float =
     """x / rms(x) * (gamma + shift) in the wide type, and the reciprocal of the root."""
     dims = _dims(operator, x, gamma)
     gain = wide(gamma).to(x.dtype)
-    if not shift and x.device.type == "cpu":  # elsewhere that is the operator that this defines
+    gain = gain + shift if shift else gain
+    if x.device.type == "cpu":  # elsewhere that is the operator that this defines
         return aten._fused_rms_norm(x, list(gamma.shape), gain, epsilon)
     rstd = aten.rsqrt((x * x).mean(dims, True) + epsilon)
-    return x * rstd * (gain + shift), rstd
+    return x * rstd * gain, rstd.detach()
 
 
 @composite(
@@ -169,11 +170,9 @@ def npu_add_rms_norm_dynamic_quant(
 
 def _layer_norm(operator, x, gamma, beta, epsilon) -> tuple:
     """LayerNorm in the wide type: result, mean, reciprocal deviation."""
-    dims = _dims(operator, x, gamma)
-    mean = x.mean(dims, True)
-    centred = x - mean
-    rstd = aten.rsqrt((centred * centred).mean(dims, True) + epsilon)
-    return centred * rstd * wide(gamma) + wide(beta), mean, rstd
+    _dims(operator, x, gamma)
+    gain, shift = (wide(each).to(x.dtype) for each in (gamma, beta))
+    return aten.native_layer_norm(x, list(gamma.shape), gain, shift, epsilon)
 
 
 @composite(

@@ -31,17 +31,20 @@ def npu_apply_adam_w(
     g = wide(grad)
     if maximize:
         g = -g
-    first = wide(m) * beta1 + g * (1 - beta1)
-    second = wide(v) * beta2 + g * g * (1 - beta2)
+    first, second = wide(m), wide(v)  # the tensors themselves, or copies in the wide type
+    aten.add_(aten.mul_(first, beta1), g, alpha=1 - beta1)
+    aten.addcmul_(aten.mul_(second, beta2), g, g, value=1 - beta2)
     largest = second
     if amsgrad:
         require(max_grad_norm is not None, operator, "amsgrad takes max_grad_norm, the largest second moment so far")
         largest = aten.maximum(wide(max_grad_norm), second)
         aten.copy_(max_grad_norm, largest)
-    root = aten.sqrt(largest / (1 - beta2_power * beta2)) + epsilon
-    aten.copy_(var, wide(var) * (1 - lr * weight_decay) - first / root * (lr / (1 - beta1_power * beta1)))
-    aten.copy_(m, first)
-    aten.copy_(v, second)
+    root = aten.add_(aten.sqrt_(largest / (1 - beta2_power * beta2)), epsilon)
+    moved = wide(var)
+    aten.addcdiv_(aten.mul_(moved, 1 - lr * weight_decay), first, root, value=-lr / (1 - beta1_power * beta1))
+    for tensor, made in ((var, moved), (m, first), (v, second)):
+        if made is not tensor:
+            aten.copy_(tensor, made)
     return var, m, v
 
 
