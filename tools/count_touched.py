@@ -36,7 +36,14 @@ BARS = {"composite": 1, "native with a gradient": 2, "with a form in nn.function
 # A plug-in that serves operators which there are, and classes of tensors that take those which PyTorch's take.
 # Kernels for GPUs are one line or function more for each operator that has one.
 _CHOSEN = [
-    PACKAGE / each for each in ("_backends/cuda/ops", "backends/mindspore", "masked/maskedtensor", "nested/_internal")
+    PACKAGE / each
+    for each in (
+        "_backends/cuda",
+        "_backends/cuda/ops",
+        "backends/mindspore",
+        "masked/maskedtensor",
+        "nested/_internal",
+    )
 ]
 _CALLS = PACKAGE / "npu/_calls_of_main.py"  # it calls operators by name, as programs do
 _WORD = re.compile(r"(?:aten::)?([A-Za-z_]\w*)(?:\.\w+)?$")

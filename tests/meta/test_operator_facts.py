@@ -30,6 +30,7 @@ _IDENTITIES = "names that PyTorch's `_reduction_identity` and masked functions a
 # Lists that are no facts about operators, with the reason: file -> how many, why. What a function is registered for is none:
 # `@rule("sum", "mean")` names the operators that the function under it is the rule of.
 ALLOWED = {
+    "_backends/cuda/ops/index.py": (3, "names of combinations, which arguments of scatter_reduce and its kin say"),
     "_backends/ge/converters/arithmetic.py": (3, _CONVERTERS),
     "_backends/npu/ops/unary.py": (1, "kernels of the back end: CANN calls these as PyTorch does"),
     "_behaviours/sharded/_shared.py": (2, _REDUCTIONS),

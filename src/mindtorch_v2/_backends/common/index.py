@@ -1,4 +1,4 @@
-"""What an indexing by tensors means, for back ends whose device reads and writes at places: masks and the result's sizes."""
+"""The meaning of an indexing by tensors, for back ends whose device reads and writes at places: masks and the result's sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a mask chooses: the launches of `kernels/compact.cuh`."""
+"""The elements that a mask chooses: the launches of `kernels/compact.cuh`."""
 
 from __future__ import annotations
 

@@ -14,7 +14,9 @@ from ..table import CONTIGUOUS, MAY_ALIAS, Source, blocks, element, kernel, pack
 if TYPE_CHECKING:
     from ...._tensor import Tensor
 
-_ARANGE, _LINSPACE, _EYE = (Source("creation.cuh", entry) for entry in ("arange", "linspace", "eye"))
+_ARANGE = Source("creation.cuh", "arange")
+_LINSPACE = Source("creation.cuh", "linspace")
+_EYE = Source("creation.cuh", "eye")
 
 
 @kernel(
@@ -35,14 +37,14 @@ def uninitialised(*arguments: Any) -> None:
         aten.fill_(out, math.nan if dtype.is_floating_point or dtype.is_complex else largest)
 
 
-def _constant(names: str, value: int) -> None:
-    @kernel(*names.split())
-    def fill(*arguments: Any) -> None:
-        aten.fill_(arguments[-1], value)
+@kernel("zeros", "zeros_like", "new_zeros")
+def zeros(*arguments: Any) -> None:
+    aten.fill_(arguments[-1], 0)
 
 
-_constant("zeros zeros_like new_zeros", 0)
-_constant("ones ones_like new_ones", 1)
+@kernel("ones", "ones_like", "new_ones")
+def ones(*arguments: Any) -> None:
+    aten.fill_(arguments[-1], 1)
 
 
 @kernel("full", "full_like")

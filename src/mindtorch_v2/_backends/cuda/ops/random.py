@@ -199,26 +199,26 @@ def randperm(n: int, *rest: Any) -> None:
     randperm_generator(n, None, *rest)
 
 
-def _positive(operator: str, name: str, value: float, told: str) -> None:
+def _positive(what: str, value: float, name: str) -> None:
     if value <= 0:
-        raise RuntimeError(f"{operator} expects {name} > 0.0, but found {told}={value}")
+        raise RuntimeError(f"{what} > 0.0, but found {name}={value}")
 
 
 @kernel("exponential_")
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    _positive("exponential_", "lambda", lambd, "lambda")
+    _positive("exponential_ expects lambda", lambd, "lambda")
     return draw("Exponential", self, generator, (lambd, 0.0))
 
 
 @kernel("log_normal_")
 def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
-    _positive("log_normal_", "std", std, "std")
+    _positive("log_normal_ expects std", std, "std")
     return draw("LogNormal", self, generator, (mean, std))
 
 
 @kernel("cauchy_")
 def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    _positive("cauchy_", "sigma", sigma, "sigma")
+    _positive("cauchy_ expects sigma", sigma, "sigma")
     return draw("Cauchy", self, generator, (median, sigma))
 
 
