@@ -244,9 +244,7 @@ unsigned long long Runner::at_warp(emulated_block* block, unsigned thread, int o
     m->sources[lane] = source;
     m->fibers[lane] = r.running_;
     if (m->arrived != mask) return r.wait(r.running_, thread);
-    Meeting all = *m;
-    *m = meetings.back();
-    meetings.pop_back();
+    const Meeting& all = *m;
     unsigned votes = 0;
     if (operation == EMULATED_BALLOT)
         for (unsigned i = 0; i < 32; i++)
@@ -267,6 +265,8 @@ unsigned long long Runner::at_warp(emulated_block* block, unsigned thread, int o
         else
             r.go_on(all.fibers[i], result);
     }
+    if (m != std::prev(meetings.end())) *m = meetings.back();
+    meetings.pop_back();
     return mine;
 }
 

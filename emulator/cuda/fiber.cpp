@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cstdint>
 #include <new>
 
@@ -93,7 +94,8 @@ emulated_start:
 namespace emu {
 namespace {
 
-constexpr size_t kStack = size_t(1) << 17, kGuard = 4096;
+// The used ends of stacks are staggered: at equal distances they would compete for the same lines of the caches.
+constexpr size_t kStack = size_t(1) << 17, kGuard = 4096, kStagger = 448, kMostStagger = size_t(1) << 15;
 
 }  // namespace
 
@@ -102,13 +104,15 @@ Fiber::Fiber() {
     if (p == MAP_FAILED) throw std::bad_alloc();
     memory_ = static_cast<char*>(p);
     mprotect(memory_, kGuard, PROT_NONE);
+    static std::atomic<size_t> made{0};
+    top_ = memory_ + kStack - made++ * kStagger % kMostStagger / 64 * 64;
 }
 
 Fiber::~Fiber() { munmap(memory_, kStack); }
 
 void Fiber::prepare(void (*entry)(void*), void* data) {
     done = false;
-    void** top = reinterpret_cast<void**>(memory_ + kStack);
+    void** top = reinterpret_cast<void**>(top_);
 #if defined(__x86_64__)
     // As popped: r15 r14 r13 r12 rbx rbp, then the place to return to. The stack is aligned to 16 bytes where
     // emulated_start calls.

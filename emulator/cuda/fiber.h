@@ -20,7 +20,7 @@ class Fiber {
     bool done = false;
 
   private:
-    char* memory_ = nullptr;
+    char *memory_ = nullptr, *top_ = nullptr;
     void* inside_ = nullptr;   // the stack pointer while it is left
     void* outside_ = nullptr;  // that of who entered it
 };

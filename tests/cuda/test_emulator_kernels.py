@@ -3,7 +3,9 @@
 import math
 
 import pytest
-from emulated_gpu import Gpu, code_of, own_process
+from emulated_gpu import HEADER, Gpu, code_of, own_process
+
+from mindtorch_v2._backends.cuda import compiler
 
 pytestmark = pytest.mark.no_torch
 
@@ -253,3 +255,10 @@ def test_launches_beyond_the_limits_are_refused():
     kernel[1, 1, 232448](out, 1)
     assert code_of(gpu.cu.cuFuncSetAttribute, kernel.handle, 8, 232449) == 1
     assert gpu.get(out, 1, "q") == [0]
+
+
+def test_a_change_of_any_header_makes_kernels_anew():
+    texts = compiler._headers()
+    for path in [HEADER, *HEADER.parent.glob("*.cuh"), *HEADER.parent.glob("on_cpu/*.h")]:
+        assert texts[path.relative_to(HEADER.parent).as_posix()] == path.read_text()
+    assert "on_cpu/math.h" in texts

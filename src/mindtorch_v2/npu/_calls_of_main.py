@@ -100,6 +100,10 @@ CALLS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
     "aten::_to_sparse_csr": [([_SPREAD], {})],
     "aten::_unsafe_index.Tensor": [([_x(4, 5), [_PLACES, None]], {})],
     "aten::_unsafe_index_put": [([_x(4, 5), [_PLACES], _x(2, 5, seed=1)], {})],
+    "aten::_validate_sparse_compressed_tensor_args": [
+        ([torch.tensor([0, 1, 3]), torch.tensor([1, 0, 2]), _x(3), [2, 3], torch.sparse_csr], {})
+    ],
+    "aten::_validate_sparse_coo_tensor_args": [([torch.tensor([[0, 3], [1, 4]]), _x(2), [4, 5]], {})],
     "aten::_weighted_row_sums": [
         ([torch.tensor([0, 2, 3]), torch.tensor([1, 0, 3]), _x(3), _x(4, 5, seed=1)], {}),
     ],

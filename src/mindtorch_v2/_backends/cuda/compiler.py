@@ -37,7 +37,8 @@ def _headers() -> dict[str, str]:
     global _texts
     if _texts is None:
         _texts = {path.name: path.read_text() for path in sorted(HEADERS.glob("*.cuh"))}
-        _texts["on_cpu.h"] = (HEADERS / "on_cpu.h").read_text() if (HEADERS / "on_cpu.h").exists() else ""
+        for path in [HEADERS / "on_cpu.h", *sorted(HEADERS.glob("on_cpu/*.h"))]:
+            _texts[path.relative_to(HEADERS).as_posix()] = path.read_text()
     return _texts
 
 

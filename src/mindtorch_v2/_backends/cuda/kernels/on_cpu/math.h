@@ -19,28 +19,66 @@
 extern "C" int printf(const char*, ...);
 
 // The function for double, that for float, and the double's name for float too.
-#define EMULATED_1(name)                      \
-    extern "C" double name(double) noexcept;  \
-    extern "C" float name##f(float) noexcept; \
-    static inline float name(float x) { return name##f(x); }
-#define EMULATED_2(name)                             \
-    extern "C" double name(double, double) noexcept; \
-    extern "C" float name##f(float, float) noexcept; \
-    static inline float name(float x, float y) { return name##f(x, y); }
-EMULATED_1(acos)
-EMULATED_1(acosh)
-EMULATED_1(asin) EMULATED_1(asinh) EMULATED_1(atan) EMULATED_1(atanh) EMULATED_1(cbrt) EMULATED_1(ceil) EMULATED_1(cos)
-    EMULATED_1(cosh) EMULATED_1(erf) EMULATED_1(erfc) EMULATED_1(exp) EMULATED_1(exp2) EMULATED_1(expm1)
-        EMULATED_1(fabs) EMULATED_1(floor) EMULATED_1(j0) EMULATED_1(j1) EMULATED_1(log) EMULATED_1(log10)
-            EMULATED_1(log1p) EMULATED_1(log2) EMULATED_1(logb) EMULATED_1(nearbyint) EMULATED_1(rint) EMULATED_1(round)
-                EMULATED_1(sin) EMULATED_1(sinh) EMULATED_1(sqrt) EMULATED_1(tan) EMULATED_1(tanh) EMULATED_1(tgamma)
-                    EMULATED_1(trunc) EMULATED_1(y0) EMULATED_1(y1) EMULATED_2(atan2) EMULATED_2(copysign)
-                        EMULATED_2(fdim) EMULATED_2(fmax) EMULATED_2(fmin) EMULATED_2(fmod) EMULATED_2(hypot)
-                            EMULATED_2(nextafter) EMULATED_2(pow) EMULATED_2(remainder)
+#define EMULATED_1(name)                                     \
+    extern "C" double name(double) noexcept;                 \
+    extern "C" float name##f(float) noexcept;                \
+    static inline float name(float x) { return name##f(x); } \
+    static_assert(true, "")
+#define EMULATED_2(name)                                                 \
+    extern "C" double name(double, double) noexcept;                     \
+    extern "C" float name##f(float, float) noexcept;                     \
+    static inline float name(float x, float y) { return name##f(x, y); } \
+    static_assert(true, "")
+EMULATED_1(acos);
+EMULATED_1(acosh);
+EMULATED_1(asin);
+EMULATED_1(asinh);
+EMULATED_1(atan);
+EMULATED_1(atanh);
+EMULATED_1(cbrt);
+EMULATED_1(ceil);
+EMULATED_1(cos);
+EMULATED_1(cosh);
+EMULATED_1(erf);
+EMULATED_1(erfc);
+EMULATED_1(exp);
+EMULATED_1(exp2);
+EMULATED_1(expm1);
+EMULATED_1(fabs);
+EMULATED_1(floor);
+EMULATED_1(j0);
+EMULATED_1(j1);
+EMULATED_1(log);
+EMULATED_1(log10);
+EMULATED_1(log1p);
+EMULATED_1(log2);
+EMULATED_1(logb);
+EMULATED_1(nearbyint);
+EMULATED_1(rint);
+EMULATED_1(round);
+EMULATED_1(sin);
+EMULATED_1(sinh);
+EMULATED_1(sqrt);
+EMULATED_1(tan);
+EMULATED_1(tanh);
+EMULATED_1(tgamma);
+EMULATED_1(trunc);
+EMULATED_1(y0);
+EMULATED_1(y1);
+EMULATED_2(atan2);
+EMULATED_2(copysign);
+EMULATED_2(fdim);
+EMULATED_2(fmax);
+EMULATED_2(fmin);
+EMULATED_2(fmod);
+EMULATED_2(hypot);
+EMULATED_2(nextafter);
+EMULATED_2(pow);
+EMULATED_2(remainder);
 #undef EMULATED_1
 #undef EMULATED_2
 
-                                extern "C" double lgamma_r(double, int*) noexcept;
+extern "C" double lgamma_r(double, int*) noexcept;
 extern "C" float lgammaf_r(float, int*) noexcept;
 extern "C" double fma(double, double, double) noexcept;
 extern "C" float fmaf(float, float, float) noexcept;
