@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import math
+import struct
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..._core.dtype import DTYPES
 from ..._operators.table import aten
+from .pointwise import itemsize
 from .table import Source, blocks, element, pack
 
 _REDUCE, _JOIN = Source("reduce.cuh", "reduce"), Source("reduce.cuh", "join_parts")
+_HEAD = struct.Struct("7q2d")  # what comes before the sizes in the kernel's struct
 _LARGEST = 48  # bytes of what any reduction has in hand
 _BLOCKS = 1056  # that keep a large device busy
 
@@ -34,6 +39,54 @@ def _power(n: int, most: int) -> int:
     return min(most, 1 << max(0, n - 1).bit_length())
 
 
+class _Plan(NamedTuple):
+    """The launch of a reduction of tensors of one kind: all but the addresses."""
+
+    words: tuple[tuple[str, str], ...]
+    grid: int
+    parts: int
+    block: tuple[int, int]
+    outputs: int
+    reduced: int
+    tail: bytes
+    functions: dict[int, int]  # by device
+
+
+@functools.lru_cache(maxsize=4096)
+def _plan(
+    op: str, shape: tuple, stride: tuple, dims: tuple, dtypes: tuple, outputs: int, aligned: bool, facts: str
+) -> _Plan:
+    source, out, second = dtypes
+    kept = [d for d in range(len(shape)) if d not in dims]
+    kept_size, kept_stride = joined([shape[d] for d in kept], [stride[d] for d in kept])
+    reduced_size, reduced_stride = joined([shape[d] for d in dims], [stride[d] for d in dims])
+    reduced = math.prod(shape[d] for d in dims)
+    columns = kept_stride[-1] < reduced_stride[-1] and outputs >= 32
+    vector = 1
+    if not columns and len(reduced_size) == 1 and reduced_stride == [1] and aligned:
+        vector = 16 // itemsize(source)
+        if reduced % vector or any(step % vector for step in kept_stride):
+            vector = 1
+    if columns:
+        x, y = 32, _power(reduced, 16)
+        grid = blocks(outputs, x)
+    else:
+        x = _power(blocks(reduced, 4 * vector), 512)
+        y = max(1, 256 // x)
+        grid = blocks(outputs, y)
+    parts = 1
+    lanes = y if columns else x
+    if grid < _BLOCKS // 2 and reduced > lanes * vector * 16:
+        parts = max(1, min(_BLOCKS // grid, reduced // (lanes * vector * 8), 1024))
+    words = (
+        ("IN", source), ("OUT", out), ("OP", op), ("COLUMNS", str(int(columns))), ("VECTOR", str(vector)),
+        ("KEPT", str(len(kept_size))), ("REDUCED", str(len(reduced_size))), ("OUTPUTS", "1" if second is None else "2"),
+        ("SECOND", second or "int64_t"), *((fact, "1") for fact in facts.split()),
+    )  # fmt: skip
+    tail = pack(kept_size, kept_stride, reduced_size, reduced_stride)
+    return _Plan(words, grid, parts, (x, y), outputs, reduced, tail, {})
+
+
 def reduce(
     op: str,
     self: Any,
@@ -56,50 +109,26 @@ def reduce(
     """
     if not out.numel():
         return
-    gone = set(dims)
-    kept = [d for d in range(self.dim()) if d not in gone]
-    sizes, strides = list(self.shape), list(self.stride())
-    kept_size, kept_stride = joined([sizes[d] for d in kept], [strides[d] for d in kept])
-    order = sorted(gone)
-    reduced_size, reduced_stride = joined([sizes[d] for d in order], [strides[d] for d in order])
-    outputs, reduced = out.numel(), 1
-    for size in reduced_size:
-        reduced *= size
-    if not all(sizes[d] for d in order):
-        reduced = 0
-    columns = kept_stride[-1] < reduced_stride[-1] and outputs >= 32
-    if columns:
-        x, y = 32, _power(reduced, 16)
-        grid = blocks(outputs, x)
-    else:
-        x = _power(blocks(reduced, 4), 512)
-        y = max(1, 128 // x)
-        grid = blocks(outputs, y)
-    parts = 1
-    lanes = y if columns else x
-    if grid < _BLOCKS // 2 and reduced > lanes * 16:
-        parts = max(1, min(_BLOCKS // grid, reduced // (lanes * 8), 1024))
-    words = (
-        ("IN", element(self.dtype)), ("OUT", element(out.dtype)), ("OP", op), ("COLUMNS", str(int(columns))),
-        ("KEPT", str(len(kept_size))), ("REDUCED", str(len(reduced_size))), ("OUTPUTS", "1" if second is None else "2"),
-        ("SECOND", "int64_t" if second is None else element(second.dtype)), *((fact, "1") for fact in facts.split()),
-    )  # fmt: skip
-    device = self.device.index
-    partial = aten.empty([outputs * parts * _LARGEST], dtype=DTYPES["uint8"], device=self.device) if parts > 1 else None
-    arguments = pack(
-        outputs,
-        reduced,
-        parts,
-        self,
-        out,
-        second,
+    dtypes = (element(self.dtype), element(out.dtype), None if second is None else element(second.dtype))
+    address, device = self.data_ptr(), self.device.index
+    plan = _plan(op, self.shape, self.stride(), tuple(sorted(dims)), dtypes, out.numel(), not address % 16, facts)
+    partial = 0
+    if plan.parts > 1:
+        kept = aten.empty([plan.outputs * plan.parts * _LARGEST], dtype=DTYPES["uint8"], device=self.device)
+        partial = kept.data_ptr()
+    arguments = _HEAD.pack(
+        plan.outputs,
+        plan.reduced,
+        plan.parts,
+        address,
+        out.data_ptr(),
+        0 if second is None else second.data_ptr(),
         partial,
-        list(p),
-        kept_size,
-        kept_stride,
-        reduced_size,
-        reduced_stride,
+        *p,
     )
-    _REDUCE.launch(device, words, (grid, parts), (x, y), arguments, shared=x * y * _LARGEST)
-    if parts > 1:
-        _JOIN.launch(device, words, (blocks(outputs, 128),), (128,), arguments)
+    x, y = plan.block
+    _REDUCE.launch(
+        device, plan.words, (plan.grid, plan.parts), plan.block, arguments + plan.tail, x * y * _LARGEST, plan.functions
+    )
+    if plan.parts > 1:
+        _JOIN.launch(device, plan.words, (blocks(plan.outputs, 128),), (128,), arguments + plan.tail)

@@ -80,6 +80,7 @@ class Source:
         block: Sequence[int],
         arguments: bytes,
         shared: int = 0,
+        functions: dict[int, int] | None = None,
     ) -> None:
         """Enqueue the kernel on the current stream.
 
@@ -89,7 +90,16 @@ class Source:
             grid, block: up to three numbers each.
             arguments: the struct's bytes (`pack`).
             shared: bytes of dynamic shared memory.
+            functions: where the caller keeps the function of these words, by device: it is found there faster.
         """
+        function = functions.get(device) if functions is not None else None
+        if function is None:
+            function = self._function(device, words, shared)
+            if functions is not None:
+                functions[device] = function
+        _C._cuda_launch(function, _three(grid), _three(block), shared, device, arguments)
+
+    def _function(self, device: int, words: tuple[tuple[str, str], ...], shared: int) -> int:
         function = self._functions.get((device, words))
         if function is None:
             defines = "".join(f"#define {name} {text}\n" for name, text in words)
@@ -98,7 +108,7 @@ class Source:
             if shared > 48 << 10:
                 compiler.allow_shared(function, shared)
             self._functions[device, words] = function
-        _C._cuda_launch(function, _three(grid), _three(block), shared, device, arguments)
+        return function
 
 
 def _three(sizes: Sequence[int]) -> tuple[int, int, int]:

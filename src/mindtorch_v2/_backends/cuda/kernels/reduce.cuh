@@ -1,5 +1,6 @@
 // Reductions. The words: IN and OUT (element types), OP (one of the structs below, by name), COLUMNS (threads of a warp
-// lie along the outputs, not along what is reduced), KEPT and REDUCED (numbers of dimensions), OUTPUTS (1 or 2), SECOND
+// lie along the outputs, not along what is reduced), VECTOR (elements of a load, of rows
+// whose length it divides), KEPT and REDUCED (numbers of dimensions), OUTPUTS (1 or 2), SECOND
 // (element type of the second output).
 //
 // A block is THREADS_X * THREADS_Y threads. Of rows, THREADS_X threads reduce one output together and a block has THREADS_Y
@@ -77,6 +78,18 @@ struct Count {
     DEVICE int64_t second(const double*) const { return 0; }
 };
 #ifdef ORDERED
+// The greatest (or smallest) element; NaN wins.
+template <bool GREATEST>
+struct Outermost {
+    In value;
+    DEVICE void begin(const double*) { value = GREATEST ? lowest<In>() : highest<In>(); }
+    DEVICE void add(In x, int64_t, const double*) { value = GREATEST ? larger(value, x) : smaller(value, x); }
+    DEVICE void join(const Outermost& o, const double*) { value = GREATEST ? larger(value, o.value) : smaller(value, o.value); }
+    DEVICE Out result(const double*) const { return to<Out>(value); }
+    DEVICE int64_t second(const double*) const { return 0; }
+};
+typedef Outermost<true> Greatest;
+typedef Outermost<false> Smallest;
 // The greatest (or smallest) element and its place: the first of equal ones; NaN wins.
 template <bool GREATEST>
 struct Extremum {
@@ -241,9 +254,35 @@ KERNEL(reduce, Args) {
     OP mine;
     mine.begin(a.p);
     if (output < a.outputs) {
-        const int64_t share = (a.reduced + a.parts - 1) / a.parts;
+        const int64_t share = ((a.reduced + a.parts - 1) / a.parts + VECTOR - 1) / VECTOR * VECTOR;
         const int64_t first = share * part, last = first + share < a.reduced ? first + share : a.reduced;
         const IN* from = a.in + place<KEPT>(output, a.kept_size, a.kept_stride);
+#if VECTOR > 1
+        // Neighbours, loaded together; several results in hand do not wait for each other.
+        typedef Vector<IN, VECTOR> Load;
+        constexpr int HANDS = VECTOR < 4 ? VECTOR : 4;
+        OP hands[HANDS];
+#pragma unroll
+        for (int h = 0; h < HANDS; h++) hands[h].begin(a.p);
+        const int64_t step = static_cast<int64_t>(lanes) * VECTOR;
+        int64_t i = first + static_cast<int64_t>(lane) * VECTOR;
+        for (; i + 3 * step < last; i += 4 * step) {
+            Load x[4];
+#pragma unroll
+            for (int k = 0; k < 4; k++) x[k] = *reinterpret_cast<const Load*>(from + i + k * step);
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+#pragma unroll
+                for (int v = 0; v < VECTOR; v++) hands[v % HANDS].add(to<In>(x[k].item[v]), i + k * step + v, a.p);
+        }
+        for (; i < last; i += step) {
+            const Load x = *reinterpret_cast<const Load*>(from + i);
+#pragma unroll
+            for (int v = 0; v < VECTOR; v++) hands[v % HANDS].add(to<In>(x.item[v]), i + v, a.p);
+        }
+#pragma unroll
+        for (int h = 0; h < HANDS; h++) mine.join(hands[h], a.p);
+#else
         int64_t i = first + lane;
         if (REDUCED == 1) {
             const int64_t step = a.reduced_stride[0];
@@ -258,6 +297,7 @@ KERNEL(reduce, Args) {
         } else {
             for (; i < last; i += lanes) mine.add(to<In>(from[place<REDUCED>(i, a.reduced_size, a.reduced_stride)]), i, a.p);
         }
+#endif
     }
     join_block(mine, shared, a.p);
     if (output < a.outputs && lane == 0) {

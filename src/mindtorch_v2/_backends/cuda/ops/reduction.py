@@ -55,11 +55,11 @@ for _name, _op in (
 ):
     _over_all(_name, _op)
 for _name in ("max", "min"):
-    _over_all(_name, _name.capitalize(), "ORDERED")
+    _over_all(_name, "Greatest" if _name == "max" else "Smallest", "ORDERED")
 for _name, _op, _facts in (
     ("all.dim", "All", ""), ("all.dims", "All", ""), ("any.dim", "Any", ""), ("any.dims", "Any", ""), ("sum.dim_IntList", "Sum", ""),
-    ("nansum", "NanSum", ""), ("mean.dim", "Mean", ""), ("prod.dim_int", "Prod", ""), ("amax", "Max", "ORDERED"),
-    ("amin", "Min", "ORDERED"), ("count_nonzero.dim_IntList", "Count", ""), ("logsumexp", "LogSumExp", "REAL"),
+    ("nansum", "NanSum", ""), ("mean.dim", "Mean", ""), ("prod.dim_int", "Prod", ""), ("amax", "Greatest", "ORDERED"),
+    ("amin", "Smallest", "ORDERED"), ("count_nonzero.dim_IntList", "Count", ""), ("logsumexp", "LogSumExp", "REAL"),
     ("argmax", "ArgMax", "ORDERED"), ("argmin", "ArgMin", "ORDERED"),
 ):  # fmt: skip
     _over_dims(_name, _op, _facts)
