@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import threading
 from ctypes import c_double, c_float, c_int, c_longlong, c_size_t, c_void_p
 from typing import Any
@@ -84,9 +85,23 @@ def current_handle(index: int) -> tuple[Any, c_void_p]:
     return held.library, held.on(runtime.stream_handle(index))
 
 
+_NAMES: dict[Any, str] = {}
+
+
+def _name_of(dtype: Any) -> str:
+    return _NAMES.setdefault(dtype, str(dtype).rpartition(".")[2])
+
+
 def takes(dtype: Any) -> bool:
     """Whether cuBLAS multiplies matrices of a dtype."""
-    return str(dtype).rpartition(".")[2] in _TYPES
+    return _name_of(dtype) in _TYPES
+
+
+@functools.cache
+def _one_or_none(name: str, value: int) -> tuple[Any, Any]:
+    """The number 0 or 1 as cuBLAS takes it, and a reference to it."""
+    number = _scalar(name, value)
+    return number, ctypes.byref(number)
 
 
 def _scalar(name: str, value: Any) -> Any:
@@ -98,39 +113,54 @@ def _scalar(name: str, value: Any) -> Any:
     return c_double(number.real) if name == "float64" else c_float(number.real)
 
 
-def _operand(matrix: Any) -> tuple[Any, int, int, int]:
-    """(tensor, whether it is transposed, leading dimension, distance of two matrices) of a batch of matrices; a copy if need be.
+def _reference(name: str, value: Any) -> Any:
+    if value == 0 or value == 1:
+        return _one_or_none(name, int(value.real))[1]
+    return ctypes.byref(_scalar(name, value))
+
+
+def _layout(rows: int, columns: int, row: int, column: int) -> tuple[int, int] | None:
+    """(whether it is transposed, leading dimension) of a matrix with these strides; None for one that has to be copied.
 
     cuBLAS counts down columns: a matrix in rows is its transpose there.
     """
-    _, rows, columns = matrix.shape
-    batch_stride, row, column = matrix.stride()
-    if (column == 1 or columns == 1) and (row >= max(1, columns) or rows == 1):
-        return matrix, 0, max(row if rows > 1 else columns, 1, columns), batch_stride
-    if (row == 1 or rows == 1) and (column >= max(1, rows) or columns == 1):
-        return matrix, 1, max(column if columns > 1 else rows, 1, rows), batch_stride
-    return _operand(matrix.contiguous())
+    if (column == 1 or columns == 1) and (row >= columns or rows == 1):
+        return 0, max(row if rows > 1 else columns, columns, 1)
+    if (row == 1 or rows == 1) and (column >= rows or columns == 1):
+        return 1, max(column if columns > 1 else rows, rows, 1)
+    return None
+
+
+def _operand(matrix: Any) -> tuple[int, int, int, int, Any]:
+    """(address, whether it is transposed, leading dimension, distance of two matrices, tensor) of matrices; a copy if need be."""
+    *_, rows, columns = matrix.shape
+    *batch, row, column = matrix.stride()
+    found = _layout(rows, columns, row, column)
+    if found is None:
+        return _operand(matrix.contiguous())
+    return matrix.data_ptr(), *found, batch[0] if batch else 0, matrix
 
 
 def multiply(a: Any, b: Any, out: Any, alpha: Any = 1, beta: Any = 0) -> None:
-    """out = alpha * a @ b + beta * out for batches of matrices, (b, m, k) and (b, k, n), of a dtype that cuBLAS has.
+    """out = alpha * a @ b + beta * out, of matrices or of batches of them, of a dtype that cuBLAS has.
 
     `out` has rows next to each other; a batch of an operand may be one matrix that is repeated (stride 0).
     """
-    batch, m, n = out.shape
-    k = a.shape[2]
-    name = str(out.dtype).rpartition(".")[2]
+    *batch, m, n = out.shape
+    *distance, row, _ = out.stride()
+    k = a.shape[-1]
+    name = _NAMES.get(out.dtype) or _name_of(out.dtype)
     kind = _TYPES[name]
     compute = _IN_DOUBLE if name in ("float64", "complex128") else _IN_FLOAT
-    if name in ("float32", "complex64") and settings.tf32:
+    if settings.tf32 and name in ("float32", "complex64"):
         compute = _IN_TF32
-    a, a_transposed, a_leading, a_distance = _operand(a)
-    b, b_transposed, b_leading, b_distance = _operand(b)
+    a_address, a_transposed, a_leading, a_distance, a = _operand(a)
+    b_address, b_transposed, b_leading, b_distance, b = _operand(b)
     library, handle = current_handle(out.device.index)
     # The transposes of row-major matrices: out' = b' a'.
     code = library.cublasGemmStridedBatchedEx(
-        handle, b_transposed, a_transposed, n, m, k, ctypes.byref(_scalar(name, alpha)), b.data_ptr(), kind, b_leading, b_distance,
-        a.data_ptr(), kind, a_leading, a_distance, ctypes.byref(_scalar(name, beta)), out.data_ptr(), kind,
-        max(out.stride(1) if m > 1 else n, n, 1), out.stride(0), batch, compute, _DEFAULT_ALGORITHM,
+        handle, b_transposed, a_transposed, n, m, k, _reference(name, alpha), b_address, kind, b_leading, b_distance, a_address,
+        kind, a_leading, a_distance, _reference(name, beta), out.data_ptr(), kind, max(row if m > 1 else n, n, 1),
+        distance[0] if distance else 0, batch[0] if batch else 1, compute, _DEFAULT_ALGORITHM,
     )  # fmt: skip
     _check("cublasGemmStridedBatchedEx", code)

@@ -24,7 +24,7 @@ def _of_integers(a: Tensor, b: Tensor, out: Tensor) -> None:
 
 def _plain(tensor: Tensor) -> Tensor:
     """The numbers themselves, where a tensor shows conjugates or negatives of what is in memory."""
-    return tensor.resolve_conj().resolve_neg()
+    return tensor.resolve_conj().resolve_neg() if tensor.is_complex() or tensor.is_neg() else tensor
 
 
 def batched(a: Tensor, b: Tensor, out: Tensor, alpha: Any = 1, beta: Any = 0) -> None:
@@ -48,7 +48,10 @@ def batched(a: Tensor, b: Tensor, out: Tensor, alpha: Any = 1, beta: Any = 0) ->
 
 @kernel("mm", flags=CONTIGUOUS)
 def mm(self: Tensor, mat2: Tensor, out: Tensor) -> None:
-    batched(self.unsqueeze(0), mat2.unsqueeze(0), out.unsqueeze(0))
+    if takes(out.dtype) and not out.is_complex() and out.numel() and self.shape[1]:
+        multiply(_plain(self), _plain(mat2), out)
+    else:
+        batched(self.unsqueeze(0), mat2.unsqueeze(0), out.unsqueeze(0))
 
 
 @kernel("bmm", flags=CONTIGUOUS)
