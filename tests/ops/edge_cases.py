@@ -41,6 +41,15 @@ CASES = {
         x.__setitem__((slice(None), torch.tensor([True, False])), torch.tensor(7)),
         x.tolist(),
     )[-1],
+    "packed numbers": lambda torch: torch._foreach_addcdiv(
+        [torch.ones(1)] * 2, [torch.ones(1)] * 2, [torch.ones(1)] * 2, torch.tensor([3.0, 4.0])
+    )[1].tolist(),
+    "all smoothing of probabilities": lambda torch: torch.nn.functional.cross_entropy(
+        torch.tensor([[1.0, 2.0]]), torch.tensor([[0.5, 0.25]]), label_smoothing=1.0
+    ).item(),
+    "less than no smoothing of probabilities": lambda torch: torch.nn.functional.cross_entropy(
+        torch.tensor([[1.0, 2.0]]), torch.tensor([[0.5, 0.25]]), label_smoothing=-0.5
+    ).item(),
     "unravel_index of one size": lambda torch: torch.unravel_index(torch.tensor([1]), 3)[0].tolist(),
 }
 
@@ -80,6 +89,25 @@ REFUSED = {
     ),
     "a value of another dtype at positions": lambda torch: torch.arange(2).index_put_(
         (torch.tensor([1]),), torch.tensor(1.0)
+    ),
+    "too much smoothing of probabilities": lambda torch: torch.nn.functional.cross_entropy(
+        torch.ones(2, 2), torch.ones(2, 2), label_smoothing=1.2
+    ),
+    "no second list": lambda torch: torch._foreach_add([torch.ones(1)], []),
+    "no second list, in place": lambda torch: torch._foreach_clamp_max_([torch.ones(1)], []),
+    "a longer second list": lambda torch: torch._foreach_mul([torch.ones(1)], [torch.ones(1)] * 2),
+    "no first list": lambda torch: torch._foreach_add([], [torch.ones(1)]),
+    "more numbers than tensors": lambda torch: torch._foreach_mul([torch.ones(1)], [1.0, 2.0]),
+    "no weights": lambda torch: torch._foreach_lerp([torch.ones(1)], [torch.ones(1)], []),
+    "no ends and no weights": lambda torch: torch._foreach_lerp([torch.ones(1)], [], []),
+    "packed numbers without a dimension": lambda torch: torch._foreach_addcdiv(
+        *[[torch.ones(1)]] * 3, torch.tensor(1.0)
+    ),
+    "packed numbers of two dimensions": lambda torch: torch._foreach_addcmul_(
+        *[[torch.ones(1)]] * 3, torch.tensor([[1.0]])
+    ),
+    "more packed numbers than tensors": lambda torch: torch._foreach_addcmul(
+        *[[torch.ones(1)]] * 3, torch.tensor([1.0, 2.0])
     ),
     "thnn_conv2d without a kernel": lambda torch: torch._C._nn.thnn_conv2d(
         torch.rand([1, 1, 1, 1]), torch.rand([1, 1]), [], padding=[1, 1], stride=[1, 1]

@@ -63,20 +63,25 @@ _BOUNDS = {"clamp_max": "clamp_max", "clamp_min": "clamp_min", "maximum": "clamp
 
 def _same_length(lists) -> None:
     n = len(lists[0])
-    if n == 0:
-        raise RuntimeError("Tensor list must have at least one tensor.")
     for other in lists[1:]:
         if len(other) != n:
             raise RuntimeError(f"Tensor lists must have the same number of tensors, got {n} and {len(other)}")
+    if n == 0:
+        raise RuntimeError("Tensor list must have at least one tensor.")
 
 
 def _same_length_numbers(self, scalars) -> None:
     if len(self) == 0:
         raise RuntimeError("Tensor list must have at least one tensor.")
     if len(self) != len(scalars):
-        raise RuntimeError(
-            f"Tensor list must have same number of elements as scalar list, got {len(self)} and {len(scalars)}"
-        )
+        raise RuntimeError("Tensor list must have same number of elements as scalar list.")
+
+
+def _same_length_last(self, last) -> None:
+    """Check the last list of a call: PyTorch takes an empty one for a list of numbers."""
+    if len(last) == 0:
+        _same_length_numbers(self, last)
+    _same_length((self, last))
 
 
 def _sample(args):
@@ -122,7 +127,7 @@ def _alone(self) -> list:
 
 
 def _with_list(self, other, **options) -> list:
-    _same_length((self, other))
+    _same_length_last(self, other)
     return [(t, (o,), options) for t, o in zip(self, other, strict=True)]
 
 
@@ -146,13 +151,20 @@ def _two_lists_numbers(self, tensor1, tensor2, scalars) -> list:
     if not isinstance(scalars, (list, tuple)):
         if scalars.device.type != "cpu":
             raise RuntimeError(f"Expected scalars to be on CPU, got {scalars.device} instead.")
+        if scalars.dim() != 1:
+            raise RuntimeError(f"Expected packed scalar Tensor to be of dimension 1. Got {scalars.dim()} instead.")
+        if scalars.numel() != len(self):
+            raise RuntimeError(
+                f"Expected length of scalars to match input of length {len(self)} but got {scalars.numel()} instead."
+            )
         scalars = scalars.tolist()
     _same_length_numbers(self, scalars)
     return [(t, (a, b), {"value": s}) for t, a, b, s in zip(self, tensor1, tensor2, scalars, strict=True)]
 
 
 def _lerp_lists(self, tensors1, weights) -> list:
-    _same_length((self, tensors1, weights))
+    _same_length((self, tensors1))
+    _same_length_last(self, weights)
     return [(t, (a, w), {}) for t, a, w in zip(self, tensors1, weights, strict=True)]
 
 

@@ -88,6 +88,8 @@ def _cross_entropy_with_probabilities(self, target, weight, reduction, label_smo
             f"Expected floating point type for target with class probabilities, got {_class_name(target)}"
         )
     classes = self.size(axis)
+    if label_smoothing > 1:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     if label_smoothing > 0:
         target = target * (1 - label_smoothing) + label_smoothing / classes
     log_p = aten.log_softmax(self, axis)
