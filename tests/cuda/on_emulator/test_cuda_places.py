@@ -94,7 +94,7 @@ def test_scatter_reduce(reduce: str, include: bool, dtype: torch.dtype) -> None:
     source = (torch.arange(12).reshape(3, 4) - 5).to(dtype)
     base = torch.full((3, 4), -7).to(dtype)
     for dim in (0, 1):
-        same(lambda b, w, s: b.scatter_reduce(dim, w, s, reduce, include_self=include), base, where, source)
+        same(lambda b, w, s, dim=dim: b.scatter_reduce(dim, w, s, reduce, include_self=include), base, where, source)
     if reduce != "sum":
         rows = torch.tensor([2, 0, 2])
         same(lambda b, w, s: b.index_reduce(0, w, s, reduce, include_self=include), base, rows, source)
@@ -132,7 +132,7 @@ def test_sort(n: int, descending: bool) -> None:
     special[special == 7] = -0.0
     for x in (ties, ties.to(torch.uint8), special, special.to(torch.float16), ties.to(torch.int32).t()):
         dim = 1 if x.shape[0] == 2 else 0
-        same(lambda x: torch.sort(x, dim=dim, descending=descending, stable=True), x)
+        same(lambda x, dim=dim: torch.sort(x, dim=dim, descending=descending, stable=True), x)
 
 
 def test_ranks() -> None:
@@ -141,13 +141,13 @@ def test_ranks() -> None:
     holes[0, 1] = NAN
     holes[1, 2, 3] = NAN
     for dim in (0, 1, 2):
-        same(lambda x: torch.topk(x, 2, dim), x)
-        same(lambda x: torch.topk(x, 3, dim, largest=False), x)
-        same(lambda x: torch.kthvalue(x, 2, dim), x)
-        same(lambda x: torch.median(x, dim), x)
-        same(lambda x: torch.median(x, dim, keepdim=True).values, holes)
-        same(lambda x: torch.nanmedian(x, dim).values, holes)
-        same(lambda x: torch.mode(x // 8, dim).values, x)
+        same(lambda x, dim=dim: torch.topk(x, 2, dim), x)
+        same(lambda x, dim=dim: torch.topk(x, 3, dim, largest=False), x)
+        same(lambda x, dim=dim: torch.kthvalue(x, 2, dim), x)
+        same(lambda x, dim=dim: torch.median(x, dim), x)
+        same(lambda x, dim=dim: torch.median(x, dim, keepdim=True).values, holes)
+        same(lambda x, dim=dim: torch.nanmedian(x, dim).values, holes)
+        same(lambda x, dim=dim: torch.mode(x // 8, dim).values, x)
     same(lambda x: torch.median(x), holes)
     same(lambda x: torch.nanmedian(x), holes)
     same(lambda x: torch.median(x), x.to(torch.int64))
@@ -159,12 +159,12 @@ def test_scans(shape: tuple[int, ...]) -> None:
     count = math.prod(shape)
     x = ((torch.arange(count) * 31 % 17) - 8).reshape(shape)
     for dim in range(len(shape)):
-        same(lambda x: torch.cumsum(x, dim), x)
-        same(lambda x: torch.cumsum(x, dim), x.to(torch.float32))
-        same(lambda x: torch.cummax(x, dim), x)
-        same(lambda x: torch.cummin(x, dim), x.to(torch.float16))
-        same(lambda x: torch.cumsum(x > 0, dim), x)
-        same(lambda x: torch.cumprod(x % 2 * 2 - 1, dim), x)
+        same(lambda x, dim=dim: torch.cumsum(x, dim), x)
+        same(lambda x, dim=dim: torch.cumsum(x, dim), x.to(torch.float32))
+        same(lambda x, dim=dim: torch.cummax(x, dim), x)
+        same(lambda x, dim=dim: torch.cummin(x, dim), x.to(torch.float16))
+        same(lambda x, dim=dim: torch.cumsum(x > 0, dim), x)
+        same(lambda x, dim=dim: torch.cumprod(x % 2 * 2 - 1, dim), x)
     if count > 100:
         holes = x.to(torch.float64)
         holes.view(-1)[50] = NAN
@@ -248,10 +248,10 @@ def test_rearrangements() -> None:
     same(lambda x: torch.cat([x, x[:, :2], x.new_empty(0)], 1), x)
     same(lambda x: torch.stack([x, x * 2], -1), x)
     for k in (-2, 0, 3):
-        same(lambda x: x.tril(k), x)
-        same(lambda x: x.clone().triu_(k), x)
-        same(lambda x: torch.tril_indices(4, 3, k, device=x.device), x)
-        same(lambda x: torch.triu_indices(4, 3, k, device=x.device), x)
+        same(lambda x, k=k: x.tril(k), x)
+        same(lambda x, k=k: x.clone().triu_(k), x)
+        same(lambda x, k=k: torch.tril_indices(4, 3, k, device=x.device), x)
+        same(lambda x, k=k: torch.triu_indices(4, 3, k, device=x.device), x)
     same(lambda x: torch.repeat_interleave(x, torch.tensor([2, 0, 1, 3, 1, 0], device=x.device), 0), x)
 
 
@@ -280,9 +280,9 @@ def test_distinct_elements() -> None:
 def test_searches() -> None:
     steps, values = torch.tensor([1.0, 3.0, 3.0, 7.0, NAN]), torch.tensor([[3.0, 0.5], [NAN, 8.0]])
     for right in (False, True):
-        same(lambda s, v: torch.searchsorted(s, v, right=right), steps, values)
-        same(lambda s, v: torch.bucketize(v, s, right=right, out_int32=True), steps, values)
-        same(lambda s, v: torch.searchsorted(s, 3, right=right), steps, values)
+        same(lambda s, v, right=right: torch.searchsorted(s, v, right=right), steps, values)
+        same(lambda s, v, right=right: torch.bucketize(v, s, right=right, out_int32=True), steps, values)
+        same(lambda s, v, right=right: torch.searchsorted(s, 3, right=right), steps, values)
     rows, order = torch.tensor([[5, 1, 3], [2, 9, 4]]), torch.tensor([[1, 2, 0], [0, 2, 1]])
     same(lambda r, o: torch.searchsorted(r, r.flip(1), sorter=o), rows, order)
     same(lambda v, s: torch.isin(v, s), values, steps)
