@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten
+from ...common.distinct import distinct, runs
 from ..table import aclnn, call, kernel
 
 if TYPE_CHECKING:
@@ -59,34 +60,14 @@ def bucketize_scalar(self: float, boundaries: Tensor, out_int32: bool, right: bo
     call("aclnnSearchSorted", boundaries, aten.new_full(boundaries, [1], self), out_int32, right, None, out.view(1))
 
 
-def _runs(ordered, return_inverse, return_counts) -> tuple:
-    """(one of each run, the run of each element, lengths of the runs) of a vector; what is not asked for is empty."""
-    n = ordered.shape[0]
-    inverse = counts = aten.new_empty(ordered, [0], dtype=_INT64)
-    if n == 0:
-        return ordered.clone(), inverse, counts
-    begins = aten.new_ones(ordered, [n], dtype=DTYPES["bool"])
-    begins.narrow(0, 1, n - 1).copy_(ordered.narrow(0, 1, n - 1) != ordered.narrow(0, 0, n - 1))
-    places = aten.nonzero(begins).view(-1)
-    if return_inverse:
-        inverse = begins.cumsum(0) - 1
-    if return_counts:
-        counts = aten.cat([places.narrow(0, 1, places.shape[0] - 1), aten.new_full(places, [1], n)]) - places
-    return ordered.index_select(0, places), inverse, counts
-
-
 @kernel("_unique2")
 def unique2(self: Tensor, ordered: bool = True, return_inverse: bool = False, return_counts: bool = False) -> tuple:
-    values, order = self.reshape(-1).sort()
-    found, run, counts = _runs(values, return_inverse, return_counts)
-    if return_inverse and self.numel():
-        run = aten.empty_like(run).index_copy(0, order, run)
-    return found, run.view(self.shape) if return_inverse else run, counts
+    return distinct(self, return_inverse, return_counts)
 
 
 @kernel("_unique")
 def unique(self: Tensor, ordered: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
-    return unique2(self, ordered, return_inverse, False)[:2]
+    return distinct(self, return_inverse, False)[:2]
 
 
 @kernel("unique_consecutive")
@@ -95,5 +76,4 @@ def unique_consecutive(
 ) -> tuple:
     if dim is not None and self.dim() != 1:
         raise NotImplementedError("unique_consecutive along a dimension is not there for NPUs")
-    found, run, counts = _runs(self.reshape(-1), return_inverse, return_counts)
-    return found, run.view(self.shape) if return_inverse else run, counts
+    return runs(self, return_inverse, return_counts)
