@@ -393,3 +393,59 @@ template <class R>
 DEVICE R angle_of(complex<R> z) {
     return arg(z);
 }
+
+// ---- orthogonal polynomials, in double ----
+
+// The degree arrives as a number and is cut to an integer; none is like a negative one, whose polynomial is 0.
+DEVICE int64_t degree_of(double n) { return n > -1 && n < 9.2e18 ? static_cast<int64_t>(n) : -1; }
+
+template <class Step>
+DEVICE double recurred(int64_t n, double zeroth, double first, Step step) {
+    if (n <= 0) return n < 0 ? 0.0 : zeroth;
+    double p = zeroth, q = first;
+    for (int64_t k = 1; k < n && !is_nan(q); k++) {
+        const double next = step(static_cast<double>(k), p, q);
+        p = q;
+        q = next;
+    }
+    return q;
+}
+// The four kinds are T, U, V and W. Inside of (-1, 1) those of a high degree are trigonometric functions.
+template <char KIND>
+DEVICE double chebyshev(double x, double given) {
+    const int64_t n = degree_of(given);
+    const double d = static_cast<double>(n), sign = n % 2 ? -1 : 1;
+    if (n >= 0 && x == 1) return KIND == 'U' ? d + 1 : KIND == 'W' ? 2 * d + 1 : 1;
+    if (n >= 0 && x == -1) return sign * (KIND == 'U' ? d + 1 : KIND == 'V' ? 2 * d + 1 : 1);
+    if (n > (KIND == 'T' ? 6 : 8) && fabs(x) < 1) {
+        const double angle = acos(x), half = angle / 2;
+        return KIND == 'T'   ? cos(d * angle)
+               : KIND == 'U' ? sin((d + 1) * angle) / sin(angle)
+               : KIND == 'V' ? cos((d + 0.5) * angle) / cos(half)
+                             : sin((d + 0.5) * angle) / sin(half);
+    }
+    const double first = KIND == 'T' ? x : KIND == 'U' ? 2 * x : KIND == 'V' ? 2 * x - 1 : 2 * x + 1;
+    return recurred(n, 1, first, [x](double, double p, double q) { return 2 * x * q - p; });
+}
+template <char KIND>
+DEVICE double shifted_chebyshev(double x, double n) {
+    return chebyshev<KIND>(2 * x - 1, n);
+}
+// Above a degree, 128 in float and 512 in double, there are no numbers.
+template <bool PHYSICISTS>
+DEVICE double hermite(double x, double given, int64_t limit) {
+    const int64_t n = degree_of(given);
+    if (n > limit) return NAN;
+    const double twice = PHYSICISTS ? 2 : 1;
+    return recurred(n, 1, twice * x, [=](double k, double p, double q) { return twice * (x * q - k * p); });
+}
+DEVICE double laguerre(double x, double given) {
+    const int64_t n = degree_of(given);
+    if (n >= 0 && x == 0) return 1;
+    return recurred(n, 1, 1 - x, [x](double k, double p, double q) { return ((2 * k + 1 - x) * q - k * p) / (k + 1); });
+}
+DEVICE double legendre(double x, double given) {
+    const int64_t n = degree_of(given);
+    if (n >= 0 && fabs(x) == 1) return x > 0 || n % 2 == 0 ? 1 : -1;
+    return recurred(n, 1, x, [x](double k, double p, double q) { return ((2 * k + 1) * x * q - k * p) / (k + 1); });
+}

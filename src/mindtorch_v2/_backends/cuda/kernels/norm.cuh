@@ -25,7 +25,7 @@ DEVICE int64_t parameter(const Args& a, int64_t row, int64_t i) {
     return row % a.groups * a.channels + channel;
 }
 
-KERNEL(norm, Args) {
+KERNEL(normalize, Args) {
     SHARED(T, space);
     const int64_t row = own_row();
     const bool live = row < a.rows;

@@ -15,7 +15,7 @@ from ..table import CONTIGUOUS, Source, blocks, element, kernel, pack
 if TYPE_CHECKING:
     from ...._tensor import Tensor
 
-_NORM, _BACKWARD = Source("norm.cuh", "norm"), Source("norm.cuh", "norm_backward")
+_NORM, _BACKWARD = Source("norm.cuh", "normalize"), Source("norm.cuh", "norm_backward")
 _MOMENTS, _PAIR_SUMS = Source("norm.cuh", "moments"), Source("norm.cuh", "pair_sums")
 _WEIGHTS = Source("norm_weights.cuh", "norm_weights")
 _APPLY = Pointwise("norm_apply", 1, ["x", "mean", "scale", "shift"], "(x - mean) * scale + shift")
