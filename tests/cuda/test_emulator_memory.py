@@ -3,7 +3,7 @@
 import ctypes
 
 import pytest
-from emulated_gpu import Gpu, code_of, own_process
+from emulated_gpu import Gpu, Library, code_of, needs_emulator, own_process, run
 
 pytestmark = pytest.mark.no_torch
 
@@ -85,18 +85,15 @@ def test_several_devices():
     assert code_of(first.cu.cuCtxEnablePeerAccess, first.context, 0) == 101
 
 
+@needs_emulator
 @pytest.mark.parametrize(("shown", "number"), [("", 0), ("0", 1), ("1,0", 2), ("1,7,0", 1), ("0,0", 0), ("-1", 0)])
 def test_devices_that_are_shown(shown, number):
-    from emulated_gpu import run
-
     done = run(count_devices.program, {"CUDA_VISIBLE_DEVICES": shown, "MINDTORCH_CUDA_EMULATED_DEVICES": "2"}, {})
     assert done.stdout.split() == (["0", str(number)] if number else ["100"]), done.stderr
 
 
 @own_process()
 def count_devices():
-    from emulated_gpu import Library
-
     cu = Library("libcuda.so.1").bare
     number = ctypes.c_int()
     code = cu.cuInit(0)
