@@ -131,4 +131,5 @@ def reduce(
         device, plan.words, (plan.grid, plan.parts), plan.block, arguments + plan.tail, x * y * _LARGEST, plan.functions
     )
     if plan.parts > 1:
-        _JOIN.launch(device, plan.words, (blocks(plan.outputs, 128),), (128,), arguments + plan.tail)
+        lanes = _power(plan.parts, 256)
+        _JOIN.launch(device, plan.words, (plan.outputs,), (lanes,), arguments + plan.tail, lanes * _LARGEST)

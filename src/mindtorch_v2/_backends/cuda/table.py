@@ -74,7 +74,7 @@ class Source:
 
     def launch(
         self,
-        device: int,
+        device: int | None,
         words: tuple[tuple[str, str], ...],
         grid: Sequence[int],
         block: Sequence[int],
@@ -85,13 +85,14 @@ class Source:
         """Enqueue the kernel on the current stream.
 
         Args:
-            device: index of the device.
+            device: index of the device; tensors of CUDA have one.
             words: what the source is compiled with, as `#define`s: (("IN", "float"), ...).
             grid, block: up to three numbers each.
             arguments: the struct's bytes (`pack`).
             shared: bytes of dynamic shared memory.
             functions: where the caller keeps the function of these words, by device: it is found there faster.
         """
+        assert device is not None
         function = functions.get(device) if functions is not None else None
         if function is None:
             function = self._function(device, words, shared)

@@ -308,12 +308,23 @@ KERNEL(reduce, Args) {
     }
 }
 
-// One thread an output: `parts` are few.
+// A block an output.
 KERNEL(join_parts, Args) {
-    const int64_t output = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-    if (output >= a.outputs) return;
+    SHARED(OP, shared);
+    const int64_t output = blockIdx.x;
     const OP* parts = static_cast<const OP*>(a.partial) + output * a.parts;
-    OP mine = parts[0];
-    for (int64_t k = 1; k < a.parts; k++) mine.join(parts[k], a.p);
-    finish(a, output, mine);
+    const int lane = threadIdx.x, lanes = blockDim.x;
+    OP mine;
+    mine.begin(a.p);
+    for (int64_t k = lane; k < a.parts; k += lanes) mine.join(parts[k], a.p);
+    shared[lane] = mine;
+    __syncthreads();
+    for (int half = lanes / 2; half > 0; half /= 2) {
+        if (lane < half) {
+            mine.join(shared[lane + half], a.p);
+            shared[lane] = mine;
+        }
+        __syncthreads();
+    }
+    if (lane == 0) finish(a, output, mine);
 }
