@@ -10,9 +10,11 @@ Times are CUDA events around many launches, medians of five; host times are wall
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib
 import json
 import math
+import operator
 import statistics
 import time
 import traceback
@@ -101,13 +103,14 @@ def bandwidth() -> None:
     """Bytes moved by the device's memory, in GB/s."""
     n = 1 << 26
     functional = torch.nn.functional
-    cases: dict[str, tuple[Callable[[], Any], int]] = {}
+    cases: dict[str, tuple[Any, int]] = {}
+    made: Any
     for name, dtype, size in (("float32", torch.float32, 4), ("bfloat16", torch.bfloat16, 2)):
         x, y = torch.randn(n, device="cuda", dtype=dtype), torch.randn(n, device="cuda", dtype=dtype)
         out = torch.empty_like(x)
         m, rows = x.view(-1, 1024), x.view(-1, 8192)
         weight, bias = torch.randn(1024, device="cuda", dtype=dtype), torch.randn(1024, device="cuda", dtype=dtype)
-        cases |= {
+        made = {
             f"copy {name}": (lambda x=x, out=out: out.copy_(x), 2 * n * size),
             f"add {name}": (lambda x=x, y=y, out=out: torch.add(x, y, out=out), 3 * n * size),
             f"mul by a number {name}": (lambda x=x, out=out: torch.mul(x, 2.5, out=out), 2 * n * size),
@@ -125,6 +128,7 @@ def bandwidth() -> None:
             ),
             f"transposed copy {name}": (lambda m=m: m.t().contiguous(), 2 * n * size),
         }
+        cases |= made
     for name, (body, nbytes) in cases.items():
         try:
             note(f"GB/s {name}", round(nbytes / milliseconds(body) / 1e6, 1))
@@ -139,10 +143,13 @@ def products() -> None:
         n = 8192 if dtype != torch.float32 else 4096
         a, b = torch.randn(n, n, device="cuda", dtype=dtype), torch.randn(n, n, device="cuda", dtype=dtype)
         bias = torch.randn(n, device="cuda", dtype=dtype)
-        note(f"TFLOP/s mm {name} {n}", round(2 * n**3 / milliseconds(lambda a=a, b=b: a @ b, 5) / 1e9, 1))
+        note(
+            f"TFLOP/s mm {name} {n}",
+            round(2 * n**3 / milliseconds(functools.partial(operator.matmul, a, b), 5) / 1e9, 1),
+        )
         note(
             f"TFLOP/s linear {name} {n}",
-            round(2 * n**3 / milliseconds(lambda a=a, b=b, bias=bias: functional.linear(a, b, bias), 5) / 1e9, 1),
+            round(2 * n**3 / milliseconds(functools.partial(functional.linear, a, b, bias), 5) / 1e9, 1),
         )
     q, k, v = (torch.randn(8, 16, 2048, 64, device="cuda", dtype=torch.bfloat16) for _ in range(3))
     try:
@@ -186,8 +193,9 @@ def host_time() -> None:
 def training() -> None:
     """Losses of a small transformer on the GPU and on the CPU, and the time of a step, eager and captured."""
     nn, functional = torch.nn, torch.nn.functional
+    Module: Any = nn.Module
 
-    class Block(nn.Module):
+    class Block(Module):
         def __init__(self, width: int, heads: int) -> None:
             super().__init__()
             self.heads = heads
@@ -202,7 +210,7 @@ def training() -> None:
             x = x + self.out((scores @ v).transpose(1, 2).reshape(b, t, c))
             return x + self.down(functional.gelu(self.up(self.second(x))))
 
-    class Model(nn.Module):
+    class Model(Module):
         def __init__(self, width: int = 256, layers: int = 4) -> None:
             super().__init__()
             self.embed = nn.Embedding(1000, width)

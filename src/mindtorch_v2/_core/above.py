@@ -30,8 +30,8 @@ class _Above:
     """Whether torch.jit.trace is recording on this thread."""
     kernel_checks: Callable[[], Any]
     """The module that says what kernels do wrong."""
-    load_backend: Callable[[str], None]
-    """Load the back end of a kind of device, "npu" say; nothing for one without."""
+    load_backend: Callable[[str], bool]
+    """Load the back end of a kind of device, "npu" say: whether there is one."""
     load_functionalization: Callable[[], None]
     """Register the handler of the key Functionalize."""
     operators: Callable[[], Any]

@@ -89,7 +89,13 @@ def index_put(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, ac
         )
     values = _apart(out, values.to(out.device))
     _begin(out, self)
-    if len(indices) == 1 and _is_mask_of(indices[0], out) and values.numel() == 1 and not accumulate:
+    if (
+        len(indices) == 1
+        and indices[0] is not None
+        and _is_mask_of(indices[0], out)
+        and values.numel() == 1
+        and not accumulate
+    ):
         aten.masked_fill_(out, indices[0].to(out.device), values.reshape([]))
         return
     masks = all(i is None or i.dtype in (DTYPES["bool"], DTYPES["uint8"]) for i in indices) and len(indices) == 1

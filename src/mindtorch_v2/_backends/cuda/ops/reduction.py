@@ -51,15 +51,14 @@ for _name, _op in (
     ("sum", "Sum"),
     ("prod", "Prod"),
     ("mean", "Mean"),
-    ("count_nonzero", "Count"),
 ):
     _over_all(_name, _op)
 for _name in ("max", "min"):
     _over_all(_name, "Greatest" if _name == "max" else "Smallest", "ORDERED")
 for _name, _op, _facts in (
-    ("all.dim", "All", ""), ("all.dims", "All", ""), ("any.dim", "Any", ""), ("any.dims", "Any", ""), ("sum.dim_IntList", "Sum", ""),
+    ("all.dim", "All", ""), ("any.dim", "Any", ""),  ("sum.dim_IntList", "Sum", ""),
     ("nansum", "NanSum", ""), ("mean.dim", "Mean", ""), ("prod.dim_int", "Prod", ""), ("amax", "Greatest", "ORDERED"),
-    ("amin", "Smallest", "ORDERED"), ("count_nonzero.dim_IntList", "Count", ""), ("logsumexp", "LogSumExp", "REAL"),
+    ("amin", "Smallest", "ORDERED"), ("count_nonzero.dim_IntList", "Count", ""), ("count_nonzero", "Count", ""), ("logsumexp", "LogSumExp", "REAL"),
     ("argmax", "ArgMax", "ORDERED"), ("argmin", "ArgMin", "ORDERED"),
 ):  # fmt: skip
     _over_dims(_name, _op, _facts)
@@ -103,3 +102,14 @@ def vector_norm(self: Tensor, ord: float, dim: Any, keepdim: bool, dtype: Any, o
 @kernel("trace", flags=CONTIGUOUS)
 def trace(self: Tensor, out: Tensor) -> None:
     reduce("Sum", self.diagonal(), [0], out)
+
+
+def _over_given(name: str, op: str) -> None:
+    @kernel(name, flags=CONTIGUOUS)
+    def compute(self: Tensor, dim: Sequence[int] | None, keepdim: bool, out: Tensor) -> None:
+        """No dimension at all is reduced where none is named."""
+        reduce(op, self, [] if dim is not None and not len(dim) else _dims(self, dim), out)
+
+
+_over_given("all.dims", "All")
+_over_given("any.dims", "Any")
