@@ -8,6 +8,7 @@
 #   make test-opdb  PyTorch's operator database on this package, beside the real PyTorch (OPDB_ARGS="--column vmap --why")
 #   make ecosystem  programs of many libraries on this package and on the real PyTorch (ECOSYSTEM_ARGS="vision.timm")
 #   make bench      speed against the real PyTorch
+#   make gpu-check  values, speed and training on a GPU, beside PyTorch for CUDA where python3 has it (docs/cuda.md)
 #   make check      formatting, lint, types
 #   make sanitize   the operator tests on a build with the address and undefined-behaviour sanitizers
 #   make fuzz       bad arguments to every operator, on that build (FUZZ_ARGS="--calls 100 --seed 7")
@@ -51,7 +52,7 @@ SOURCES := $(shell find src csrc emulator -type f \( -name '*.py' -o -name '*.cp
 PIP = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
 RUN = env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE
 
-.PHONY: help demo test test-live test-mindspore pytorch-suite ecosystem test-opdb bench check sanitize tsan fuzz fuzz-library faults kills ranks soak mutants stubs map snapshots wheels test-wheel test-aarch64 site clean environment
+.PHONY: gpu-check help demo test test-live test-mindspore pytorch-suite ecosystem test-opdb bench check sanitize tsan fuzz fuzz-library faults kills ranks soak mutants stubs map snapshots wheels test-wheel test-aarch64 site clean environment
 
 help:
 	@sed -n "s/^#   //p" $(firstword $(MAKEFILE_LIST))
@@ -89,6 +90,13 @@ snapshots: .venv-live/test
 
 map:
 	$(PYTHON) tools/draw_map.py
+
+gpu-check: .venv/demo
+	$(RUN) .venv/bin/python -m mindtorch_v2.cuda doctor
+	$(RUN) .venv/bin/python tools/gpu_check.py --out gpu-ours.json
+	! python3 -c "import torch; assert torch.cuda.is_available()" 2>/dev/null || { \
+	  python3 tools/gpu_check.py --package torch --out gpu-pytorch.json && \
+	  .venv/bin/python tools/gpu_check.py --compare gpu-ours.json gpu-pytorch.json; }
 
 check: .venv-check/tools
 	PATH="$(CURDIR)/.venv-check/bin:$$PATH" scripts/check

@@ -36,6 +36,7 @@ NAVIGATION: dict[str, dict[str, str]] = {
         "Troubleshooting": "troubleshooting.md",
         "Environment variables": "environment.md",
     },
+    "NVIDIA": {"NVIDIA GPUs": "cuda.md"},
     "Ascend": {
         "Ascend NPUs": "npu.md",
         "torch_npu": "torch-npu.md",
