@@ -122,9 +122,18 @@ PyObject* generator_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
             return nullptr;
         Device d;
         if (device) d = device_from_python(device);
-        if (d.type == DeviceType::CUDA) load_device(d);  // raises where there is none
-        MT_CHECK(d.is_cpu() || d.type == DeviceType::NPU || d.type == DeviceType::CUDA, "Device type ", device_type_name(d.type),
-                 " has no random number generator here");
+        if (d.type == DeviceType::CUDA) {
+            try {
+                load_device(d);
+            } catch (const PythonError&) {
+                if (!PyErr_ExceptionMatches(PyExc_AssertionError)) throw;
+                PyErr_Clear();  // no driver: what PyTorch says of generators then
+                MT_THROW(Runtime,
+                         "Cannot get CUDA generator without ATen_cuda library. There is no driver of NVIDIA here.");
+            }
+        }
+        MT_CHECK(d.is_cpu() || d.type == DeviceType::NPU || d.type == DeviceType::CUDA, "Device type ",
+                 device_type_name(d.type), " has no random number generator here");
         if (d.is_cpu())
             d.index = -1;
         else if (d.index < 0)
