@@ -183,6 +183,22 @@ void walk(const Launch& l, Space& s) {
     }
 }
 
+// Whether rows of neighbours begin where vectors may, and are as long as some of them.
+bool lie_in_rows(const Launch& l, const Space& s) {
+    int64_t widest = 1;
+    for (int j = 0; j < l.ntensors; j++) widest = std::max(widest, l.tensors[j]->itemsize());
+    const int64_t vector = 16 / widest;
+    const int last = s.ndim - 1;
+    if (vector < 2 || s.sizes[last] % vector) return false;
+    for (int j = 0; j < l.ntensors; j++) {
+        if (l.single[j] || (j && s.strides[last][j] == 0)) continue;
+        if (s.strides[last][j] != 1 || reinterpret_cast<uintptr_t>(l.tensors[j]->raw()) % 16) return false;
+        for (int k = 0; k < last; k++)
+            if (s.strides[k][j] % vector) return false;
+    }
+    return true;
+}
+
 bool aligned(const Launch& l) {
     for (int j = 0; j < l.ntensors; j++)
         if (!l.single[j] && reinterpret_cast<uintptr_t>(l.tensors[j]->raw()) % 16) return false;
@@ -217,8 +233,12 @@ void run(KernelObject& k, Launch& l, DType common) {
     l.say(s.wide ? 'w' : 'n');
     if (s.dense)
         l.say(aligned(l) ? 'v' : 'c');
-    else
+    else if (lie_in_rows(l, s)) {
+        l.say(static_cast<char>('A' + s.ndim));
+        for (int j = 0; j < l.ntensors; j++) l.say(s.strides[s.ndim - 1][j] ? '1' : '0');
+    } else {
         l.say(static_cast<char>('0' + s.ndim));
+    }
     const Compiled& kernel = compiled_kernel(k, l);
 
     int64_t arguments[1 + kMostTensors + 2 * kMostNumbers + kMostDims * (1 + kMostTensors)];

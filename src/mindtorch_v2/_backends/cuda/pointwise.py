@@ -16,7 +16,8 @@ has not met: the key says of each output and argument, in their order,
     n, T, F, s  None, True, False, a string up to the next semicolon; - is anything else
 
 and behind "|" the dtype of the arguments' promotion, the device, whether places need 64 bits (w), and how the memory lies: dense
-and aligned (v), dense (c), or the number of dimensions.
+and aligned (v), dense (c), the number of dimensions (from 0), or the number of dimensions (from A) of which the last is loaded in
+vectors, and for each tensor whether it has neighbours there (1) or one element for all (0).
 """
 
 from __future__ import annotations
@@ -61,6 +62,8 @@ class Key(NamedTuple):
     device: int
     wide: bool
     layout: str
+    ndim: int  # of what is not dense
+    inner: str  # of what is loaded in vectors though not dense: "1" or "0" for each tensor
 
 
 def read(key: bytes) -> Key:
@@ -90,7 +93,9 @@ def read(key: bytes) -> Key:
             at = end + 1
         else:
             operands.append(Operand("static", value={"n": None, "T": True, "F": False}.get(letter)))
-    return Key(operands, element(at + 1), ord(text[at + 2]) - 48, text[at + 3] == "w", text[at + 4])
+    layout = text[at + 4]
+    ndim = 0 if layout in "vc" else ord(layout) - ord("A" if layout >= "A" else "0")
+    return Key(operands, element(at + 1), ord(text[at + 2]) - 48, text[at + 3] == "w", layout, ndim, text[at + 5 :])
 
 
 class Pointwise:
@@ -135,7 +140,7 @@ class Pointwise:
             computed = key.common if self.compute == "common" else elements[self.compute]
         tensors = [o for o in key.operands if o.kind in "to"]
         dense = key.layout in "vc"
-        vector = 16 // max(itemsize(o.element) for o in tensors) if key.layout == "v" else 1
+        vector = 16 // max(itemsize(o.element) for o in tensors) if key.layout == "v" or key.inner else 1
         rounds = 2 if dense else 4
         body = self._body(outputs, inputs, computed, key, dense)
         count = sum(o.kind in "idc" for o in inputs)
@@ -143,8 +148,7 @@ class Pointwise:
         if count:
             members.append(f"    Number s[{count}];")
         if not dense:
-            ndim = int(key.layout) if key.layout.isdigit() else ord(key.layout) - 48
-            members += [f"    int64_t size[{ndim}];", f"    int64_t stride[{ndim}][{len(tensors)}];"]
+            members += [f"    int64_t size[{key.ndim}];", f"    int64_t stride[{key.ndim}][{len(tensors)}];"]
         lines = [
             '#include "base.cuh"',
             '#include "functions.cuh"',
@@ -206,9 +210,6 @@ class Pointwise:
         ]
         given = ["a", *(name for name, _, _ in loads)]
 
-        def pointer(element: str, at: int) -> str:
-            return f"reinterpret_cast<{element}*>(a.p[{at}])"
-
         one = ["DEVICE void one(const Args& a, Index i) {"]
         tensor_places = [*range(self.outputs), *(at for _, _, at in loads)]
         if dense:
@@ -216,43 +217,65 @@ class Pointwise:
         else:
             index = {at: f"at{at}" for at in tensor_places}
             one.append("    Index " + ", ".join(f"at{at} = 0" for at in tensor_places) + ";")
-            ndim = ord(key.layout) - 48
-            for d in reversed(range(ndim)):
-                last = d == 0
-                one.append(f"    {{ const Index n = static_cast<Index>(a.size[{d}]), k = {'i' if last else 'i % n'};")
-                if not last:
-                    one.append("      i /= n;")
-                one += [f"      at{at} += k * static_cast<Index>(a.stride[{d}][{at}]);" for at in tensor_places]
-                one.append("    }")
+            one += _places(key.ndim, tensor_places)
         for name, operand, at in loads:
             where = "0" if operand.kind == "o" else index[at]
-            one.append(f"    const {operand.element} {name} = {pointer(operand.element, at)}[{where}];")
+            one.append(f"    const {operand.element} {name} = {_pointer(operand.element, at)}[{where}];")
         one.append(
-            f"    element({', '.join([*given, *(f'{pointer(o.element, i)}[{index[i]}]' for i, o in enumerate(outputs))])});"
+            f"    element({', '.join([*given, *(f'{_pointer(o.element, i)}[{index[i]}]' for i, o in enumerate(outputs))])});"
         )
         one.append("}")
-        many = ["DEVICE void many(const Args& a, Index i) {"]
-        if dense:
-            for name, operand, at in loads:
-                if operand.kind == "o":
-                    many.append(f"    const {operand.element} {name} = {pointer(operand.element, at)}[0];")
-                else:
-                    kind = f"Vector<{operand.element}, VECTOR>"
-                    many.append(
-                        f"    const {kind} v_{name} = *reinterpret_cast<{kind}*>({pointer(operand.element, at)} + i);"
-                    )
-            many += [f"    Vector<{o.element}, VECTOR> w{i};" for i, o in enumerate(outputs)]
-            inner = [name if o.kind == "o" else f"v_{name}.item[k]" for name, o, _ in loads]
-            many += [
-                "#pragma unroll",
-                f"    for (int k = 0; k < VECTOR; k++) element({', '.join(['a', *inner, *(f'w{i}.item[k]' for i in range(self.outputs))])});",
-                *(
-                    f"    *reinterpret_cast<Vector<{o.element}, VECTOR>*>({pointer(o.element, i)} + i) = w{i};"
-                    for i, o in enumerate(outputs)
-                ),
-            ]
-        many.append("}")
+        many = self._many(outputs, loads, key, dense, tensor_places)
         return "\n".join([*lines, *one, *many])
+
+    def _many(
+        self, outputs: list[Operand], loads: list[tuple[str, Operand, int]], key: Key, dense: bool, places: list[int]
+    ) -> list[str]:
+        """The function for VECTOR neighbours: with each row's tensors at `at0`, `at1`, ..., or all of them at `i`."""
+        lines = ["DEVICE void many(const Args& a, Index i) {"]
+        if key.inner:
+            lines.append("    Index " + ", ".join(f"at{at} = 0" for at in places) + ";")
+            lines += _places(key.ndim, places, "VECTOR")
+        if not (dense or key.inner):
+            return [*lines, "}"]
+        arguments = ["a"]
+        for name, operand, at in loads:
+            where = f"at{at}" if key.inner else "i"
+            address = _pointer(operand.element, at)
+            if operand.kind == "o" or (key.inner and key.inner[at] == "0"):
+                place = "0" if operand.kind == "o" else where
+                lines.append(f"    const {operand.element} {name} = {address}[{place}];")
+                arguments.append(name)
+            else:
+                kind = f"Vector<{operand.element}, VECTOR>"
+                lines.append(f"    const {kind} v_{name} = *reinterpret_cast<{kind}*>({address} + {where});")
+                arguments.append(f"v_{name}.item[k]")
+        lines += [f"    Vector<{o.element}, VECTOR> w{i};" for i, o in enumerate(outputs)]
+        arguments += [f"w{i}.item[k]" for i in range(len(outputs))]
+        lines += ["#pragma unroll", f"    for (int k = 0; k < VECTOR; k++) element({', '.join(arguments)});"]
+        for i, operand in enumerate(outputs):
+            kind, where = f"Vector<{operand.element}, VECTOR>", f"at{i}" if key.inner else "i"
+            lines.append(f"    *reinterpret_cast<{kind}*>({_pointer(operand.element, i)} + {where}) = w{i};")
+        return [*lines, "}"]
+
+
+def _pointer(element: str, at: int) -> str:
+    return f"reinterpret_cast<{element}*>(a.p[{at}])"
+
+
+def _places(ndim: int, places: list[int], vector: str = "") -> list[str]:
+    """Lines that add to `at0`, `at1`, ... where element i lies; with `vector`, where group i of so many neighbours does."""
+    lines = []
+    for d in reversed(range(ndim)):
+        grouped = bool(vector) and d == ndim - 1
+        size = f"static_cast<Index>(a.size[{d}])" + (f" / {vector}" if grouped else "")
+        lines.append(f"    {{ const Index n = {size}, k = {'i % n' if d else 'i'};")
+        if d:
+            lines.append("      i /= n;")
+        step = f"k * {vector}" if grouped else "k"
+        lines += [f"      at{at} += {step} * static_cast<Index>(a.stride[{d}][{at}]);" for at in places]
+        lines.append("    }")
+    return lines
 
 
 def pointwise(name: str, expression: Expression, *, compute: str = "out", raw: str = "") -> None:

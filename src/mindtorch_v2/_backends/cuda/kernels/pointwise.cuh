@@ -21,11 +21,15 @@ KERNEL(pointwise, Args) {
 #else
 KERNEL(pointwise, Args) {
     const Index block = static_cast<Index>(blockIdx.x) * (THREADS * ROUNDS);
-    const Index n = static_cast<Index>(a.n);
+    const Index n = static_cast<Index>(a.n) / VECTOR;  // rows are whole vectors
 #pragma unroll
     for (int r = 0; r < ROUNDS; r++) {
         const Index i = block + static_cast<Index>(r * THREADS + threadIdx.x);
-        if (i < n) one(a, i);
+        if (i >= n) continue;
+        if (VECTOR > 1)
+            many(a, i);
+        else
+            one(a, i);
     }
 }
 #endif
