@@ -27,6 +27,8 @@ _SOURCES = [
     ("upsample.cuh", "ELEMENT=bf16 A=float MODE=LINEAR"),
     ("upsample.cuh", "ELEMENT=f16 A=float MODE=CUBIC"),
     ("upsample.cuh", "ELEMENT=double A=double MODE=CUBIC_ANTIALIAS"),
+    ("distance.cuh", "ELEMENT=bf16 PAIRS=0 ORDER=3"),
+    ("distance.cuh", "ELEMENT=double PAIRS=1 ORDER=4"),
 ]
 
 
