@@ -23,6 +23,12 @@ _SOURCES = [
     ("pool.cuh", "IN=double ADAPTIVE=1 MAXIMUM=0"),
     ("columns.cuh", "IN=c64 Index=int64_t"),
     ("attention.cuh", "IN=bf16 MASK=float D=64 DV=64 CAUSAL=1 HAS_MASK=1 DROPOUT=1"),
+    ("upsample.cuh", "ELEMENT=uint8_t A=float MODE=NEAREST"),
+    ("upsample.cuh", "ELEMENT=bf16 A=float MODE=LINEAR"),
+    ("upsample.cuh", "ELEMENT=f16 A=float MODE=CUBIC"),
+    ("upsample.cuh", "ELEMENT=double A=double MODE=CUBIC_ANTIALIAS"),
+    ("distance.cuh", "ELEMENT=bf16 PAIRS=0 ORDER=3"),
+    ("distance.cuh", "ELEMENT=double PAIRS=1 ORDER=4"),
 ]
 
 
