@@ -449,3 +449,5 @@ DEVICE double legendre(double x, double given) {
     if (n >= 0 && fabs(x) == 1) return x > 0 || n % 2 == 0 ? 1 : -1;
     return recurred(n, 1, x, [x](double k, double p, double q) { return ((2 * k + 1) * x * q - k * p) / (k + 1); });
 }
+
+#include "special.cuh"

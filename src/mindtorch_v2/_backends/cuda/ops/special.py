@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from ..pointwise import pointwise
+from typing import TYPE_CHECKING
+
+from ..pointwise import Pointwise, pointwise
+from ..table import MAY_ALIAS, kernel
+
+if TYPE_CHECKING:
+    from ...._tensor import Tensor
 
 pointwise("digamma", "digamma_of(self)")
 pointwise("erf", "erf(self)")
@@ -45,3 +51,15 @@ for _name, _first, _second in (
     _log = "log" if _name == "xlogy" else "log1p"
     for _form in ([".Tensor"] if _name == "xlogy" else [""]) + [f".{_first}", f".{_second}"]:
         pointwise(f"{_name}{_form}", f"is_nan(other) ? other : self == T(0) ? T(0) : self * {_log}(other)")
+for _form in ("", ".self_scalar", ".other_scalar"):
+    pointwise(f"special_zeta{_form}", "T(hurwitz_zeta(double(self), double(other)))")
+pointwise("igamma", "T(incomplete_gamma<false>(double(self), double(other)))")
+pointwise("igammac", "T(incomplete_gamma<true>(double(self), double(other)))")
+_POLYGAMMA = Pointwise("polygamma", 1, ["n", "self"], "T(polygamma_of(n, double(self), sizeof(T) == 4))", raw=("n",))
+
+
+@kernel("polygamma", flags=MAY_ALIAS)
+def polygamma(n: int, self: Tensor, out: Tensor) -> None:
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    _POLYGAMMA.launcher.run((out,), (n, self))
