@@ -35,7 +35,7 @@ def section(function: Callable[[], None]) -> None:
     """Run one part; an error of it is a result too."""
     try:
         function()
-    except Exception as error:  # noqa: BLE001  # the parts behind it still count
+    except Exception as error:  # noqa: BLE001  (the parts behind it still count)
         note(f"error in {function.__name__}", f"{type(error).__name__}: {str(error)[:600]}")
         traceback.print_exc()
 
@@ -95,7 +95,7 @@ def random_numbers() -> None:
                 x = draw(n).double()
                 second = draw(n).double()
                 note(f"seeded {name} {n}", [*x[:4].tolist(), *x[-3:].tolist(), *second[:3].tolist()])
-            except Exception as error:  # noqa: BLE001  # a result too
+            except Exception as error:  # noqa: BLE001  (it is a result too)
                 note(f"seeded {name} {n}", f"{type(error).__name__}: {str(error)[:200]}")
 
 
@@ -132,7 +132,7 @@ def bandwidth() -> None:
     for name, (body, nbytes) in cases.items():
         try:
             note(f"GB/s {name}", round(nbytes / milliseconds(body) / 1e6, 1))
-        except Exception as error:  # noqa: BLE001  # a result too
+        except Exception as error:  # noqa: BLE001  (it is a result too)
             note(f"GB/s {name}", f"{type(error).__name__}: {str(error)[:200]}")
 
 
@@ -158,7 +158,7 @@ def products() -> None:
             "ms attention 8x16x2048x64 bfloat16 causal",
             round(milliseconds(lambda: attention(q, k, v, is_causal=True), 5), 3),
         )
-    except Exception as error:  # noqa: BLE001  # a result too
+    except Exception as error:  # noqa: BLE001  (it is a result too)
         note("ms attention", f"{type(error).__name__}: {str(error)[:200]}")
 
 
