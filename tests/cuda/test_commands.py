@@ -69,7 +69,7 @@ def test_without_a_driver_devices_are_refused_in_pytorchs_words() -> None:
 
 def test_a_missing_library_names_its_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(libraries.EMULATED, raising=False)
-    monkeypatch.setitem(libraries._WHEELS, "none", ("none", ("libnone-at-all.so.1",), "nvidia-none"))
+    monkeypatch.setitem(libraries._WHEELS, "none", ("none", ("libnone-at-all.so.1",), "nvidia-none", "none"))
     with pytest.raises(OSError, match=r"libnone-at-all\.so\.1 was not found.*`pip install nvidia-none`"):
         libraries.find("none")
 
@@ -89,3 +89,10 @@ def test_kernels_that_others_could_write_are_not_loaded(tmp_path, monkeypatch: p
 
 def test_versions_are_told_as_cuda_tells_them() -> None:
     assert [libraries.version_of(n) for n in (12080, 13000, 12010)] == ["12.8", "13.0", "12.1"]
+
+
+def test_a_library_of_the_name_alone_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(libraries.EMULATED, raising=False)
+    monkeypatch.setitem(libraries._WHEELS, "name only", ("none", ("libc.so.6",), "nvidia-none", "nvrtcVersion"))
+    with pytest.raises(OSError, match=r"libc\.so\.6 was not found"):
+        libraries.find("name only")

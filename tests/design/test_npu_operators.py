@@ -16,7 +16,8 @@ from mindtorch_v2._backends.npu import libraries
 PROGRAM = """
 import ctypes, json, sys
 import mindtorch_v2 as torch
-from mindtorch_v2._backends.npu import aclnn, allocator, ops, runtime, state
+from mindtorch_v2._backends.common import allocator
+from mindtorch_v2._backends.npu import aclnn, ops, runtime, state
 from mindtorch_v2._dispatch import registry
 
 said = {}

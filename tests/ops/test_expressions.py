@@ -752,7 +752,6 @@ DIFFERENT = {
     "torch.linalg.vector_norm(x(2, 3), dtype=torch.complex128)": "a complex dtype is taken for real numbers",
     "torch.special.gammainc(torch.tensor([2]), torch.tensor([3]))": "whole numbers are taken",
     "torch.kaiser_window(3, dtype=torch.complex64)": "another class of error",
-    "torch._foreach_addcmul([x(2)], [x(2)], [x(2)], torch.tensor([[2.0]]))": "another class of error",
 }
 
 

@@ -25,6 +25,7 @@ def test_a_row_without_words_has_no_facts() -> None:
                 ("raises_by_values", "keeps_zero", "lifts", "takes_numbers", "gives_back", "unfilled"), False
             ),
             **dict.fromkeys(("crosses_devices", "underived", "unlisted"), False),
+            "flops": None,
             **dict.fromkeys(
                 ("autocast", "devices", "batching", "sharding", "written_twice", "out_dtype", "seen_as", "old_order"),
                 "",

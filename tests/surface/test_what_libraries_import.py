@@ -69,7 +69,6 @@ def test_marks_of_scripted_and_quantized_models_change_nothing():
     ("module", "name"),
     [
         ("ao.quantization", "convert"),
-        ("cuda", "graph"),
         ("cuda", "use_mem_pool"),
         ("distributed.rpc", "init_rpc"),
     ],

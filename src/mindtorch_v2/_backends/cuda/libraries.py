@@ -13,10 +13,11 @@ from typing import Any
 
 EMULATOR = pathlib.Path(__file__).parent / "emulator" / "lib64"
 EMULATED = "MINDTORCH_CUDA_EMULATOR"
-# Library -> the folder of its wheel below `nvidia/`, the names to look for (newest first), and the wheel.
+# Library -> the folder of its wheel below `nvidia/`, the names to look for (newest first), the wheel, and a function that it has:
+# libraries of its name without any (_lib/stable) may be loaded, for those of others that only want the name.
 _WHEELS = {
-    "nvrtc": ("cuda_nvrtc", ("libnvrtc.so.13", "libnvrtc.so.12"), "nvidia-cuda-nvrtc"),
-    "cublas": ("cublas", ("libcublas.so.13", "libcublas.so.12"), "nvidia-cublas"),
+    "nvrtc": ("cuda_nvrtc", ("libnvrtc.so.13", "libnvrtc.so.12"), "nvidia-cuda-nvrtc", "nvrtcVersion"),
+    "cublas": ("cublas", ("libcublas.so.13", "libcublas.so.12"), "nvidia-cublas", "cublasCreate_v2"),
 }
 
 
@@ -57,7 +58,7 @@ def _folders(wheel: str) -> list[pathlib.Path]:
 @functools.cache
 def find(library: str) -> str:
     """Path or name of a library, "nvrtc" or "cublas". OSError, which names the wheel to install, if there is none."""
-    wheel, names, package = _WHEELS[library]
+    wheel, names, package, probe = _WHEELS[library]
     if emulated():
         return str(EMULATOR / names[0])
     folders = _folders(wheel)
@@ -67,10 +68,11 @@ def find(library: str) -> str:
                 return str(folder / name)
     for name in names:
         try:
-            ctypes.CDLL(name)
+            found = ctypes.CDLL(name)
         except OSError:
             continue
-        return name
+        if hasattr(found, probe):
+            return name
     raise OSError(
         f"{names[0]} was not found, which CUDA needs for this. Install it with `pip install {package}` (or {package}-cu12 for a "
         "driver of CUDA 12), or name its folder in MINDTORCH_CUDA_LIBRARIES."
