@@ -47,6 +47,8 @@ class _Block:
 class Runtime(Protocol):
     """The functions of a back end's runtime that an allocator needs. Events and streams are handles."""
 
+    device_count: int
+    finalizers: list
     out_of_memory_codes: frozenset[int]
     closed: bool
     local: Any  # `.state` has this thread's `handles`, `pool` and `routed`
@@ -55,6 +57,9 @@ class Runtime(Protocol):
         """Address and code."""
 
     def free(self, address: int, index: int) -> None: ...
+    def memory_info(self, index: int) -> tuple[int, int]:
+        """Free and total bytes."""
+
     def synchronize(self, index: int) -> None: ...
     def create_event(self) -> int: ...
     def record_event(self, event: int, index: int, stream: int) -> None: ...
@@ -374,3 +379,14 @@ class Allocator:
         self.peak_reserved = max(self.peak_reserved, self.reserved)
         self.peak_segments = max(self.peak_segments, len(self.segments) + 1)
         return address, size
+
+
+def allocators(runtime: Runtime, settings: Settings) -> list[Allocator]:
+    """The memory of each device, with the options that the environment gives; it is given back as the runtime ends."""
+    settings.read_environment()
+    made = [Allocator(runtime, index, settings) for index in range(runtime.device_count)]
+    for index, allocator in enumerate(made):
+        if settings.fraction is not None:
+            allocator.limit = int(settings.fraction * runtime.memory_info(index)[1])
+        runtime.finalizers.append(allocator.close)
+    return made

@@ -174,10 +174,10 @@ class Pointwise:
         loads: list[tuple[str, Operand, int]] = []
         place, number = self.outputs, 0
         for name, operand in zip(self.names, inputs, strict=True):
-            kind = "T" if name not in self.raw else "auto"
+            raw = name in self.raw
             if operand.kind in "to":
                 parameters.append(f"{operand.element} x_{name}")
-                target = "T" if kind == "T" else f"math_of<{operand.element}>::type"
+                target = f"math_of<{operand.element}>::type" if raw else "T"
                 convert.append(f"const {target} {name} = to<{target}>(x_{name}); constexpr bool has_{name} = true;")
                 loads.append((f"x_{name}", operand, place))
                 place += 1
@@ -187,7 +187,7 @@ class Pointwise:
                     "d": f"a.s[{number}].real",
                     "c": f"c128(a.s[{number}].real, a.s[{number}].imaginary)",
                 }[operand.kind]
-                target = "T" if kind == "T" else {"i": "int64_t", "d": "double", "c": "c128"}[operand.kind]
+                target = {"i": "int64_t", "d": "double", "c": "c128"}[operand.kind] if raw else "T"
                 convert.append(f"const {target} {name} = to<{target}>({made}); constexpr bool has_{name} = true;")
                 number += 1
             elif operand.value is None:
@@ -196,9 +196,7 @@ class Pointwise:
                 convert.append(f"constexpr bool {name} = {str(operand.value).lower()}, has_{name} = true;")
         computes = expression if "r0 =" in expression else f"r0 = {expression};"
         stores = " ".join(f"o{i} = to<{o.element}>({r});" for i, (r, o) in enumerate(zip(results, outputs)))
-        types = ["R" if len(results) == 1 else "R"] * len(results)
         declared = "".join(f"math_of<{o.element}>::type {r}; " for r, o in zip(results, outputs))
-        del types
         returns = ", ".join(f"{o.element}& o{i}" for i, o in enumerate(outputs))
         lines = [
             f"DEVICE void element({', '.join([*parameters, returns])}) {{",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
 from typing import Any
 
 from ... import _C
-from ..common.allocator import Allocator
+from ..common.allocator import allocators
 from ..common.allocator_settings import Settings
+from ..common.in_flight import InFlight
 from ..common.pinned import PinnedMemory
 from . import copies
 from . import runtime as _runtime
@@ -23,20 +23,10 @@ class State:
 
     def __init__(self) -> None:
         self.runtime = _runtime.get()
-        settings.read_environment()
-        self.memory = [Allocator(self.runtime, index, settings) for index in range(self.runtime.device_count)]
-        for allocator in self.memory:
-            self.runtime.finalizers.append(allocator.close)
+        self.memory = allocators(self.runtime, settings)
         self.generators: list[Any] = []  # once the core knows of the device
-        self.in_flight: deque[tuple[int, Any]] = deque()  # (event, host tensor) of copies that may not be done
-        self.in_flight_lock = threading.RLock()  # a host tensor may die, and others with it, within it
         self.pinned = PinnedMemory(self.runtime)
-        self.runtime.finalizers.append(self._let_go)
-
-    def _let_go(self) -> None:
-        """Destroy the events of copies that were waited for at the end of the process."""
-        while self.in_flight:
-            self.runtime.destroy_event(self.in_flight.popleft()[0])
+        self.in_flight = InFlight(self.runtime)
 
     def make_generators(self) -> None:
         """The random generators of the devices, as after torch.manual_seed, which may have been called before."""
@@ -64,7 +54,7 @@ class State:
         if non_blocking and self.pinned.holds(host):
             draws = runtime.thread.draws
             if draws is None:
-                self._hold(host, index, stream)
+                self.in_flight.hold(host, index, stream)
             else:  # each replay copies anew
                 draws.events.append(host)
         else:
@@ -75,23 +65,6 @@ class State:
 
     def fill(self, to: Any, number: Any) -> None:
         copies.fill(to, number)
-
-    # ---- copies that are under way ----
-
-    def _hold(self, host: Any, index: int, stream: int) -> None:
-        """Keep a host tensor alive until the stream has passed the copy."""
-        event = self.runtime.create_event()
-        try:
-            self.runtime.record_event(event, index, stream)
-        except BaseException:
-            self.runtime.destroy_event(event)
-            self.runtime.synchronize_stream(index, stream)  # the copy is queued, and nothing else keeps the tensor
-            raise
-        with self.in_flight_lock:
-            self.in_flight.append((event, host))
-            while self.in_flight and self.runtime.event_done(self.in_flight[0][0]):
-                event, host = self.in_flight.popleft()
-                self.runtime.destroy_event(event)
 
 
 _state: State | None = None

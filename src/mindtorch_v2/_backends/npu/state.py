@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
 from typing import Any
 
 from ... import _C
 from ..._core.deterministic import are_deterministic_algorithms_enabled, listeners
 from ..._operators.table import aten
-from ..common.allocator import Allocator
+from ..common.allocator import allocators
 from ..common.allocator_settings import Settings
+from ..common.in_flight import InFlight
 from ..common.pinned import PinnedMemory
 from . import runtime as _runtime
 from .aclnn import Borrowed, Caller, operator
@@ -27,32 +27,19 @@ class State:
 
     def __init__(self) -> None:
         self.runtime = _runtime.get()
-        settings.read_environment()
-        self.memory = [Allocator(self.runtime, index, settings) for index in range(self.runtime.device_count)]
-        if settings.fraction is not None:
-            for index, allocator in enumerate(self.memory):
-                allocator.limit = int(settings.fraction * self.runtime.memory_info(index)[1])
-        for allocator in self.memory:
-            self.runtime.finalizers.append(allocator.close)
+        self.memory = allocators(self.runtime, settings)
         self.caller = Caller(self.runtime, self.memory)
         self.formats = self.caller.descriptors.formats
         # As after torch.manual_seed, which may have been called before the device was asked for.
         self.generators = [_C.Generator(f"npu:{index}") for index in range(len(self.memory))]
         for generator in self.generators:
             generator.manual_seed(_C.default_generator.initial_seed())
-        self.in_flight: deque[tuple[int, Any]] = deque()  # (event, host tensor) of copies that may not be done
-        self.in_flight_lock = threading.RLock()  # a host tensor may die, and others with it, within it
         self.pinned = PinnedMemory(self.runtime)
+        self.in_flight = InFlight(self.runtime)
 
-        self.runtime.finalizers.append(self._let_go)
         if are_deterministic_algorithms_enabled():
             self._set_deterministic(True)
         listeners.append(self._set_deterministic)
-
-    def _let_go(self) -> None:
-        """Destroy the events of copies that were waited for at the end of the process."""
-        while self.in_flight:
-            self.runtime.destroy_event(self.in_flight.popleft()[0])
 
     def _set_deterministic(self, on: bool) -> None:
         """Whether operators have to give the same numbers each time; their first phase reads it."""
@@ -110,7 +97,7 @@ class State:
         if non_blocking and kind != D2D and self.pinned.holds(host):
             draws = runtime.thread.draws
             if draws is None:
-                self._hold(host, index, stream)
+                self.in_flight.hold(host, index, stream)
             else:  # each replay copies anew
                 draws.events.append(host)
         else:
@@ -130,22 +117,6 @@ class State:
                 operator("aclnnInplaceFillScalar")(pairs.select(-1, place), part)
         else:
             operator("aclnnInplaceFillScalar")(to, number)
-
-    # ---- copies that are under way ----
-
-    def _hold(self, host: Any, index: int, stream: int) -> None:
-        """Keep a host tensor alive until the stream has passed the copy."""
-        event = self.runtime.create_event()
-        try:
-            self.runtime.record_event(event, index, stream)
-        except BaseException:
-            self.runtime.destroy_event(event)
-            self.runtime.synchronize_stream(index, stream)  # the copy is queued, and nothing else keeps the tensor
-            raise
-        with self.in_flight_lock:
-            self.in_flight.append((event, host))
-            while self.in_flight and self.runtime.event_done(self.in_flight[0][0]):
-                self.runtime.destroy_event(self.in_flight.popleft()[0])
 
     # ---- numbers of the host among operands ----
 
