@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from ..._core.dtype import DTYPES
 from ..._operators.table import aten
@@ -81,3 +82,17 @@ def slices(
     if return_inverse and n:
         run = aten.empty_like(run).index_copy(0, order, run)
     return aten.index_select(self, dim, order.index_select(0, places)), run, counts
+
+
+def register_distinct(kernel: Callable[..., Any]) -> None:
+    """Register the operators of a whole tensor's distinct elements; `kernel` states a function as the kernel of rows."""
+
+    @kernel("_unique2")
+    def unique2(
+        self: Tensor, ordered: bool = True, return_inverse: bool = False, return_counts: bool = False
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return distinct(self, return_inverse, return_counts)
+
+    @kernel("_unique")
+    def unique(self: Tensor, ordered: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
+        return distinct(self, return_inverse, False)[:2]

@@ -5,24 +5,24 @@ One call fails in one way: `check` raises `CUDAError` with the function, its cod
 
 from __future__ import annotations
 
-import atexit
 import ctypes
 import os
-import threading
-import weakref
 from ctypes import c_char_p, c_float, c_int, c_size_t, c_uint, c_uint64, c_void_p
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ... import _C
+from ..common import runtime as _common
+from ..common.once import once
+from ..common.runtime import D2D as D2D
+from ..common.runtime import D2H as D2H
+from ..common.runtime import H2D as H2D
 from . import libraries
 from .errors import OUT_OF_MEMORY, STICKY, CUDAError, CUDAOutOfMemoryError
 
-H2D, D2H, D2D = 1, 2, 3
 _NON_BLOCKING = 1  # of streams: they do not wait for the default one
 _NO_TIMING = 2  # of events
 _NOT_READY = 600
 _PORTABLE = 1  # pinned memory for every context
-_RELAXED = 2
 
 # name -> argument types; every function returns CUresult.
 SIGNATURES: dict[str, tuple] = {
@@ -75,28 +75,11 @@ SIGNATURES: dict[str, tuple] = {
 }
 
 
-class ThreadState:
-    """State that each thread has of its own: its device, and its current stream on each."""
-
-    def __init__(self) -> None:
-        self.device = 0  # what the program chose
-        self.streams: dict[int, Any] = {}  # device -> the current Stream, where it is not the default one
-        self.handles: dict[int, int] = {}  # device -> its handle; 0 is the default stream
-        self.pool: int | None = None  # while it captures a graph: the number of the graph's pool
-        self.routed: dict[int, Any] = {}  # device -> the program's pool that memory comes from
-        self.draws: Any | None = None  # while it captures a graph: where random operators find seed and offset
-
-
-class _Local(threading.local):
-    def __init__(self, states: weakref.WeakSet[ThreadState]) -> None:
-        self.state = ThreadState()
-        states.add(self.state)
-
-
-class Runtime:
+class Runtime(_common.Runtime):
     """The driver in this process; made once, by `get`."""
 
-    out_of_memory_codes = OUT_OF_MEMORY
+    label = "CUDA"
+    out_of_memory_codes: ClassVar = OUT_OF_MEMORY
 
     if TYPE_CHECKING:  # the driver's functions, by their names
 
@@ -120,12 +103,7 @@ class Runtime:
             function.argtypes = argtypes
             setattr(self, name, function)
         self.emulated = libraries.emulated()
-        self._states: weakref.WeakSet[ThreadState] = weakref.WeakSet()
-        self.local = _Local(self._states)
-        self.blocking = os.environ.get("CUDA_LAUNCH_BLOCKING") == "1"
-        self.finalizers: list = []
-        self.events: set[int] = set()  # those that are alive
-        self.closed = self.forked = False
+        super().__init__(blocking=os.environ.get("CUDA_LAUNCH_BLOCKING") == "1")
         self.check("cuInit", self.cuInit(0))
         self.device_count = self._int(self.cuDeviceGetCount)
         if self.device_count == 0:
@@ -136,22 +114,12 @@ class Runtime:
         _C._cuda_open(path, self._failed, self.blocking)
         self._targets: dict[int, str] = {}
         self.activate(0)
-        atexit.register(self.close)
-        os.register_at_fork(after_in_child=self._in_child)
-
-    def _in_child(self) -> None:
-        """Refuse the devices to a forked process: contexts are its parent's."""
-        self.closed = self.forked = True
+        self.end_with_process()
 
     def _int(self, function: Any, *arguments: Any) -> int:
         told = c_int()
         self.check(function.__name__, function(ctypes.byref(told), *arguments))
         return told.value
-
-    @property
-    def thread(self) -> ThreadState:
-        """The state that this thread has of its own."""
-        return self.local.state
 
     # ---- errors ----
 
@@ -176,20 +144,12 @@ class Runtime:
     def _failed(self, function: str, code: int) -> None:
         self.fail(function, code)
 
-    def check(self, function: str, code: int) -> None:
-        if code:
-            self.fail(function, code)
-
     # ---- devices ----
 
     def activate(self, index: int) -> None:
         """Make a device's context this thread's."""
         if index not in self.contexts:
-            if self.forked:
-                raise RuntimeError(
-                    "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' "
-                    "start method"
-                )
+            self.refuse_fork()
             context = c_void_p()
             code = self.cuDevicePrimaryCtxRetain(ctypes.byref(context), self.devices[index])
             self.check("cuDevicePrimaryCtxRetain", code)
@@ -200,12 +160,6 @@ class Runtime:
     def check_index(self, index: int) -> None:
         if not 0 <= index < self.device_count:
             self.fail("cuDeviceGet", 101)  # invalid device ordinal
-
-    def set_device(self, index: int) -> None:
-        self.check_index(index)
-        self.activate(index)
-        self.thread.device = index
-        _C._set_current_device(index)
 
     def attribute(self, number: int, index: int) -> int:
         """A property of a device by the driver's number."""
@@ -253,8 +207,9 @@ class Runtime:
 
     # ---- streams and events: raw handles ----
 
-    def stream_handle(self, index: int) -> int:
-        return self.thread.handles.get(index, 0)
+    def set_stream(self, stream: Any) -> None:
+        super().set_stream(stream)
+        _C._cuda_set_stream(stream.device_index, stream.handle)
 
     def create_stream(self, index: int, priority: int = 0) -> int:
         self.activate(index)
@@ -263,6 +218,18 @@ class Runtime:
         self.check("cuStreamCreateWithPriority", code)
         return handle.value or 0
 
+    def destroy_stream(self, handle: int) -> None:
+        self.cuStreamDestroy_v2(handle)
+
+    def stream_done(self, index: int, handle: int) -> bool:
+        self.activate(index)
+        return self._passed("cuStreamQuery", self.cuStreamQuery(handle or None))
+
+    def _passed(self, function: str, code: int) -> bool:
+        if code not in (0, _NOT_READY):
+            self.fail(function, code)
+        return code == 0
+
     def synchronize_stream(self, index: int, handle: int) -> None:
         self.activate(index)
         self.check("cuStreamSynchronize", self.cuStreamSynchronize(handle or None))
@@ -270,24 +237,24 @@ class Runtime:
     def create_event(self, timing: bool = False) -> int:
         handle = c_void_p()
         self.check("cuEventCreate", self.cuEventCreate(ctypes.byref(handle), 0 if timing else _NO_TIMING))
-        assert handle.value is not None
-        self.events.add(handle.value)
-        return handle.value
+        return self.keep_event(handle)
 
     def record_event(self, event: int, index: int, stream: int) -> None:
         self.activate(index)
         self.check("cuEventRecord", self.cuEventRecord(event, stream or None))
 
     def event_done(self, event: int) -> bool:
-        code = self.cuEventQuery(event)
-        if code not in (0, _NOT_READY):
-            self.fail("cuEventQuery", code)
-        return code == 0
+        return self._passed("cuEventQuery", self.cuEventQuery(event))
 
-    def destroy_event(self, event: int) -> None:
-        if event in self.events:
-            self.events.discard(event)
-            self.check("cuEventDestroy", self.cuEventDestroy_v2(event))
+    def wait_event(self, event: int, index: int, stream: int) -> None:
+        self.activate(index)
+        self.check("cuStreamWaitEvent", self.cuStreamWaitEvent(stream or None, event, 0))
+
+    def synchronize_event(self, event: int) -> None:
+        self.check("cuEventSynchronize", self.cuEventSynchronize(event))
+
+    def drop_event(self, event: int) -> tuple[str, int]:
+        return "cuEventDestroy", self.cuEventDestroy_v2(event)
 
     def elapsed(self, first: int, second: int) -> float:
         ms = c_float()
@@ -296,18 +263,11 @@ class Runtime:
 
     # ---- memory ----
 
-    def malloc(self, nbytes: int, index: int) -> tuple[int, int]:
-        """(address, code); the caller decides what a failure means."""
-        self.activate(index)
-        address = c_void_p()
-        if self.thread.pool is None:
-            code = self.cuMemAlloc_v2(ctypes.byref(address), nbytes)
-            return address.value or 0, code
-        mode = c_int(_RELAXED)  # a capture forbids it, but for a thread that says that it knows
+    def take_memory(self, address: c_void_p, nbytes: int) -> int:
+        return self.cuMemAlloc_v2(ctypes.byref(address), nbytes)
+
+    def exchange_capture_mode(self, mode: c_int) -> None:
         self.cuThreadExchangeStreamCaptureMode(ctypes.byref(mode))
-        code = self.cuMemAlloc_v2(ctypes.byref(address), nbytes)
-        self.cuThreadExchangeStreamCaptureMode(ctypes.byref(mode))
-        return address.value or 0, code
 
     def check_malloc(self, code: int) -> None:
         self.check("cuMemAlloc", code)
@@ -349,19 +309,13 @@ class Runtime:
 
     # ---- the end ----
 
-    def close(self) -> None:
-        """Wait for every device and give everything back. Later calls are not made."""
-        if self.closed:
-            return
-        for index in list(self.contexts):
-            self.activate(index)
-            self.cuCtxSynchronize()
-        for finalize in reversed(self.finalizers):
-            finalize()
-        for event in list(self.events):  # what the program holds to its end
-            self.events.discard(event)
-            self.cuEventDestroy_v2(event)
-        self.closed = True
+    def opened(self) -> list[int]:
+        return list(self.contexts)
+
+    def wait_for_device(self) -> int:
+        return self.cuCtxSynchronize()
+
+    def finish(self) -> None:
         for index in self.contexts:
             self.cuDevicePrimaryCtxRelease_v2(self.devices[index])
 
@@ -373,20 +327,4 @@ def _amount(nbytes: int) -> str:
     return f"{nbytes} bytes"
 
 
-_runtime: Runtime | None = None
-_lock = threading.Lock()
-
-
-def get() -> Runtime:
-    """The runtime, started at the first call. AssertionError without a driver, RuntimeError without a device."""
-    global _runtime
-    if _runtime is None:
-        with _lock:
-            if _runtime is None:
-                _runtime = Runtime()
-    return _runtime
-
-
-def started() -> bool:
-    """Whether the runtime was started in this process."""
-    return _runtime is not None
+get, started = once(Runtime)

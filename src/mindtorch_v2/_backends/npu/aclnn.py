@@ -325,14 +325,18 @@ class Borrowed:
 
 
 class Caller:
-    """Call operators of one process; there is one."""
+    """Call operators of one process; there is one.
 
-    def __init__(self, runtime: _runtime.Runtime, memory: Any) -> None:
+    Args:
+        memory: of each device, its allocator.
+        host_number: gives a tensor of the host, which is one of the arguments, on the device.
+    """
+
+    def __init__(self, runtime: _runtime.Runtime, memory: Any, host_number: Callable[[Any, tuple], Any]) -> None:
         self.runtime = runtime
-        self.memory = memory  # device index -> Allocator
+        self.memory, self.host_number = memory, host_number
         self.descriptors = Descriptors(runtime)
         self.quirks = applying(runtime.soc_name(), runtime.version())
-        self.host_number: Any = None  # (tensor of the host, the arguments) -> the same on the device
         Operator.current = self
 
     def launch(self, op: Operator, arguments: tuple, sized: int | None) -> tuple[int, ...] | None:

@@ -18,7 +18,7 @@ class ExternalEvent(Event):
     def __init__(self) -> None:
         super().__init__()
         self._runtime = state.get().runtime
-        self.npu_event = self._runtime.create_event(external=True)
+        self.handle = self._runtime.create_event(external=True)
 
     def record(self, stream: Any = None) -> None:
         """Raise the flag once the stream (the current one) has come here."""
@@ -35,7 +35,7 @@ class ExternalEvent(Event):
         self._kept()
         stream = current_stream() if stream is None else stream
         self._runtime.activate(stream.device_index)
-        code = self._runtime.aclrtResetEvent(self.npu_event, stream.npu_stream or None)
+        code = self._runtime.aclrtResetEvent(self.handle, stream.handle or None)
         self._runtime.check("aclrtResetEvent", code)
 
     def _kept(self) -> None:

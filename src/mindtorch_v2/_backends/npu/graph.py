@@ -1,38 +1,20 @@
-"""Capture and replay of a device's work: `torch.npu.NPUGraph`.
-
-While a stream is captured, operators are recorded with the addresses that they were given, and nothing is done. So what a graph
-works on has to stay where it is: blocks that are allocated meanwhile come from a pool of the graph's own, which no other work
-gets, and which is given back with `reset` or when the last graph that uses it goes.
-"""
+"""Capture and replay of an NPU's work: `torch.npu.NPUGraph`."""
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-import gc
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, Self, cast
 
+from ..common import graph as _common
 from ..common.draws import Draws
 from ..common.graph_pools import GraphPool
 from . import state
+from . import stream as _stream
 from .aclnn import operator
 from .graph_updates import Updates
-from .stream import Stream, current_stream, set_stream
-
-_MODES = {"global": 0, "thread_local": 1, "relaxed": 2}
-_streams: dict[int, Stream] = {}  # device -> the stream that graphs are captured on, where none is named
-
-
-def _new_draws() -> Draws:
-    return Draws(
-        operator("aclnnInplaceFillScalar").run,
-        "NPUGeneratorImpl::set_current_seed can be called during stream capture only if new seed is the same as the original "
-        "seed. A generator's seed can only be set to what it is while a graph is recorded: a replay draws with the seed that the "
-        "generator then has",
-    )
 
 
 def is_current_stream_capturing() -> bool:
@@ -92,7 +74,7 @@ def _check_options(what: str, given: Any, known: dict[str, Any]) -> None:
                 )
 
 
-class NPUGraph:
+class NPUGraph(_common.Graph):
     """Work of a stream that is recorded once and done often, on what its tensors then hold.
 
     graph = torch.npu.NPUGraph()
@@ -102,71 +84,42 @@ class NPUGraph:
     graph.replay()  # y is model(batch)
     """
 
+    streams = _stream.streams
+    nothing_captured = "NPUGraph: nothing was captured"
+
     def __init__(self) -> None:
-        self._model = 0  # first: what could not be made is given back too
         self.graph_dispatch_mode, self._updated = Updates(), False
-        self._runtime = state.get().runtime
-        self._device = 0
-        self._pool: GraphPool | None = None
-        self._stream: Stream | None = None
-        self._draws = _new_draws()
+        super().__init__(state.get())
 
-    def capture_begin(self, pool: Any = None, capture_error_mode: str = "global") -> None:
-        """Record the current stream's work from here on. RuntimeError on the default stream or if there is a recording.
+    def new_draws(self) -> Draws:
+        return Draws(
+            operator("aclnnInplaceFillScalar").run,
+            "NPUGeneratorImpl::set_current_seed can be called during stream capture only if new seed is the same as the original "
+            "seed. A generator's seed can only be set to what it is while a graph is recorded: a replay draws with the seed that "
+            "the generator then has",
+        )
 
-        Args:
-            pool: of another graph (`graph.pool()`) or from `graph_pool_handle`; its own without.
-            capture_error_mode: "global", "thread_local" or "relaxed": whose unsafe calls (copies of pageable memory, allocations
-                beside the pool) are errors meanwhile.
-        """
-        if capture_error_mode not in _MODES:
-            raise ValueError(f"capture_error_mode has to be one of {', '.join(_MODES)}, got {capture_error_mode!r}")
-        if self._model or self._stream is not None:
-            raise RuntimeError("NPUGraph: it holds a recording; reset() it, or take a new one")
-        runtime = self._runtime
-        stream = current_stream()
-        runtime.activate(stream.device_index)
-        code = runtime.aclmdlRICaptureBegin(stream.npu_stream or None, _MODES[capture_error_mode])
-        runtime.check("aclmdlRICaptureBegin", code)
-        self._stream, self._device = stream, stream.device_index
-        self._pool = pool if pool is not None else GraphPool(state.get().memory[stream.device_index])
-        runtime.thread.pool, runtime.thread.draws = self._pool.number, self._draws
+    def begin(self, stream: Any, mode: int) -> None:
+        self._runtime.check("aclmdlRICaptureBegin", self._runtime.aclmdlRICaptureBegin(stream.handle or None, mode))
 
-    def capture_end(self) -> None:
-        """End the recording. NPUError, and nothing is held, if something spoiled it."""
-        if self._stream is None:
-            raise RuntimeError("NPUGraph: capture_end without capture_begin")
-        runtime, stream, self._stream = self._runtime, self._stream, None
-        runtime.thread.pool = runtime.thread.draws = None
+    def end(self, stream: Any) -> tuple[int, tuple[str, int]]:
         model = ctypes.c_void_p()
-        code = runtime.aclmdlRICaptureEnd(stream.npu_stream, ctypes.byref(model))
-        if code:
-            self._pool, self._draws = None, _new_draws()
-            runtime.fail("aclmdlRICaptureEnd", code)
-        self._model = model.value or 0
+        code = self._runtime.aclmdlRICaptureEnd(stream.handle, ctypes.byref(model))
+        return model.value or 0, ("aclmdlRICaptureEnd", code)
 
-    def replay(self) -> None:
-        """Do the recorded work on the current stream."""
-        if not self._model:
-            raise RuntimeError("NPUGraph: nothing was captured")
+    def launch(self, stream: Any) -> None:
         runtime = self._runtime
-        stream = current_stream()
-        self._draws.renew()
-        runtime.activate(stream.device_index)
-        code = runtime.aclmdlRIExecuteAsync(self._model, stream.npu_stream or None)
+        code = runtime.aclmdlRIExecuteAsync(self._recording, stream.handle or None)
         if code:
             runtime.fail("aclmdlRIExecuteAsync", code, runtime.hint())
-        runtime.note("NPUGraph.replay", stream.device_index, stream.npu_stream)
-        if runtime.waits:
-            runtime.synchronize_stream(stream.device_index, stream.npu_stream)
+        runtime.note("NPUGraph.replay", stream.device_index, stream.handle)
+
+    def drop(self, recording: int) -> None:
+        self._runtime.check("aclmdlRIDestroy", self._runtime.aclmdlRIDestroy(recording))
 
     def reset(self) -> None:
         """Drop the recording and its hold on memory."""
-        if self._model and not self._runtime.closed:
-            self._runtime.synchronize(self._device)
-            model, self._model = self._model, 0
-            self._runtime.check("aclmdlRIDestroy", self._runtime.aclmdlRIDestroy(model))
-        self._pool, self._draws = None, _new_draws()
+        super().reset()
         self.graph_dispatch_mode.records.clear()
 
     def update(self, cpu_update_input: Sequence[Mapping[str, Any]]) -> None:
@@ -191,17 +144,6 @@ class NPUGraph:
             )
         self.graph_dispatch_mode.update(cpu_update_input)
 
-    def pool(self) -> Any:
-        """The pool of its memory, to be shared with another graph."""
-        return self._pool
-
-    def register_generator_state(self, generator: Any) -> None:
-        """Check that a generator is of an NPU: a recording takes up each that it draws from, at its first number."""
-        if generator.device.type != "npu":
-            raise RuntimeError(
-                f"register_generator_state: expected a generator of an NPU, but its device is {generator.device}"
-            )
-
     def super_kernel_optimize(
         self, optimize_options: dict[str, Any] | None = None, debug_options: dict[str, Any] | None = None
     ) -> None:
@@ -215,51 +157,46 @@ class NPUGraph:
 
     def debug_dump(self, debug_path: str | None = None) -> None:
         """Write the recorded tasks to a file, as a trace that Perfetto and chrome://tracing open; without a path, print them."""
-        if not self._model:
+        if not self._recording:
             warnings.warn("NPUGraph.debug_dump(): nothing was captured, and nothing is written", stacklevel=2)
         elif debug_path is not None:
             path = os.fsencode(debug_path)
-            self._runtime.check("aclmdlRIDebugJsonPrint", self._runtime.aclmdlRIDebugJsonPrint(self._model, path, 0))
+            self._runtime.check(
+                "aclmdlRIDebugJsonPrint", self._runtime.aclmdlRIDebugJsonPrint(self._recording, path, 0)
+            )
         else:
-            self._runtime.check("aclmdlRIDebugPrint", self._runtime.aclmdlRIDebugPrint(self._model))
-
-    def __del__(self) -> None:
-        self.reset()
+            self._runtime.check("aclmdlRIDebugPrint", self._runtime.aclmdlRIDebugPrint(self._recording))
 
 
-@contextlib.contextmanager
-def graph(
-    npu_graph: NPUGraph,
-    pool: Any = None,
-    stream: Stream | None = None,
-    auto_dispatch_capture: bool = False,
-    capture_error_mode: str = "global",
-) -> Iterator[None]:
+class graph(_common.Capture):
     """Record the work of a block into a graph, on a stream of its own unless one is named.
 
     The block must not wait for the device or copy from pageable memory. Random numbers are drawn anew at each replay, from
     where the generator then is. If the block raises, so does this, and the graph holds nothing. With `auto_dispatch_capture`
     the lengths that attention of inference takes can be changed by `npu_graph.update`, for which each replay waits.
     """
-    runtime = state.get().runtime
-    index = runtime.thread.device
-    if stream is None:
-        stream = _streams.get(index) or _streams.setdefault(index, Stream(index))
-    before = current_stream(index)
-    runtime.synchronize(index)
-    gc.collect()
-    set_stream(stream)
-    try:
-        npu_graph.capture_begin(pool, capture_error_mode)
+
+    def __init__(
+        self,
+        npu_graph: NPUGraph,
+        pool: Any = None,
+        stream: _stream.Stream | None = None,
+        auto_dispatch_capture: bool = False,
+        capture_error_mode: str = "global",
+    ) -> None:
+        super().__init__(npu_graph, pool, stream, capture_error_mode)
+        self._updated = auto_dispatch_capture
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        self._graph._updated = self._updated
+        if self._updated:
+            self._graph.graph_dispatch_mode.__enter__()
+        return self
+
+    def __exit__(self, kind: Any, *exception: Any) -> None:
         try:
-            npu_graph._updated = auto_dispatch_capture
-            with npu_graph.graph_dispatch_mode if auto_dispatch_capture else contextlib.nullcontext():
-                yield
-        except BaseException:
-            with contextlib.suppress(RuntimeError):
-                npu_graph.capture_end()
-            npu_graph.reset()
-            raise
-        npu_graph.capture_end()
-    finally:
-        set_stream(before)
+            if self._updated:
+                self._graph.graph_dispatch_mode.__exit__(kind, *exception)
+        finally:
+            super().__exit__(kind, *exception)

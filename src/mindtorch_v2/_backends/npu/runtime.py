@@ -5,24 +5,24 @@ One call fails in one way: `check` raises `NPUError` with the function, its code
 
 from __future__ import annotations
 
-import atexit
 import ctypes
 import functools
 import os
-import threading
-import weakref
 from ctypes import c_char_p, c_float, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ... import _C
+from ..common import runtime as _common
+from ..common.once import once
+from ..common.runtime import D2D as D2D
+from ..common.runtime import D2H as D2H
+from ..common.runtime import H2D as H2D
 from . import environment
 from .errors import OUT_OF_MEMORY, NPUError, NPUOutOfMemoryError
 from .faults import Faults
 from .libraries import Libraries
 
-H2D, D2H, D2D = 1, 2, 3
 EVENT_SYNC, EVENT_TIMELINE, EVENT_EXTERNAL = 1, 8, 0x20
-_RELAXED = 2
 _ALREADY_INITIALISED = 100002
 _ASYNCHRONOUS = 500000  # errors of the device have codes from here
 
@@ -96,34 +96,25 @@ def _absent(name: str, *arguments: Any) -> int:
     raise NotImplementedError(f"libascendcl.so of this CANN has no {name}")
 
 
-class ThreadState:
-    """State that each thread has of its own: its device, its current stream on each, and room for what calls return."""
+class ThreadState(_common.ThreadState):
+    """What a thread has beside: the device that ACL knows, and room for what calls return."""
 
     def __init__(self) -> None:
-        self.device = 0  # what the program chose
+        super().__init__()
         self.active = -1  # what ACL was told last
-        self.streams: dict[int, Any] = {}  # device -> the current Stream, where it is not the default one
-        self.handles: dict[int, int] = {}  # device -> its handle; 0 is the default stream
         self.size, self.executor = c_uint64(), c_void_p()  # what the first phase of an operator says
         self.size_reference, self.executor_reference = ctypes.byref(self.size), ctypes.byref(self.executor)
         self.task = c_uint32()  # the last that this thread enqueued
         self.task_reference = ctypes.byref(self.task)
-        self.pool: int | None = None  # while it captures or updates a graph: the number of the graph's pool
-        self.routed: dict[int, Any] = {}  # device -> the program's pool that memory comes from
-        self.draws: Any | None = None  # while it captures a graph: where random operators find seed and offset
         self.epoch: int | None = None  # while it calls an operator: which descriptors it may have found
 
 
-class _Local(threading.local):
-    def __init__(self, states: weakref.WeakSet[ThreadState]) -> None:
-        self.state = ThreadState()
-        states.add(self.state)
-
-
-class Runtime:
+class Runtime(_common.Runtime):
     """The runtime of this process; made once, by `get`."""
 
-    out_of_memory_codes = OUT_OF_MEMORY
+    label = "NPU"
+    thread_state = ThreadState
+    out_of_memory_codes: ClassVar = OUT_OF_MEMORY
 
     if TYPE_CHECKING:  # CANN's functions, by their names
 
@@ -141,12 +132,8 @@ class Runtime:
             function.argtypes = argtypes
             function.restype = RESULTS.get(name, c_int)
             setattr(self, name, function)
-        self._states: weakref.WeakSet[ThreadState] = weakref.WeakSet()
-        self.local = _Local(self._states)
-        self.blocking = any(os.environ.get(n) == "1" for n in ("ACL_LAUNCH_BLOCKING", "ASCEND_LAUNCH_BLOCKING"))
-        self.finalizers: list = []
-        self.events: set[int] = set()  # those that are alive
-        self.closed = self.forked = False
+        names = ("ACL_LAUNCH_BLOCKING", "ASCEND_LAUNCH_BLOCKING")
+        super().__init__(blocking=any(os.environ.get(name) == "1" for name in names))
         code = self.aclInit(environment.options_file())
         if code not in (0, _ALREADY_INITIALISED):
             self.fail("aclInit", code)
@@ -159,23 +146,12 @@ class Runtime:
         told = (getattr(self, f"aclrtGet{what}IdFromExceptionInfo") for what in ("Device", "Stream", "Task"))
         self.faults = Faults(list(told), self._stream_id)
         self.check("aclrtSetExceptionInfoCallback", self.aclrtSetExceptionInfoCallback(self.faults.callback))
-        atexit.register(self.close)
-        os.register_at_fork(after_in_child=self._in_child)
+        self.end_with_process()
 
-    def _in_child(self) -> None:
-        """Refuse the device to a forked process, which can only say so: streams are threads of its parent."""
-        self.closed = self.forked = True
+    def in_child(self) -> None:
+        super().in_child()
         for thread in self.thread_states():
             thread.active = -1
-
-    @property
-    def thread(self) -> ThreadState:
-        """The state that this thread has of its own."""
-        return self.local.state
-
-    def thread_states(self) -> list[ThreadState]:
-        """The states of all threads that used the runtime."""
-        return list(self._states)
 
     # ---- errors ----
 
@@ -191,32 +167,21 @@ class Runtime:
     def fail(self, function: str, code: int, note: str = "") -> None:
         raise self.error(function, code, note)
 
-    def check(self, function: str, code: int) -> None:
-        if code:
-            self.fail(function, code)
-
     # ---- devices ----
 
     def activate(self, index: int) -> None:
         """Make a device ACL's current one on this thread, if it is not."""
         thread = self.thread
         if thread.active != index:
-            if self.forked:
-                raise RuntimeError(
-                    "Cannot re-initialize NPU in forked subprocess. To use NPU with multiprocessing, you must use the 'spawn' "
-                    "start method"
-                )
+            self.refuse_fork()
             self.check("aclrtSetDevice", self.aclrtSetDevice(index))
             thread.active = index
 
-    def set_device(self, index: int) -> None:
+    def check_index(self, index: int) -> None:
         if not 0 <= index < self.device_count:
             raise RuntimeError(
                 f"Invalid device ID: invalid NPU device {index}: there are {self.device_count}. Check whether the device ID is valid."
             )
-        self.activate(index)
-        self.thread.device = index
-        _C._set_current_device(index)
 
     def soc_name(self) -> str:
         name = self.aclrtGetSocName()
@@ -269,15 +234,22 @@ class Runtime:
 
     # ---- streams and events: raw handles ----
 
-    def stream_handle(self, index: int) -> int:
-        return self.thread.handles.get(index, 0)
-
-    def create_stream(self, index: int) -> int:
+    def create_stream(self, index: int, priority: int = 0) -> int:
+        """A new stream's handle; the priority makes no difference to a device, as with torch_npu."""
         self.activate(index)
         handle = c_void_p()
         code = self.aclrtCreateStreamWithConfig(ctypes.byref(handle), 0, 0)
         self.check("aclrtCreateStreamWithConfig", code)
         return handle.value or 0
+
+    def destroy_stream(self, handle: int) -> None:
+        self.aclrtDestroyStream(handle)
+
+    def stream_done(self, index: int, handle: int) -> bool:
+        self.activate(index)
+        status = c_int()
+        self.check("aclrtStreamQuery", self.aclrtStreamQuery(handle or None, ctypes.byref(status)))
+        return status.value == 0
 
     def synchronize_stream(self, index: int, handle: int) -> None:
         self.activate(index)
@@ -289,9 +261,7 @@ class Runtime:
         handle = c_void_p()
         flags = EVENT_EXTERNAL if external else EVENT_SYNC | (EVENT_TIMELINE if timing else 0)
         self.check("aclrtCreateEventExWithFlag", self.aclrtCreateEventExWithFlag(ctypes.byref(handle), flags))
-        assert handle.value is not None
-        self.events.add(handle.value)
-        return handle.value
+        return self.keep_event(handle)
 
     def record_event(self, event: int, index: int, stream: int) -> None:
         self.activate(index)
@@ -302,35 +272,28 @@ class Runtime:
         self.check("aclrtQueryEventStatus", self.aclrtQueryEventStatus(event, ctypes.byref(status)))
         return status.value == 1
 
-    def destroy_event(self, event: int) -> None:
-        if event in self.events:
-            self.events.discard(event)
-            self.check("aclrtDestroyEvent", self.aclrtDestroyEvent(event))
+    def wait_event(self, event: int, index: int, stream: int) -> None:
+        self.activate(index)
+        self.check("aclrtStreamWaitEvent", self.aclrtStreamWaitEvent(stream or None, event))
+
+    def synchronize_event(self, event: int) -> None:
+        self.check("aclrtSynchronizeEvent", self.aclrtSynchronizeEvent(event))
+
+    def drop_event(self, event: int) -> tuple[str, int]:
+        return "aclrtDestroyEvent", self.aclrtDestroyEvent(event)
 
     def elapsed(self, first: int, second: int) -> float:
         ms = c_float()
         self.check("aclrtEventElapsedTime", self.aclrtEventElapsedTime(ctypes.byref(ms), first, second))
         return ms.value
 
-    @property
-    def waits(self) -> bool:
-        """Whether each operator is waited for: as the environment says, but not while operators are recorded in a graph."""
-        return self.blocking and self.thread.pool is None
-
     # ---- memory ----
 
-    def malloc(self, nbytes: int, index: int) -> tuple[int, int]:
-        """(address, code); the caller decides what a failure means."""
-        self.activate(index)
-        address = c_void_p()
-        if self.thread.pool is None:
-            code = self.aclrtMalloc(ctypes.byref(address), nbytes, 0)
-        else:  # a capture forbids it, but for a thread that says that it knows
-            mode = c_int(_RELAXED)
-            self.aclmdlRICaptureThreadExchangeMode(ctypes.byref(mode))
-            code = self.aclrtMalloc(ctypes.byref(address), nbytes, 0)
-            self.aclmdlRICaptureThreadExchangeMode(ctypes.byref(mode))
-        return address.value or 0, code
+    def take_memory(self, address: c_void_p, nbytes: int) -> int:
+        return self.aclrtMalloc(ctypes.byref(address), nbytes, 0)
+
+    def exchange_capture_mode(self, mode: c_int) -> None:
+        self.aclmdlRICaptureThreadExchangeMode(ctypes.byref(mode))
 
     def check_malloc(self, code: int) -> None:
         self.check("aclrtMalloc", code)
@@ -373,34 +336,18 @@ class Runtime:
 
     # ---- the end ----
 
-    def close(self) -> None:
-        """Wait for every device, give everything back, finalise ACL. Later calls are not made."""
-        if self.closed:
-            return
-        for index in range(self.device_count):
-            self.activate(index)
-            self.aclrtSynchronizeDevice()
-        for finalize in reversed(self.finalizers):
-            finalize()
-        for event in list(self.events):  # what the program holds to its end
-            self.destroy_event(event)
-        self.closed = True
+    def opened(self) -> list[int]:
+        return list(range(self.device_count))
+
+    def wait_for_device(self) -> int:
+        return self.aclrtSynchronizeDevice()
+
+    def finish(self) -> None:
         self.aclrtSetExceptionInfoCallback(None)
         self.aclFinalize()
 
 
-_runtime: Runtime | None = None
-_lock = threading.Lock()
-
-
-def get() -> Runtime:
-    """The runtime, started at the first call. RuntimeError if CANN is not found or there is no device."""
-    global _runtime
-    if _runtime is None:
-        with _lock:
-            if _runtime is None:
-                _runtime = Runtime()
-    return _runtime
+get, started = once(Runtime)
 
 
 def get_runtime(device_id: int = 0) -> Runtime:
@@ -408,8 +355,3 @@ def get_runtime(device_id: int = 0) -> Runtime:
     runtime = get()
     runtime.activate(device_id)
     return runtime
-
-
-def started() -> bool:
-    """Whether the runtime was started in this process."""
-    return _runtime is not None

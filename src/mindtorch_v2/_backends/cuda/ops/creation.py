@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...._core import deterministic
-from ...._core.dtype import DTYPES, iinfo
+from ...._core.dtype import DTYPES
 from ...._operators.table import aten
+from ...common.creation import UNINITIALISED, uninitialised
 from ..table import CONTIGUOUS, MAY_ALIAS, Source, blocks, element, kernel, pack
 
 if TYPE_CHECKING:
@@ -19,22 +18,7 @@ _LINSPACE = Source("creation.cuh", "linspace")
 _EYE = Source("creation.cuh", "eye")
 
 
-@kernel(
-    "empty.memory_format",
-    "empty_like",
-    "empty_permuted",
-    "empty_strided",
-    "new_empty",
-    "new_empty_strided",
-    flags=MAY_ALIAS,
-)
-def uninitialised(*arguments: Any) -> None:
-    """The memory is all that was asked for; with deterministic algorithms NaN, or the largest number, stands in it."""
-    out = arguments[-1]
-    if deterministic.fills_new_memory() and out.numel():
-        dtype = out.dtype
-        largest = True if dtype == DTYPES["bool"] or dtype.is_complex else iinfo(dtype).max
-        aten.fill_(out, math.nan if dtype.is_floating_point or dtype.is_complex else largest)
+kernel(*UNINITIALISED, flags=MAY_ALIAS)(uninitialised)
 
 
 @kernel("zeros", "zeros_like", "new_zeros")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...._operators.table import aten
+from ...common.matmul import matmul_backward
 from ..cublas import multiply, takes
 from ..table import CONTIGUOUS, Source, blocks, element, kernel, pack
 
@@ -122,10 +123,9 @@ def linear_backward(
     grad_output: Tensor,
     weight: Tensor,
     output_mask: Sequence[bool],
-    grad_self: Tensor | None,
-    grad_weight: Tensor | None,
-    grad_bias: Tensor | None,
+    *gradients: Tensor | None,
 ) -> None:
+    grad_self, grad_weight, grad_bias = gradients
     matrix = weight if weight.dim() == 2 else weight.unsqueeze(0)
     upstream = grad_output.reshape(1, -1, matrix.shape[0])
     if grad_self is not None:
@@ -154,29 +154,4 @@ def matmul(self: Tensor, other: Tensor, out: Tensor) -> None:
     batched(_expanded(a, batch), _expanded(b, batch), out.view(-1, m, n))
 
 
-@kernel("matmul_backward", flags=CONTIGUOUS)
-def matmul_backward(
-    grad_output: Tensor,
-    self: Tensor,
-    other: Tensor,
-    mask: Sequence[bool],
-    grad_self: Tensor | None,
-    grad_other: Tensor | None,
-) -> None:
-    a = self.unsqueeze(0) if self.dim() == 1 else self
-    b = other.unsqueeze(1) if other.dim() == 1 else other
-    upstream = grad_output
-    if other.dim() == 1:
-        upstream = upstream.unsqueeze(-1)
-    if self.dim() == 1:
-        upstream = upstream.unsqueeze(-2)
-    if grad_self is not None:
-        gradient = aten.matmul(upstream, b.conj().transpose(-1, -2))
-        aten.copy_(grad_self, gradient.sum_to_size(a.shape).view(self.shape))
-    if grad_other is not None:
-        if b.dim() == 2 and a.dim() > 2:
-            rows, flat = a.conj().reshape(-1, a.shape[-1]), upstream.reshape(-1, upstream.shape[-1])
-            gradient = aten.mm(rows.t(), flat)
-        else:
-            gradient = aten.matmul(a.conj().transpose(-1, -2), upstream)
-        aten.copy_(grad_other, gradient.sum_to_size(b.shape).view(other.shape))
+kernel("matmul_backward", flags=CONTIGUOUS)(matmul_backward)

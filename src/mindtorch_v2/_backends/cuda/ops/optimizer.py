@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...common.adam import AdamOptions, AdamState, register_adam
 from ..pointwise import Pointwise
 from ..table import kernel
 
 if TYPE_CHECKING:
-    from ...._tensor import Tensor
+    pass
 
 
 def _adam_steps(words: dict[str, Any]) -> str:
@@ -47,35 +47,16 @@ _ADAM = Pointwise("Adam", 4, _NAMES, _adam_steps, raw=_RAW)
 _AMSGRAD = Pointwise("Adam (amsgrad)", 5, _NAMES, _adam_steps, raw=_RAW)
 
 
-def _adam(decoupled: bool, names: str) -> None:
-    @kernel(*names.split())
-    def step(
-        self: Sequence[Tensor],
-        grads: Sequence[Tensor],
-        exp_avgs: Sequence[Tensor],
-        exp_avg_sqs: Sequence[Tensor],
-        max_exp_avg_sqs: Sequence[Tensor],
-        state_steps: Sequence[Tensor],
-        lr: float | Tensor,
-        beta1: float,
-        beta2: float,
-        weight_decay: float,
-        eps: float,
-        amsgrad: bool,
-        maximize: bool,
-        grad_scale: Tensor | None = None,
-        found_inf: Tensor | None = None,
-    ) -> None:
-        for i, (param, grad) in enumerate(zip(self, grads, strict=True)):
-            written = (param, exp_avgs[i], exp_avg_sqs[i], grad, *([max_exp_avg_sqs[i]] if amsgrad else ()))
-            (_AMSGRAD if amsgrad else _ADAM).launcher.run(
-                written,
-                (
-                    param, exp_avgs[i], exp_avg_sqs[i], grad, max_exp_avg_sqs[i] if amsgrad else None, state_steps[i], lr, beta1,
-                    beta2, weight_decay, eps, grad_scale, found_inf, amsgrad, maximize, decoupled,
-                ),
-            )  # fmt: skip
+def _adam(states: list[AdamState], options: AdamOptions) -> None:
+    for of in states:
+        written = (of.param, of.exp_avg, of.exp_avg_sq, of.grad)
+        numbers = (*options[:5], options.grad_scale, options.found_inf, *options[5:7], options.decoupled)
+        operands = (*written, of.max_exp_avg_sq, of.step, *numbers)
+        if of.max_exp_avg_sq is None:
+            _ADAM.launcher.run(written, operands)
+        else:
+            _AMSGRAD.launcher.run((*written, of.max_exp_avg_sq), operands)
 
 
-_adam(False, "_fused_adam_ _fused_adam_.tensor_lr")
-_adam(True, "_fused_adamw_ _fused_adamw_.tensor_lr")
+register_adam(kernel, ["_fused_adam_", "_fused_adam_.tensor_lr"], False, _adam)
+register_adam(kernel, ["_fused_adamw_", "_fused_adamw_.tensor_lr"], True, _adam)

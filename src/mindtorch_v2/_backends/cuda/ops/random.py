@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...._C import TensorBase
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten
+from ...common import random_forms
 from ..random import draw, shuffle_alike
 from ..table import kernel
 
@@ -26,25 +26,16 @@ def _top(dtype: Any) -> int:
     return min(1 << digits, (1 << 63) - 1) + (name in ("float32", "float16", "bfloat16", "float64"))
 
 
-@kernel("normal_")
-def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    if std < 0:
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    if self.is_complex():
-        root = std / 2**0.5
-        parts = aten.view_as_real(self)
-        draw("Normal", parts, generator, (0.0, root))
-        return self.add_(mean) if mean else self
-    return draw("Normal", self, generator, (mean, std))
+def _normal(out: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
+    if not out.is_complex():
+        return draw("Normal", out, generator, (mean, std))
+    draw("Normal", aten.view_as_real(out), generator, (0.0, std / 2**0.5))
+    return out.add_(mean) if mean else out
 
 
-@kernel("uniform_")
-def uniform_(self: Tensor, low: Any = 0.0, high: Any = 1.0, *, generator: Generator | None = None) -> Tensor:
-    if low > high:
-        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
-    parts = aten.view_as_real(self) if self.is_complex() else self
-    draw("Uniform", parts, generator, (low, high))
-    return self
+def _uniform(out: Tensor, low: Any, high: Any, generator: Generator | None) -> Tensor:
+    draw("Uniform", aten.view_as_real(out) if out.is_complex() else out, generator, (low, high))
+    return out
 
 
 def draw_bernoulli(out: Tensor, p: Any, generator: Generator | None = None) -> Tensor:
@@ -65,29 +56,7 @@ def draw_bernoulli_neighbours(mask: Tensor, keep: float, generator: Generator | 
     return draw("Bernoulli", mask, generator, (keep, 0.0), two=False, neighbours=together if together > 1 else 0)
 
 
-@kernel("bernoulli_.float")
-def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
-    if not 0 <= p <= 1:
-        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    return draw_bernoulli(self, float(p), generator)
-
-
-@kernel("bernoulli_.Tensor")
-def bernoulli_tensor_(self: Tensor, p: Any, *, generator: Generator | None = None) -> Tensor:
-    return draw_bernoulli(self, p.to(self.device), generator)
-
-
-@kernel("bernoulli")
-def bernoulli(self: Tensor, generator: Generator | None, out: Tensor) -> None:
-    draw_bernoulli(out, self, generator)
-
-
-@kernel("bernoulli.p")
-def bernoulli_p(self: Tensor, p: Any, generator: Generator | None, out: Tensor) -> None:
-    draw_bernoulli(out, float(p), generator)
-
-
-def _whole(out: Tensor, low: int, high: int, generator: Generator | None) -> Tensor:
+def _integers(out: Tensor, low: int, high: int, generator: Generator | None) -> Tensor:
     span = high - low
     if span >= 1 << 28:
         return draw("Integer64", out, generator, range_=span % (1 << 64), base=low, two=True)
@@ -101,84 +70,9 @@ def random_(self: Tensor, *, generator: Generator | None = None) -> Tensor:
     return draw(kind, self, generator, range_=_top(self.dtype), two=wide)
 
 
-def _check_range(low: int, high: int) -> None:
-    if low >= high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-
-
-@kernel("random_.from")
-def random_from_(self: Tensor, low: Any, high: Any, *, generator: Generator | None = None) -> Tensor:
-    high = _top(self.dtype) if high is None else high
-    _check_range(low, high)
-    return _whole(self, low, high, generator)
-
-
-@kernel("random_.to")
-def random_to_(self: Tensor, high: Any, *, generator: Generator | None = None) -> Tensor:
-    _check_range(0, high)
-    return _whole(self, 0, high, generator)
-
-
-@kernel("normal.float_float")
-def normal(mean: float, std: float, size: Sequence[int], generator: Generator | None, *rest: Any) -> None:
-    normal_(rest[-1], mean, std, generator=generator)
-
-
-@kernel("rand", "rand_like")
-def rand(shape: Any, *rest: Any) -> None:
-    uniform_(rest[-1])
-
-
-@kernel("rand.generator", "rand_like.generator")
-def rand_generator(shape: Any, generator: Generator | None, *rest: Any) -> None:
-    uniform_(rest[-1], generator=generator)
-
-
-@kernel("randn", "randn_like")
-def randn(shape: Any, *rest: Any) -> None:
-    normal_(rest[-1])
-
-
-@kernel("randn.generator", "randn_like.generator")
-def randn_generator(shape: Any, generator: Generator | None, *rest: Any) -> None:
-    normal_(rest[-1], generator=generator)
-
-
-@kernel("randint")
-def randint(high: Any, size: Sequence[int], *rest: Any) -> None:
-    random_from_(rest[-1], 0, high)
-
-
-@kernel("randint.generator")
-def randint_generator(high: Any, size: Sequence[int], generator: Generator | None, *rest: Any) -> None:
-    random_from_(rest[-1], 0, high, generator=generator)
-
-
-@kernel("randint.low")
-def randint_low(low: Any, high: Any, size: Sequence[int], *rest: Any) -> None:
-    random_from_(rest[-1], low, high)
-
-
-@kernel("randint.low_generator")
-def randint_low_generator(low: Any, high: Any, size: Sequence[int], generator: Generator | None, *rest: Any) -> None:
-    random_from_(rest[-1], low, high, generator=generator)
-
-
-@kernel("randint_like")
-def randint_like(self: Tensor, high: Any, *rest: Any) -> None:
-    random_from_(rest[-1], 0, high)
-
-
-@kernel("randint_like.low_dtype")
-def randint_like_low(self: Tensor, low: Any, high: Any, *rest: Any) -> None:
-    random_from_(rest[-1], low, high)
-
-
-@kernel("randperm.generator")
-def randperm_generator(n: int, generator: Generator | None, *rest: Any) -> None:
-    out = rest[-1]
-    if n:
-        aten.copy_(out, _shuffled(n, generator, out.device))
+def _permute(out: Tensor, generator: Generator | None) -> None:
+    if out.shape[0]:
+        aten.copy_(out, _shuffled(out.shape[0], generator, out.device))
 
 
 def _shuffled(n: int, generator: Generator | None, device: Any) -> Tensor:
@@ -194,49 +88,32 @@ def _shuffled(n: int, generator: Generator | None, device: Any) -> Tensor:
     return places
 
 
-@kernel("randperm")
-def randperm(n: int, *rest: Any) -> None:
-    randperm_generator(n, None, *rest)
+def _one_number(kind: str) -> Any:
+    return lambda out, parameter, generator: draw(kind, out, generator, (parameter, 0.0))
 
 
-def _positive(what: str, value: float, name: str) -> None:
-    if value <= 0:
-        raise RuntimeError(f"{what} > 0.0, but found {name}={value}")
+def _two_numbers(kind: str) -> Any:
+    return lambda out, first, second, generator: draw(kind, out, generator, (first, second))
 
 
-@kernel("exponential_")
-def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    _positive("exponential_ expects lambda", lambd, "lambda")
-    return draw("Exponential", self, generator, (lambd, 0.0))
-
-
-@kernel("log_normal_")
-def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
-    _positive("log_normal_ expects std", std, "std")
-    return draw("LogNormal", self, generator, (mean, std))
-
-
-@kernel("cauchy_")
-def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    _positive("cauchy_ expects sigma", sigma, "sigma")
-    return draw("Cauchy", self, generator, (median, sigma))
-
-
-@kernel("geometric_")
-def geometric_(self: Tensor, p: Any, *, generator: Generator | None = None) -> Tensor:
-    if not 0 < p < 1:
-        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
-    return draw("Geometric", self, generator, (p, 0.0))
+_exponential = _one_number("Exponential")
+random_forms.register_floating(kernel, _normal, _uniform)
+random_forms.register_bernoulli(kernel, draw_bernoulli)
+random_forms.register_integers(kernel, _integers, _top)
+random_forms.register_permutations(kernel, _permute)
+random_forms.register_transformed(
+    kernel, _exponential, _two_numbers("LogNormal"), _two_numbers("Cauchy"), _one_number("Geometric")
+)
 
 
 @kernel("multinomial")
 def multinomial(self: Tensor, num_samples: int, replacement: bool, generator: Generator | None, out: Tensor) -> None:
     if not replacement or num_samples == 1:  # the largest of p / exponential, as PyTorch has it
-        races = exponential_(aten.empty(self.shape, dtype=self.dtype, device=self.device), generator=generator)
+        races = _exponential(aten.empty(self.shape, dtype=self.dtype, device=self.device), 1.0, generator)
         chances = aten.div(self, races)
         found = chances.argmax(-1, keepdim=True) if num_samples == 1 else chances.topk(num_samples)[1]
         aten.copy_(out, found)
         return
     sums = aten.cumsum(self, -1)
-    levels = uniform_(aten.empty(out.shape, dtype=self.dtype, device=self.device), generator=generator) * sums[..., -1:]
-    aten.copy_(out, aten.searchsorted(sums, levels.contiguous()))
+    drawn = _uniform(aten.empty(out.shape, dtype=self.dtype, device=self.device), 0.0, 1.0, generator)
+    aten.copy_(out, aten.searchsorted(sums, (drawn * sums[..., -1:]).contiguous()))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten
-from ...common.distinct import distinct, runs, slices
+from ...common.distinct import register_distinct, runs, slices
 from ..copies import copy
 from ..sort import ranked
 from ..table import CONTIGUOUS, Source, blocks, element, kernel, pack
@@ -190,14 +190,7 @@ def _number_dtype(value: Any) -> Any:
 # ---- distinct elements ----
 
 
-@kernel("_unique2")
-def unique2(self: Tensor, ordered: bool = True, return_inverse: bool = False, return_counts: bool = False) -> tuple:
-    return distinct(self, return_inverse, return_counts)
-
-
-@kernel("_unique")
-def unique(self: Tensor, ordered: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
-    return distinct(self, return_inverse, False)[:2]
+register_distinct(kernel)
 
 
 @kernel("unique_consecutive")

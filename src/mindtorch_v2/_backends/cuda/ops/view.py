@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten
+from ...common.strided import register_as_strided_backward
 from ..copies import copy, fill
 from ..indexing import Pick, Work, combine
 from ..table import CONTIGUOUS, kernel
@@ -80,22 +81,12 @@ def _add_strided(out: Tensor, grad: Tensor, strides: Sequence[int], offset: int)
     combine("Sum", flat, given, work)
 
 
-@kernel("_as_strided_backward", flags=CONTIGUOUS)
-def as_strided_backward(
-    grad: Tensor,
-    input_sizes: Sequence[int],
-    size: Sequence[int],
-    stride: Sequence[int],
-    storage_offset: int,
-    out: Tensor,
-) -> None:
+def _scatter_strided(out: Tensor, grad: Tensor, size: Sequence[int], stride: Sequence[int], offset: int) -> None:
     fill(out, 0)
-    last = storage_offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
-    if grad.numel() and last >= out.numel():
-        raise RuntimeError(
-            "as_strided: the gradient of a view that reaches outside a contiguous input is not supported"
-        )
-    _add_strided(out, grad, stride, storage_offset)
+    _add_strided(out, grad, stride, offset)
+
+
+register_as_strided_backward(kernel, _scatter_strided, flags=CONTIGUOUS)
 
 
 @kernel("unfold_backward", flags=CONTIGUOUS)

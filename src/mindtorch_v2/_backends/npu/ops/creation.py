@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...._core import deterministic
-from ...._core.dtype import DTYPES, iinfo
 from ...._operators.table import aten
+from ...common.creation import UNINITIALISED, uninitialised
 from ..table import call, kernel
 
 if TYPE_CHECKING:
     from ...._tensor import Tensor
 
 
-@kernel(
-    "empty.memory_format",
-    "empty_like",
-    "empty_permuted",
-    "empty_strided",
-    "new_empty",
-    "new_empty_strided",
-    alias=True,
-)
-def uninitialised(*arguments: Any) -> None:
-    """The memory is all that was asked for; with deterministic algorithms NaN, or the largest number, stands in it."""
-    out = arguments[-1]
-    if deterministic.fills_new_memory() and out.numel():
-        dtype = out.dtype
-        if dtype.is_complex:
-            aten.fill_(out, complex(math.nan, 0))
-        else:
-            largest = iinfo(dtype).max if not dtype.is_floating_point and dtype != DTYPES["bool"] else True
-            call("aclnnInplaceFillScalar", out, math.nan if dtype.is_floating_point else largest)
+kernel(*UNINITIALISED, alias=True)(uninitialised)
 
 
 @kernel("zeros", "zeros_like", "new_zeros")

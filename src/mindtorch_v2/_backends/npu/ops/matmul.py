@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...._operators.table import aten
+from ...common.matmul import matmul_backward
 from .. import settings
 from ..errors import NPUError
 from ..table import aclnn, call, kernel
@@ -89,33 +90,7 @@ def linear_backward(
         call("aclnnReduceSum", upstream, (0,), False, grad_bias.dtype, grad_bias)
 
 
-def _to_sizes(gradient, sizes):
-    """The gradient summed over what was broadcast."""
-    return gradient if gradient.shape == sizes else gradient.sum_to_size(sizes)
-
-
-@kernel("matmul_backward")
-def matmul_backward(
-    grad_output: Tensor,
-    self: Tensor,
-    other: Tensor,
-    mask: Sequence[bool],
-    grad_self: Tensor | None,
-    grad_other: Tensor | None,
-) -> None:
-    a = self.unsqueeze(0) if self.dim() == 1 else self
-    b = other.unsqueeze(1) if other.dim() == 1 else other
-    upstream = grad_output
-    if other.dim() == 1:
-        upstream = upstream.unsqueeze(-1)
-    if self.dim() == 1:
-        upstream = upstream.unsqueeze(-2)
-    if grad_self is not None:
-        gradient = aten.matmul(upstream, b.transpose(-1, -2))
-        call("aclnnInplaceCopy", grad_self, _to_sizes(gradient, a.shape).view(self.shape))
-    if grad_other is not None:
-        gradient = aten.matmul(a.transpose(-1, -2), upstream)
-        call("aclnnInplaceCopy", grad_other, _to_sizes(gradient, b.shape).view(other.shape))
+kernel("matmul_backward")(matmul_backward)
 
 
 @kernel("addmv")

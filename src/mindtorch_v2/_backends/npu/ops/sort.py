@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten
-from ...common.distinct import distinct, runs
+from ...common.distinct import register_distinct, runs
 from ..table import aclnn, call, kernel
 
 if TYPE_CHECKING:
@@ -60,14 +60,7 @@ def bucketize_scalar(self: float, boundaries: Tensor, out_int32: bool, right: bo
     call("aclnnSearchSorted", boundaries, aten.new_full(boundaries, [1], self), out_int32, right, None, out.view(1))
 
 
-@kernel("_unique2")
-def unique2(self: Tensor, ordered: bool = True, return_inverse: bool = False, return_counts: bool = False) -> tuple:
-    return distinct(self, return_inverse, return_counts)
-
-
-@kernel("_unique")
-def unique(self: Tensor, ordered: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
-    return distinct(self, return_inverse, False)[:2]
+register_distinct(kernel)
 
 
 @kernel("unique_consecutive")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten
+from ...common.strided import register_as_strided_backward
 from ..table import call, kernel
 
 if TYPE_CHECKING:
@@ -73,23 +74,12 @@ def _places(size, stride, offset, device):
     return places.reshape(-1)
 
 
-@kernel("_as_strided_backward")
-def as_strided_backward(
-    grad: Tensor,
-    input_sizes: Sequence[int],
-    size: Sequence[int],
-    stride: Sequence[int],
-    storage_offset: int,
-    out: Tensor,
-) -> None:
-    if grad.numel() and storage_offset + sum((n - 1) * s for n, s in zip(size, stride)) >= out.numel():
-        raise RuntimeError(
-            "as_strided: the gradient of a view that reaches outside a contiguous input is not supported"
-        )
+def _scatter_strided(out: Tensor, grad: Tensor, size: Sequence[int], stride: Sequence[int], offset: int) -> None:
     flat = aten.new_zeros(grad, [out.numel()])
     if grad.numel():
-        flat = flat.index_add(0, _places(size, stride, storage_offset, grad.device), grad.reshape(-1))
+        flat = flat.index_add(0, _places(size, stride, offset, grad.device), grad.reshape(-1))
     call("aclnnInplaceCopy", out, flat.view(out.shape))
 
 
+register_as_strided_backward(kernel, _scatter_strided)
 _in_copy("as_strided_scatter", aten.as_strided)
