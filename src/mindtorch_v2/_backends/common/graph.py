@@ -7,6 +7,7 @@ given back with `reset` or when the last graph that uses it goes.
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import gc
 from typing import Any, ClassVar, Self
@@ -19,8 +20,8 @@ MODES = {"global": 0, "thread_local": 1, "relaxed": 2}
 """Whose unsafe calls are errors during a capture, and the numbers that ACL and CUDA both give them."""
 
 
-class Graph:
-    """The base of `NPUGraph` and `CUDAGraph`. A back end defines the methods that raise NotImplementedError here.
+class Graph(abc.ABC):
+    """The base of `NPUGraph` and `CUDAGraph`. A back end defines the abstract methods.
 
     Args:
         state: the back end's state, with its runtime and the memory of each device.
@@ -37,25 +38,25 @@ class Graph:
         self._stream: Any | None = None
         self._draws = self.new_draws()
 
+    @abc.abstractmethod
     def new_draws(self) -> Draws:
         """Where random operators of a capture find seed and offset."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def begin(self, stream: Any, mode: int) -> None:
         """Start the recording of a stream."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def end(self, stream: Any) -> tuple[int, tuple[str, int]]:
         """End the recording of a stream. What was recorded; the call that failed, with its code."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def launch(self, stream: Any) -> None:
         """Enqueue what was recorded on a stream."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def drop(self, recording: int) -> None:
         """Destroy what was recorded."""
-        raise NotImplementedError
 
     def capture_begin(self, pool: Any = None, capture_error_mode: str = "global") -> None:
         """Record the current stream's work from here on. RuntimeError on the default stream or if there is a recording.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import atexit
 import os
 import threading
@@ -34,15 +35,15 @@ class _Local(threading.local):
         states.add(self.state)
 
 
-class Runtime:
+class Runtime(abc.ABC):
     """The base of a device's runtime. Streams and events are handles, numbers; a code of 0 is success.
 
-    A back end defines the methods that raise NotImplementedError here, and `label`, its name in messages.
+    A back end defines the abstract methods, and `label`, its name in messages.
     """
 
     label: ClassVar[str]
     thread_state: ClassVar[type[ThreadState]] = ThreadState
-    out_of_memory_codes: ClassVar[tuple[int, ...]]
+    out_of_memory_codes: ClassVar[frozenset[int]]
     device_count: int
 
     def __init__(self, *, blocking: bool) -> None:
@@ -86,9 +87,9 @@ class Runtime:
 
     # ---- errors ----
 
+    @abc.abstractmethod
     def fail(self, function: str, code: int) -> None:
         """Raise the error of a function's code."""
-        raise NotImplementedError
 
     def check(self, function: str, code: int) -> None:
         """Raise the error of a function's code, unless it is success."""
@@ -97,13 +98,13 @@ class Runtime:
 
     # ---- devices ----
 
+    @abc.abstractmethod
     def activate(self, index: int) -> None:
         """Make a device this thread's for the calls that follow."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def check_index(self, index: int) -> None:
         """Raise if there is no such device."""
-        raise NotImplementedError
 
     def set_device(self, index: int) -> None:
         """Make a device the one that this thread's program means where it names none."""
@@ -112,13 +113,21 @@ class Runtime:
         self.thread.device = index
         _C._set_current_device(index)
 
+    @abc.abstractmethod
+    def synchronize(self, index: int) -> None:
+        """Wait until a device has nothing left to do; raises the error of work that failed."""
+
+    @abc.abstractmethod
+    def memory_info(self, index: int) -> tuple[int, int]:
+        """(free, total) bytes of a device's memory."""
+
+    @abc.abstractmethod
     def opened(self) -> list[int]:
         """The devices that have to be waited for at the end."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def wait_for_device(self) -> int:
         """Wait for this thread's device. The code."""
-        raise NotImplementedError
 
     # ---- streams and events ----
 
@@ -132,6 +141,46 @@ class Runtime:
         thread.streams[stream.device_index] = stream
         thread.handles[stream.device_index] = stream.handle
 
+    @abc.abstractmethod
+    def create_stream(self, index: int, priority: int = 0) -> int:
+        """A new stream's handle."""
+
+    @abc.abstractmethod
+    def destroy_stream(self, handle: int) -> None:
+        """Give a stream back."""
+
+    @abc.abstractmethod
+    def stream_done(self, index: int, handle: int) -> bool:
+        """Whether a stream has nothing left to do."""
+
+    @abc.abstractmethod
+    def synchronize_stream(self, index: int, handle: int) -> None:
+        """Wait until a stream has nothing left to do; raises the error of work that failed."""
+
+    @abc.abstractmethod
+    def create_event(self, timing: bool = False) -> int:
+        """A new event's handle, given to `keep_event`."""
+
+    @abc.abstractmethod
+    def record_event(self, event: int, index: int, stream: int) -> None:
+        """Mark the place that a stream has reached."""
+
+    @abc.abstractmethod
+    def event_done(self, event: int) -> bool:
+        """Whether the work before the mark is done."""
+
+    @abc.abstractmethod
+    def wait_event(self, event: int, index: int, stream: int) -> None:
+        """Let later work on a stream wait for the mark."""
+
+    @abc.abstractmethod
+    def synchronize_event(self, event: int) -> None:
+        """Wait until the work before the mark is done."""
+
+    @abc.abstractmethod
+    def elapsed(self, first: int, second: int) -> float:
+        """Milliseconds between two marks that were passed."""
+
     def keep_event(self, handle: c_void_p) -> int:
         """An event that was made, which `destroy_event` or the end of the process gives back."""
         assert handle.value is not None
@@ -144,9 +193,9 @@ class Runtime:
             self.events.discard(event)
             self.check(*self.drop_event(event))
 
+    @abc.abstractmethod
     def drop_event(self, event: int) -> tuple[str, int]:
         """Name and code of the call that destroys an event."""
-        raise NotImplementedError
 
     # ---- memory ----
 
@@ -163,13 +212,41 @@ class Runtime:
             self.exchange_capture_mode(mode)
         return address.value or 0, code
 
+    @abc.abstractmethod
     def take_memory(self, address: c_void_p, nbytes: int) -> int:
         """Let an address be that of new memory of this thread's device. The code."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def exchange_capture_mode(self, mode: c_int) -> None:
         """Give this thread another mode of capture, and the mode the one that it had."""
-        raise NotImplementedError
+
+    @abc.abstractmethod
+    def check_malloc(self, code: int) -> None:
+        """Raise for the code of `malloc`, unless it is success."""
+
+    @abc.abstractmethod
+    def out_of_memory(self, code: int, size: int, index: int, held: str) -> Exception:
+        """The error for a request that no memory is left for; `held` says what this process has."""
+
+    @abc.abstractmethod
+    def free(self, address: int, index: int) -> None:
+        """Give memory of a device back."""
+
+    @abc.abstractmethod
+    def malloc_host(self, nbytes: int) -> tuple[int, int]:
+        """(address, code) of page-locked memory of the host."""
+
+    @abc.abstractmethod
+    def check_malloc_host(self, code: int) -> None:
+        """Raise for the code of `malloc_host`, unless it is success."""
+
+    @abc.abstractmethod
+    def free_host(self, address: int) -> None:
+        """Give page-locked memory back."""
+
+    @abc.abstractmethod
+    def copy(self, to: int, source: int, nbytes: int, kind: int, index: int, stream: int) -> None:
+        """Enqueue a copy of bytes: H2D, D2H or D2D."""
 
     # ---- the end ----
 
@@ -188,6 +265,6 @@ class Runtime:
         self.closed = True
         self.finish()
 
+    @abc.abstractmethod
     def finish(self) -> None:
         """Give back what the runtime itself holds."""
-        raise NotImplementedError

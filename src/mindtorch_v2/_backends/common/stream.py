@@ -92,7 +92,7 @@ class Stream(_stream.Stream):
     """
 
     of: ClassVar[Streams]
-    device_type: ClassVar[int]  # PyTorch's number of the type
+    device_type: int  # PyTorch's number of the type
     least: ClassVar[int]
     handle: int
 

@@ -62,7 +62,8 @@ def random_(self: Tensor, *, generator: Generator | None = None) -> Tensor:
 def _permute(out: Tensor, generator: Generator | None) -> None:
     if is_capturing():
         raise NotImplementedError("randperm cannot be captured in an NPUGraph: aclnnRandperm has no form for it")
-    call_random("aclnnRandperm", (out.shape[0],), generator, out.device.index, (out,))
+    index: Any = out.device.index
+    call_random("aclnnRandperm", (out.shape[0],), generator, index, (out,))
 
 
 def _exponential(out: Tensor, lambd: float, generator: Generator | None) -> Tensor:
