@@ -283,6 +283,7 @@ constexpr const char* kKeyNames[] = {"Undefined",
                                      "CPU",
                                      "CUDA",
                                      "NPU",
+                                     "XPU",
                                      "Meta",
                                      "SparseCPU",
                                      "SparseCsrCPU",
@@ -297,6 +298,7 @@ constexpr const char* kKeyNames[] = {"Undefined",
                                      "AutogradCPU",
                                      "AutogradCUDA",
                                      "AutogradNPU",
+                                     "AutogradXPU",
                                      "AutogradMeta",
                                      "Tracer",
                                      "AutocastCPU",
@@ -313,8 +315,8 @@ constexpr const char* kKeyNames[] = {"Undefined",
 
 // Further keys of PyTorch's. Kernels may be registered for them; no tensor here ever has one.
 constexpr int kFirstOther = 64;
-constexpr const char* kOtherBackends[] = {"HIP", "XLA",  "MPS",  "IPU",  "XPU",         "HPU",
-                                          "VE",  "Lazy", "MTIA", "MAIA", "PrivateUse2", "PrivateUse3"};
+constexpr const char* kOtherBackends[] = {"HIP",  "XLA",  "MPS",  "IPU",         "HPU",        "VE",
+                                          "Lazy", "MTIA", "MAIA", "PrivateUse2", "PrivateUse3"};
 constexpr const char* kOtherKeys[] = {"ZeroTensor",
                                       "FuncTorchDynamicLayerFrontMode",
                                       "FuncTorchDynamicLayerBackMode",
@@ -335,7 +337,7 @@ const std::vector<std::string>& other_keys() {
         for (const char* prefix : {"", "Autograd"})
             for (const char* backend : kOtherBackends) all->push_back(std::string(prefix) + backend);
         for (const char* prefix : {"Quantized", "Sparse", "SparseCsr", "NestedTensor"}) {
-            for (const char* backend : {"CPU", "CUDA", "PrivateUse1", "Meta"}) {
+            for (const char* backend : {"CPU", "CUDA", "PrivateUse1", "XPU", "Meta"}) {
                 std::string name = std::string(prefix) + backend;
                 if (name != "SparseCPU" && name != "SparseCsrCPU") all->push_back(name);
             }

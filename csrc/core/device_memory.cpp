@@ -9,7 +9,7 @@ namespace {
 const DeviceMemory* g_memory[32] = {};
 void (*g_load)(DeviceType) = nullptr;
 thread_local bool g_non_blocking = false;
-thread_local int8_t g_current_device = 0;
+thread_local int8_t g_current_device[32] = {};
 
 const DeviceMemory*& slot(DeviceType type) { return g_memory[static_cast<size_t>(type) & 31]; }
 bool has_own_memory(Device d) { return !d.is_cpu() && !d.is_meta(); }
@@ -52,8 +52,11 @@ void copy_to_host(Tensor& to, const Tensor& from) {
 
 void register_device_memory(DeviceType type, const DeviceMemory* memory) { slot(type) = memory; }
 void set_device_loader(void (*load)(DeviceType)) { g_load = load; }
-int8_t current_device_index() { return g_current_device; }
-void set_current_device_index(int8_t index) { g_current_device = index; }
+int8_t current_device_index(DeviceType type) { return g_current_device[static_cast<size_t>(type) & 31]; }
+void set_current_device_index(DeviceType type, int8_t index) {
+    g_current_device[static_cast<size_t>(type) & 31] = index;
+}
+bool has_back_end(DeviceType type) { return slot(type); }
 
 void load_device(Device device) {
     if (!has_own_memory(device) || slot(device.type)) return;

@@ -20,10 +20,11 @@ struct DeviceMemory {
 void register_device_memory(DeviceType type, const DeviceMemory* memory);
 // The memory of a device type. A back end that has not been asked for yet is loaded; RuntimeError if there is none.
 const DeviceMemory& device_memory(Device device);
-// The device that this thread means by "npu" without a number; a back end sets it.
-int8_t current_device_index();
-void set_current_device_index(int8_t index);
+// The device that this thread means by "npu" without a number; its back end sets it.
+int8_t current_device_index(DeviceType type);
+void set_current_device_index(DeviceType type, int8_t index);
 void load_device(Device device);  // nothing to do for the CPU, meta, and what is loaded
+bool has_back_end(DeviceType type);
 void set_device_loader(void (*load)(DeviceType type));
 
 // copy_into where one of the tensors is on a device that has its own memory.

@@ -58,18 +58,7 @@ void unsupported_dtype(const char* op, DType t) {
 
 namespace {
 
-Key backend_key(Device d) {
-    switch (d.type) {
-        case DeviceType::CPU:
-            return Key::CPU;
-        case DeviceType::Meta:
-            return Key::Meta;
-        case DeviceType::CUDA:
-            return Key::CUDA;
-        default:
-            return Key::NPU;
-    }
-}
+Key backend_key(Device d) { return device_keys(d.type).backend; }
 
 std::string available(const Operator& op) {
     std::string have;
@@ -169,8 +158,8 @@ KeySet dispatch_keys(const Call& c) {
         // new_empty(x, device=...) and the like: made where the argument says
         load_device(c.args[c.op->device_arg].device);
         keys = (keys - kBackendKeys) | backend_key(c.args[c.op->device_arg].device);
-    } else if (keys.has(Key::Meta) && !(keys & (KeySet(Key::CPU) | Key::NPU | Key::CUDA)).empty()) {
-        keys = keys - (KeySet(Key::CPU) | Key::NPU | Key::CUDA);
+    } else if (keys.has(Key::Meta) && !(keys & kMemoryKeys).empty()) {
+        keys = keys - kMemoryKeys;
     }
     if (c.op->device_arg > 0) {
         const Key sparse = asked_layout(c);

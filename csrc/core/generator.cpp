@@ -132,12 +132,12 @@ PyObject* generator_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
                          "Cannot get CUDA generator without ATen_cuda library. There is no driver of NVIDIA here.");
             }
         }
-        MT_CHECK(d.is_cpu() || d.type == DeviceType::NPU || d.type == DeviceType::CUDA, "Device type ",
+        MT_CHECK(d.is_cpu() || d.type == DeviceType::NPU || has_back_end(d.type), "Device type ",
                  device_type_name(d.type), " has no random number generator here");
         if (d.is_cpu())
             d.index = -1;
         else if (d.index < 0)
-            d.index = current_device_index();
+            d.index = current_device_index(d.type);
         return reinterpret_cast<PyObject*>(make_generator(type, d));
     });
 }

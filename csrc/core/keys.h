@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include "device.h"
 
 namespace mt {
 
@@ -11,6 +12,7 @@ enum class Key : uint8_t {
     CPU,
     CUDA,
     NPU,  // PyTorch's PrivateUse1
+    XPU,
     Meta,
     SparseCPU,
     SparseCsrCPU,  // every compressed layout
@@ -26,6 +28,7 @@ enum class Key : uint8_t {
     AutogradCPU,
     AutogradCUDA,
     AutogradNPU,
+    AutogradXPU,
     AutogradMeta,
     Tracer,  // calls that torch.compile puts off: deferred.h
     AutocastCPU,
@@ -59,13 +62,34 @@ struct KeySet {
     static constexpr KeySet below(Key k) { return KeySet((uint64_t(1) << static_cast<int>(k)) - 1); }
 };
 
-constexpr KeySet kAutogradKeys =
-    KeySet(Key::AutogradOther) | Key::AutogradCPU | Key::AutogradCUDA | Key::AutogradNPU | Key::AutogradMeta;
+constexpr KeySet kAutogradKeys = KeySet(Key::AutogradOther) | Key::AutogradCPU | Key::AutogradCUDA | Key::AutogradNPU |
+                                 Key::AutogradXPU | Key::AutogradMeta;
 constexpr KeySet kAutocastKeys = KeySet(Key::AutocastCPU) | Key::AutocastCUDA | Key::AutocastNPU;
 constexpr KeySet kSparseKeys = KeySet(Key::SparseCPU) | Key::SparseCsrCPU;
-constexpr KeySet kBackendKeys = KeySet(Key::CPU) | Key::CUDA | Key::NPU | Key::Meta | kSparseKeys;
+// Keys of kernels that work on memory.
+constexpr KeySet kMemoryKeys = KeySet(Key::CPU) | Key::CUDA | Key::NPU | Key::XPU;
+constexpr KeySet kBackendKeys = kMemoryKeys | Key::Meta | kSparseKeys;
 constexpr KeySet kBelowAutograd = KeySet::below(Key::AutogradOther);
 constexpr KeySet kBelowADInplaceOrView = KeySet::below(Key::ADInplaceOrView);
+
+// The keys of a device type's kernels and of their gradients.
+struct DeviceKeys {
+    Key backend, autograd;
+};
+constexpr DeviceKeys device_keys(DeviceType type) {
+    switch (type) {
+        case DeviceType::CPU:
+            return {Key::CPU, Key::AutogradCPU};
+        case DeviceType::CUDA:
+            return {Key::CUDA, Key::AutogradCUDA};
+        case DeviceType::XPU:
+            return {Key::XPU, Key::AutogradXPU};
+        case DeviceType::Meta:
+            return {Key::Meta, Key::AutogradMeta};
+        default:
+            return {Key::NPU, Key::AutogradNPU};
+    }
+}
 
 const char* key_name(Key k);
 Key key_from_name(const char* name);  // PyTorch's names too ("PrivateUse1"); Undefined if unknown

@@ -241,18 +241,9 @@ namespace {
 bool is_backend(Key k) { return static_cast<int>(k) < kKeyCount && kBackendKeys.has(k); }
 
 Key backend_of(Key autograd) {
-    switch (autograd) {
-        case Key::AutogradCPU:
-            return Key::CPU;
-        case Key::AutogradCUDA:
-            return Key::CUDA;
-        case Key::AutogradNPU:
-            return Key::NPU;
-        case Key::AutogradMeta:
-            return Key::Meta;
-        default:
-            return Key::Undefined;
-    }
+    for (DeviceType type : {DeviceType::CPU, DeviceType::CUDA, DeviceType::NPU, DeviceType::XPU, DeviceType::Meta})
+        if (device_keys(type).autograd == autograd) return device_keys(type).backend;
+    return Key::Undefined;
 }
 
 }  // namespace

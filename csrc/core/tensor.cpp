@@ -20,7 +20,6 @@ namespace {
 
 // The keys of a tensor over a storage on `d`, which becomes the device that the tensor shows.
 KeySet keys_for(Device& d, bool inference) {
-    Key backend = Key::CPU, autograd = Key::AutogradCPU;
     if (d.type == kFunctional) {
         d = shown_device(d);
         KeySet shown = keys_for(d, inference);
@@ -33,21 +32,7 @@ KeySet keys_for(Device& d, bool inference) {
         d = device_of_parts(d);
         return (keys_for(d, inference) - kBackendKeys) | layout;
     }
-    switch (d.type) {
-        case DeviceType::CPU:
-            break;
-        case DeviceType::Meta:
-            backend = Key::Meta;
-            autograd = Key::AutogradMeta;
-            break;
-        case DeviceType::CUDA:
-            backend = Key::CUDA;
-            autograd = Key::AutogradCUDA;
-            break;
-        default:
-            backend = Key::NPU;
-            autograd = Key::AutogradNPU;
-    }
+    const auto [backend, autograd] = device_keys(d.type);
     return inference ? KeySet(backend) : KeySet(backend) | autograd | Key::ADInplaceOrView;
 }
 
@@ -127,13 +112,14 @@ Tensor* make(Device device, DType dtype) {
 }
 
 Device resolved(Device d) {
-    if (d.type != DeviceType::CPU && d.type != DeviceType::Meta && d.index < 0) d.index = current_device_index();
+    if (d.type != DeviceType::CPU && d.type != DeviceType::Meta && d.index < 0) d.index = current_device_index(d.type);
     if (d.is_cpu()) d.index = -1;
     if (d.is_meta()) d.index = -1;
     return d;
 }
 
-constexpr DeviceType kFunctionalSlots[] = {DeviceType::CPU, DeviceType::CUDA, DeviceType::Meta, DeviceType::NPU};
+constexpr DeviceType kFunctionalSlots[] = {DeviceType::CPU, DeviceType::CUDA, DeviceType::Meta, DeviceType::NPU,
+                                           DeviceType::XPU};
 
 }  // namespace
 

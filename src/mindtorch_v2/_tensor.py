@@ -13,6 +13,7 @@ from . import _C
 from ._core import torch_function
 from ._core.above import above
 from ._core.autograd.backward import backward as _backward
+from ._core.exchange import cuda_array
 from ._core.hooks import RemovableHandle
 from ._core.overridable import overridable
 from ._core.removed import removed
@@ -453,7 +454,17 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     @property
     def __cuda_array_interface__(self) -> Any:
-        raise AttributeError(f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()}")
+        if not self.is_cuda:
+            raise AttributeError(
+                f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()} If CUDA data is required use "
+                "tensor.cuda() to copy tensor to device memory."
+            )
+        if self.requires_grad:
+            raise RuntimeError(
+                "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients aren't required, use "
+                "var.detach() to get Variable that doesn't require grad."
+            )
+        return cuda_array(self)
 
 
 def _construct(cls: type, *args: Any, **kwargs: Any) -> Any:

@@ -22,7 +22,7 @@ __all__ = ["describe", "main"]
 _HEADS = ("key", "kernel", "from")
 # Keys that a call can reach, as the table lists them: devices first, then behaviours, then what stands for several.
 _REACHED = (
-    "CPU CUDA NPU Meta BackendSelect Python Functionalize ADInplaceOrView AutogradOther AutogradCPU AutogradCUDA AutogradNPU "
+    "CPU CUDA NPU XPU Meta BackendSelect Python Functionalize ADInplaceOrView AutogradOther AutogradCPU AutogradCUDA AutogradNPU AutogradXPU "
     "AutogradMeta AutocastCPU AutocastCUDA AutocastNPU FuncTorchBatched"
 ).split()
 

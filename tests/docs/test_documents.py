@@ -89,3 +89,15 @@ def test_the_program_of_the_tutorial_on_fine_tuning_runs(tmp_path: Path) -> None
     command = [sys.executable, "-m", "mindtorch_v2", str(tmp_path / "fine_tune.py")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_device_of_the_page_runs(tmp_path: Path) -> None:
+    text = (_ROOT / "docs/add-a-device.md").read_text(encoding="utf-8")
+    device, program = _BLOCK.findall(text)
+    (printed,) = re.findall(r"^```text\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert len(device.splitlines()) <= 200
+    (tmp_path / "toy_xpu.py").write_text(device, encoding="utf-8")
+    (tmp_path / "use_xpu.py").write_text(program, encoding="utf-8")
+    command = [sys.executable, str(tmp_path / "use_xpu.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == (printed, "")

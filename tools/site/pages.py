@@ -58,6 +58,7 @@ NAVIGATION: dict[str, dict[str, str]] = {
         "The house": "map.md",
         "How an operator call works": "how-an-op-call-works.md",
         "Add an operator": "add-an-operator.md",
+        "Add a device": "add-a-device.md",
         "Checking the tests": "checking-the-tests.md",
         "Contributing": "contributing.md",
         "Changes": "changelog.md",

@@ -111,12 +111,15 @@ PyObject* py_set_loader(PyObject*, PyObject* loader) {
     Py_RETURN_NONE;
 }
 
-// _set_current_device(index): what this thread means by a device without a number.
-PyObject* py_set_current_device(PyObject*, PyObject* index) {
-    long value = PyLong_AsLong(index);
-    if (value == -1 && PyErr_Occurred()) return nullptr;
-    set_current_device_index(static_cast<int8_t>(value));
-    Py_RETURN_NONE;
+// _set_current_device(name, index): what this thread means by a device of the type without a number.
+PyObject* py_set_current_device(PyObject*, PyObject* args) {
+    const char* name;
+    int index;
+    if (!PyArg_ParseTuple(args, "si:_set_current_device", &name, &index)) return nullptr;
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        set_current_device_index(parse_device(name).type, static_cast<int8_t>(index));
+        Py_RETURN_NONE;
+    });
 }
 
 // The compute part of a structured kernel in Python: every argument in schema order, then every output.
@@ -196,7 +199,7 @@ PyObject* py_describe(PyObject*, PyObject* o) {
 
 PyMethodDef functions[] = {
     {"_describe", py_describe, METH_O, nullptr},
-    {"_set_current_device", py_set_current_device, METH_O, nullptr},
+    {"_set_current_device", py_set_current_device, METH_VARARGS, nullptr},
     {"_register_device", py_register_device, METH_VARARGS, nullptr},
     {"_set_device_loader", py_set_loader, METH_O, nullptr},
     {"_impl_structured", py_impl_structured, METH_VARARGS, nullptr},

@@ -4,6 +4,7 @@
 
 #include "../autograd.h"
 #include "../copy_on_write.h"
+#include "../device_memory.h"
 #include "../foreign.h"
 #include "../gil.h"
 #include "../sparse.h"
@@ -17,7 +18,8 @@ namespace {
 using namespace dlpack;
 
 enum Code : uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kBfloat = 4, kComplex = 5, kBool = 6 };
-constexpr int32_t kCpu = 1, kOther = 12;  // 12: devices that the protocol has no number for, NPUs among them
+// The protocol's numbers of device types; 12 is for those that it has none for, NPUs among them.
+constexpr int32_t kCpu = 1, kCuda = 2, kOther = 12;
 constexpr int32_t kMostDims = 1024;
 constexpr DLPackVersion kVersion = {1, 0};
 constexpr uint64_t kReadOnly = 1;  // of a versioned tensor's flags
@@ -80,15 +82,18 @@ DType dtype_of_dl(DLDataType t) {
 
 DLDevice dl_device(Device d) {
     if (d.is_cpu()) return {kCpu, 0};
-    if (d.type != DeviceType::NPU) buffer_error("Cannot pack tensors on " + device_name(d));
-    return {kOther, std::max<int32_t>(d.index, 0)};
+    if (d.type != DeviceType::NPU && d.type != DeviceType::CUDA)
+        buffer_error("Cannot pack tensors on " + device_name(d));
+    return {d.type == DeviceType::CUDA ? kCuda : kOther, std::max<int32_t>(d.index, 0)};
 }
 Device device_of_dl(DLDevice d) {
     if (d.device_type == kCpu) return Device();
-    MT_CHECK(d.device_type == kOther && d.device_id >= 0 && d.device_id < 128,
-             "a tensor in host memory or on an NPU was expected, got DLPack device type ", d.device_type, ", number ",
-             d.device_id);
-    return {DeviceType::NPU, static_cast<int8_t>(d.device_id)};
+    MT_CHECK((d.device_type == kCuda || d.device_type == kOther) && d.device_id >= 0 && d.device_id < 128,
+             "a tensor in host memory, on an NPU or a GPU of NVIDIA was expected, got DLPack device type ",
+             d.device_type, ", number ", d.device_id);
+    const Device device{d.device_type == kCuda ? DeviceType::CUDA : DeviceType::NPU, static_cast<int8_t>(d.device_id)};
+    load_device(device);
+    return device;
 }
 
 // What a capsule of ours keeps alive: the storage, and room for the sizes.
@@ -281,8 +286,11 @@ int exchange_stream(int32_t device_type, int32_t device_id, void** out) {
     *out = nullptr;
     if (device_type == kCpu) return 0;
     return with_python_error([&] {
+        const Device device = device_of_dl({device_type, device_id});
         PyObject* module = PyImport_ImportModule("mindtorch_v2._core.exchange");
-        PyObject* address = module ? PyObject_CallMethod(module, "current_stream_handle", "i", device_id) : nullptr;
+        PyObject* address = module ? PyObject_CallMethod(module, "current_stream_handle", "si",
+                                                         device_type_name(device.type), device_id)
+                                   : nullptr;
         Py_XDECREF(module);
         if (!address) throw PythonError();
         *out = PyLong_AsVoidPtr(address);

@@ -482,10 +482,10 @@ PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* 
         bool versioned = version && PyTuple_Check(version) && PyTuple_GET_SIZE(version) == 2 &&
                          PyLong_AsLong(PyTuple_GET_ITEM(version, 0)) >= 1;
         if (PyErr_Occurred()) throw PythonError();
-        if (!t.is_cpu() && stream && stream != Py_None && PyLong_AsLong(stream) != -1) {
-            // The consumer's stream is a handle of its own library: what it reads must be there already.
+        if (!t.is_cpu()) {  // what the consumer reads on its stream must be there
             PyObject* module = PyImport_ImportModule("mindtorch_v2._core.exchange");
-            PyObject* done = module ? PyObject_CallMethod(module, "wait_for", "i", int(t.device.index)) : nullptr;
+            PyObject* done =
+                module ? PyObject_CallMethod(module, "hand_over", "OO", self, stream ? stream : Py_None) : nullptr;
             Py_XDECREF(module);
             if (!done) throw PythonError();
             Py_DECREF(done);
@@ -502,8 +502,8 @@ PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* 
 PyObject* dlpack_device(PyObject* self, PyObject*) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         Tensor& t = as_tensor(self);
-        MT_CHECK_VALUE(t.is_cpu() || t.device.type == DeviceType::NPU, "Unknown device type ",
-                       device_type_name(t.device.type), " for Dlpack");
+        const bool known = t.is_cpu() || t.device.type == DeviceType::NPU || t.device.type == DeviceType::CUDA;
+        MT_CHECK_VALUE(known, "Unknown device type ", device_type_name(t.device.type), " for Dlpack");
         auto [type, index] = dlpack_number(t.device);
         return Py_BuildValue("(ii)", type, index);
     });

@@ -76,7 +76,7 @@ PyObject* storage_new(PyTypeObject* type, PyObject* args, PyObject* kw) {
         return nullptr;
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         Device d = device && device != Py_None ? device_from_python(device) : Device();
-        if (!d.is_cpu() && !d.is_meta() && d.index < 0) d.index = current_device_index();
+        if (!d.is_cpu() && !d.is_meta() && d.index < 0) d.index = current_device_index(d.type);
         if (first && !PyLong_Check(first)) {
             PyObject* bytes = PyBytes_FromObject(first);
             if (!bytes) throw PythonError();

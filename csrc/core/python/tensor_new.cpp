@@ -9,6 +9,7 @@
 #include "../autograd.h"
 #include "../gil.h"
 #include "box.h"
+#include "cuda_array.h"
 #include "operator_call.h"
 
 namespace mt {
@@ -341,6 +342,8 @@ TensorRef new_copy(PyObject* data, DType dtype, bool to_device, Device device, b
         Tensor& source = as_tensor(data);
         r = copied(source, dtype, to_device, device);
         // The copy is a leaf: no history, whatever mode it was made in.
+    } else if (has_cuda_array(data)) {
+        r = copied(*tensor_from_cuda_array(data), dtype, to_device, device);
     } else {
         r = announced(moved_to(tensor_from_data(data, dtype), DType::Undefined, to_device, device));
     }
@@ -362,7 +365,7 @@ namespace {
 
 PyObject* py_tensor(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
-        if (n == 1 && !kwnames && !g_thread.device_given && !tensor_check(args[0]))
+        if (n == 1 && !kwnames && !g_thread.device_given && !tensor_check(args[0]) && !has_cuda_array(args[0]))
             return announced(tensor_from_data(args[0], DType::Undefined)).release()->py();
         Arguments a("tensor", args, n, kwnames, {"data", "dtype", "device", "requires_grad", "pin_memory", "names"}, 1);
         Device device;
@@ -398,6 +401,8 @@ PyObject* py_as_tensor(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject*
             TensorRef same = TensorRef::share(&as_tensor(data));
             return moved_to(std::move(same), dtype, to_device, device).release()->py();
         }
+        if (has_cuda_array(data))
+            return moved_to(tensor_from_cuda_array(data), dtype, to_device, device).release()->py();
         if (!a[2]) to_device = a.device(2, &device);
         if (numpy_array_check(data)) {
             TensorRef shared = tensor_from_numpy(data, true);
@@ -501,6 +506,8 @@ PyObject* asarray(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwna
         } else if (PyObject_HasAttrString(o, "__dlpack__")) {
             t = TensorRef::steal(reinterpret_cast<Tensor*>(from_dlpack_object(o, false, false)));
             if (!t) throw PythonError();
+        } else if (has_cuda_array(o)) {
+            t = tensor_from_cuda_array(o);
         } else if (Storage* storage = storage_of(o)) {
             DType as = dtype == DType::Undefined ? default_dtype() : dtype;
             int64_t count = static_cast<int64_t>(storage->nbytes) / itemsize(as), one = 1;
@@ -589,6 +596,20 @@ PyObject* legacy_new(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 // ---- DLPack ----
 
+// A producer on a GPU is told the stream that will read, so that it can let it wait.
+void add_stream_of_reader(PyObject* producer, PyObject* kwargs) {
+    PyObject* device = PyObject_CallMethod(producer, "__dlpack_device__", nullptr);
+    if (!device) return PyErr_Clear();  // from before the protocol asked for it
+    PyObject* module = PyImport_ImportModule("mindtorch_v2._core.exchange");
+    PyObject* stream = module ? PyObject_CallMethod(module, "stream_of_reader", "(O)", device) : nullptr;
+    Py_XDECREF(module);
+    Py_DECREF(device);
+    if (!stream) throw PythonError();
+    const int failed = stream == Py_None ? 0 : PyDict_SetItemString(kwargs, "stream", stream);
+    Py_DECREF(stream);
+    if (failed) throw PythonError();
+}
+
 PyObject* from_dlpack_object(PyObject* o, bool copy, bool copy_given) {
     if (PyCapsule_CheckExact(o)) return tensor_from_dlpack(o).release()->py();
     PyObject* export_ = PyObject_GetAttrString(o, "__dlpack__");
@@ -602,6 +623,7 @@ PyObject* from_dlpack_object(PyObject* o, bool copy, bool copy_given) {
     PyObject* no_args = PyTuple_New(0);
     PyObject* kwargs = copy_given ? Py_BuildValue("{s(ii)sO}", "max_version", 1, 0, "copy", copy ? Py_True : Py_False)
                                   : Py_BuildValue("{s(ii)}", "max_version", 1, 0);
+    add_stream_of_reader(o, kwargs);
     PyObject* capsule = PyObject_Call(export_, no_args, kwargs);
     if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) {
         // An exporter from before the protocol had versions.

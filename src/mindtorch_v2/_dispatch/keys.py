@@ -14,7 +14,7 @@ __all__ = ["DEVICE_KEYS", "DispatchKey", "DispatchKeySet", "excluded", "included
 _PYTORCH = {"NPU": "PrivateUse1", "AutogradNPU": "AutogradPrivateUse1", "AutocastNPU": "AutocastPrivateUse1"}
 _NUMBERS = {name: number for name, number in _C._key_names() if name != "Count"}
 # The key of the kernels of a device, by the device's type.
-DEVICE_KEYS = {"cpu": "CPU", "cuda": "CUDA", "npu": "NPU", "privateuseone": "NPU", "meta": "Meta"}
+DEVICE_KEYS = {"cpu": "CPU", "cuda": "CUDA", "npu": "NPU", "privateuseone": "NPU", "xpu": "XPU", "meta": "Meta"}
 # The names of the design documents where they are not PyTorch's of today.
 _DOCUMENTS = {
     "AutocastGPU": "AutocastCUDA",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mindtorch_v2 import _C
-from mindtorch_v2._core.exchange import accelerator, current_stream, current_stream_handle, stream_handle
+from mindtorch_v2._core.exchange import accelerator, current_stream, stream_handle
 from mindtorch_v2._core.loading import is_loading
 from mindtorch_v2._operators.table.names import BOUND
 
@@ -14,7 +14,6 @@ from .compiled import forget_library
 __all__ = [
     "current_device",
     "current_stream",
-    "current_stream_handle",
     "first_name",
     "forget_library",
     "generator_device",

@@ -1,4 +1,4 @@
-"""`torch.accelerator`: the one kind of accelerator of a program, `torch.npu` where CANN or its emulator is found."""
+"""`torch.accelerator`: the one kind of accelerator of a program: NPUs where CANN or its emulator is found, else GPUs of NVIDIA."""
 
 from __future__ import annotations
 
@@ -30,13 +30,18 @@ __all__ = [
 ]
 
 
+def _module() -> Any:
+    """The module of the kind of accelerator that there is; None without one."""
+    return next((module for module in (torch.npu, torch.cuda) if module.is_available()), None)
+
+
 def is_available() -> bool:
     """Whether an accelerator can be used.
 
     >>> torch.accelerator.is_available()
     False
     """
-    return torch.npu.is_available()
+    return _module() is not None
 
 
 def device_count() -> int:
@@ -45,7 +50,8 @@ def device_count() -> int:
     >>> torch.accelerator.device_count()
     0
     """
-    return torch.npu.device_count()
+    module = _module()
+    return 0 if module is None else module.device_count()
 
 
 def current_accelerator(check_available: bool = False) -> torch.device | None:
@@ -54,14 +60,16 @@ def current_accelerator(check_available: bool = False) -> torch.device | None:
     >>> torch.accelerator.current_accelerator() is None
     True
     """
-    return torch.device("npu") if is_available() else None
+    module = _module()
+    return None if module is None else torch.device("npu" if module is torch.npu else "cuda")
 
 
-def _present():
+def _present() -> Any:
     """The accelerator's module; RuntimeError if there is none."""
-    if not is_available():
+    module = _module()
+    if module is None:
         raise RuntimeError("Cannot access accelerator device when none is available.")
-    return torch.npu
+    return module
 
 
 def current_device_index() -> int:

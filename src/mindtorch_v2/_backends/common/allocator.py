@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from typing import Any, Protocol
+from typing import Any
 
 from .allocator_settings import Settings
 from .memory_history import History
+from .runtime import Runtime
 
 _ROUND = 512
 _BEYOND = 32  # bytes that kernels of the device may read behind a tensor's end
@@ -42,34 +43,6 @@ class _Block:
         self.home = home  # the free blocks of its stream and size
         self.requested = self.counted = 0  # bytes of what it is used for, as asked for and in whole steps
         self.users: set[int] | None = None  # other streams that use it
-
-
-class Runtime(Protocol):
-    """The functions of a back end's runtime that an allocator needs. Events and streams are handles."""
-
-    device_count: int
-    finalizers: list
-    out_of_memory_codes: frozenset[int]
-    closed: bool
-    local: Any  # `.state` has this thread's `handles`, `pool` and `routed`
-
-    def malloc(self, nbytes: int, index: int) -> tuple[int, int]:
-        """Address and code."""
-
-    def free(self, address: int, index: int) -> None: ...
-    def memory_info(self, index: int) -> tuple[int, int]:
-        """Free and total bytes."""
-
-    def synchronize(self, index: int) -> None: ...
-    def create_event(self) -> int: ...
-    def record_event(self, event: int, index: int, stream: int) -> None: ...
-    def event_done(self, event: int) -> bool: ...
-    def destroy_event(self, event: int) -> None: ...
-    def check_malloc(self, code: int) -> None:
-        """Raise for a code other than 0."""
-
-    def out_of_memory(self, code: int, size: int, index: int, held: str) -> Exception:
-        """The error for a request of `size` bytes; `held` says what this process has."""
 
 
 class Allocator:

@@ -4,19 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from typing import Any, Protocol
+from typing import Any
 
-
-class Runtime(Protocol):
-    """The functions of a back end's runtime that copies under way need. Events and streams are handles."""
-
-    finalizers: list
-
-    def create_event(self) -> int: ...
-    def record_event(self, event: int, index: int, stream: int) -> None: ...
-    def event_done(self, event: int) -> bool: ...
-    def destroy_event(self, event: int) -> None: ...
-    def synchronize_stream(self, index: int, handle: int) -> None: ...
+from .runtime import Runtime
 
 
 class InFlight:

@@ -4,23 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from typing import Any, Protocol
+from typing import Any
 
 from ... import _C
-
-
-class Runtime(Protocol):
-    """The functions of a back end's runtime that pinned memory needs."""
-
-    closed: bool
-    finalizers: list
-
-    def malloc_host(self, nbytes: int) -> tuple[int, int]:
-        """Address and code."""
-
-    def free_host(self, address: int) -> None: ...
-    def check_malloc_host(self, code: int) -> None:
-        """Raise for a code other than 0."""
+from .runtime import Runtime
 
 
 def _rounded(nbytes: int) -> int:

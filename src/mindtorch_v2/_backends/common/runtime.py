@@ -38,9 +38,10 @@ class _Local(threading.local):
 class Runtime(abc.ABC):
     """The base of a device's runtime. Streams and events are handles, numbers; a code of 0 is success.
 
-    A back end defines the abstract methods, and `label`, its name in messages.
+    A back end defines the abstract methods, the type of device, and `label`, its name in messages.
     """
 
+    kind: ClassVar[str]  # the type of device
     label: ClassVar[str]
     thread_state: ClassVar[type[ThreadState]] = ThreadState
     out_of_memory_codes: ClassVar[frozenset[int]]
@@ -111,7 +112,7 @@ class Runtime(abc.ABC):
         self.check_index(index)
         self.activate(index)
         self.thread.device = index
-        _C._set_current_device(index)
+        _C._set_current_device(self.kind, index)
 
     @abc.abstractmethod
     def synchronize(self, index: int) -> None:

@@ -78,7 +78,7 @@ SIGNATURES: dict[str, tuple] = {
 class Runtime(_common.Runtime):
     """The driver in this process; made once, by `get`."""
 
-    label = "CUDA"
+    kind, label = "cuda", "CUDA"
     out_of_memory_codes: ClassVar = OUT_OF_MEMORY
 
     if TYPE_CHECKING:  # the driver's functions, by their names

@@ -14,12 +14,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import _C
-from ..._operators.table import ROWS
+from ..common.rows import CONTIGUOUS as CONTIGUOUS
+from ..common.rows import MAY_ALIAS as MAY_ALIAS
+from ..common.rows import register
 from . import compiler
 from .pointwise import ELEMENTS
 
-CONTIGUOUS = 1  # outputs are handed over row-major
-MAY_ALIAS = 2  # the output may be an input
 WORDS = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t", 16: "c128"}
 """Types that move elements of so many bytes, where no arithmetic is done."""
 NAMES: list[str] = []
@@ -31,13 +31,7 @@ def kernel(*names: str, flags: int = 0) -> Callable[[Callable], Callable]:
 
     def decorate(function: Callable) -> Callable:
         for name in names:
-            row = ROWS[name]
-            if _C._has_shape_rule(row.handle):
-                for handle in (row.handle, row.inplace, row.out):
-                    if handle is not None and _C._has_shape_rule(handle):
-                        _C._impl_structured(handle, "CUDA", function, flags)
-            else:
-                row.handle.impl("CUDA", function)
+            register("CUDA", name, function, flags)
             NAMES.append(name)
         return function
 

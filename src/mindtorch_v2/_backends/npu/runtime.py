@@ -112,7 +112,7 @@ class ThreadState(_common.ThreadState):
 class Runtime(_common.Runtime):
     """The runtime of this process; made once, by `get`."""
 
-    label = "NPU"
+    kind, label = "npu", "NPU"
     thread_state = ThreadState
     out_of_memory_codes: ClassVar = OUT_OF_MEMORY
 

@@ -15,11 +15,11 @@ from typing import Any
 from ... import _C
 from ..._operators.table import ROWS
 from ..common.draws import signed_state
+from ..common.rows import MAY_ALIAS, register
 from . import settings, state
 from .aclnn import operator
 
 _PHILOX = 10  # numbers that a random operator may draw before the offset moves on, as Ascend's own adaptor counts
-_MAY_ALIAS = 2  # the output may be an input: element-wise kernels
 NAMES: dict[str, str] = {}  # row -> the ACLNN operator, or "" for a kernel of several
 
 # Numbers that some operators want beside what the schema has.
@@ -108,15 +108,6 @@ def _marshalled(called: Any, places: list[Any]) -> Callable[..., None]:
     return compute
 
 
-def _register(row: Any, compute: Callable, flags: int) -> None:
-    if not _C._has_shape_rule(row.handle):
-        row.handle.impl("NPU", compute)
-        return
-    for handle in (row.handle, row.inplace, row.out):
-        if handle is not None and _C._has_shape_rule(handle):
-            _C._impl_structured(handle, "NPU", compute, flags)
-
-
 def aclnn(name: str, symbol: str, arguments: str | None = None, *, alias: bool = False) -> None:
     """State that an ACLNN operator is the NPU kernel of a row.
 
@@ -135,7 +126,7 @@ def aclnn(name: str, symbol: str, arguments: str | None = None, *, alias: bool =
     if len(places) != len(compute.codes):
         raise ValueError(f"{name}: {symbol} takes {len(compute.codes)} parameters, the row gives {len(places)}")
     identity = places == list(range(len(places)))
-    _register(row, compute if identity else _marshalled(compute, places), _MAY_ALIAS if alias else 0)
+    register("NPU", name, compute if identity else _marshalled(compute, places), MAY_ALIAS if alias else 0)
     NAMES[name] = symbol
 
 
@@ -153,8 +144,7 @@ def kernel(*names: str, alias: bool = False) -> Callable[[Callable], Callable]:
 
     def decorate(function: Callable) -> Callable:
         for name in names:
-            row = ROWS[name]
-            _register(row, function, _MAY_ALIAS if alias else 0)
+            register("NPU", name, function, MAY_ALIAS if alias else 0)
             NAMES[name] = ""
         return function
 
