@@ -23,20 +23,20 @@ RAN: set[str] = set()  # the rows whose NPU kernel was run in this process
 def _watch(register: Callable[..., None]) -> Callable[..., None]:
     """Registration of kernels that note when they are run."""
 
-    def registered(row: Any, compute: Callable[..., Any], flags: int) -> None:
+    def registered(key: str, name: str, compute: Callable[..., Any], flags: int = 0) -> None:
         def watched(*arguments: Any, **named: Any) -> Any:
-            RAN.add(row.name)
+            RAN.add(name)
             return compute(*arguments, **named)
 
         # As the kernels are, this is no line of the program's.
         watched.__code__ = watched.__code__.replace(co_filename=faults.FILE.format("watched"))
-        register(row, watched, flags)
+        register(key, name, watched, flags)
 
     return registered
 
 
 if _HERE:
-    table._register = _watch(table._register)
+    table.register = _watch(table.register)
 
 
 @pytest.fixture
