@@ -529,7 +529,7 @@ def test_a_recording_knows_its_generators() -> None:
     graph = torch.npu.NPUGraph()
     generator = torch.Generator("npu").manual_seed(3)
     graph.register_generator_state(generator)
-    with pytest.raises(RuntimeError, match="expected a generator of an NPU, but its device is cpu"):
+    with pytest.raises(RuntimeError, match="expected a generator of npu, but its device is cpu"):
         graph.register_generator_state(torch.Generator())
     wanted = torch.rand(4, device="npu", generator=torch.Generator("npu").manual_seed(3))
     with torch.npu.graph(graph):

@@ -327,7 +327,7 @@ def test_a_stream_is_found_again_by_its_attributes() -> None:
     wrong = [
         ({"stream_id": 99999, "device_index": 0}, "npu:0 has no stream with the stream_id 99999"),
         ({"stream_id": -1, "device_index": 0}, "npu:0 has no stream with the stream_id -1"),
-        ({"stream_id": 0, "device_index": 999}, "but device_index is 999"),
+        ({"stream_id": 0, "device_index": 999}, "invalid NPU device 999: there are"),
         ({"stream_id": 0, "device_type": 1}, "device_type must be 20, but it is 1"),
     ]
     for arguments, text in wrong:
