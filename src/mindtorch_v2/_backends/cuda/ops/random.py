@@ -174,6 +174,26 @@ def randint_like_low(self: Tensor, low: Any, high: Any, *rest: Any) -> None:
     random_from_(rest[-1], low, high)
 
 
+@kernel("randint_like.generator")
+def randint_like_generator(self: Tensor, high: Any, generator: Generator | None, *rest: Any) -> None:
+    random_from_(rest[-1], 0, high, generator=generator)
+
+
+@kernel("randint_like.low_generator_dtype")
+def randint_like_low_generator(self: Tensor, low: Any, high: Any, generator: Generator | None, *rest: Any) -> None:
+    random_from_(rest[-1], low, high, generator=generator)
+
+
+@kernel("randint_like.Tensor")
+def randint_like_tensor(self: Tensor, high: Tensor, *rest: Any) -> None:
+    random_from_(rest[-1], 0, int(high))
+
+
+@kernel("randint_like.Tensor_generator")
+def randint_like_tensor_generator(self: Tensor, high: Tensor, generator: Generator | None, *rest: Any) -> None:
+    random_from_(rest[-1], 0, int(high), generator=generator)
+
+
 @kernel("randperm.generator")
 def randperm_generator(n: int, generator: Generator | None, *rest: Any) -> None:
     out = rest[-1]
