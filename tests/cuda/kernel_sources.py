@@ -46,7 +46,9 @@ def element_wise(recorded: dict[str, list[str]]) -> list[str]:
         row, outputs, arguments = name.rsplit("/", 2)
         for place, key in enumerate(keys):
             source, _ = known[row, int(outputs), int(arguments)].source_of(pointwise.read(key.encode("latin-1")))
-            body = source.replace('#include "base.cuh"\n#include "functions.cuh"\n', "").replace('#include "pointwise.cuh"', loop)
+            body = source.replace('#include "base.cuh"\n#include "functions.cuh"\n', "").replace(
+                '#include "pointwise.cuh"', loop
+            )
             parts.append(
                 f"namespace k{number}_{place} {{\n{body.replace('KERNEL(pointwise,', f'KERNEL(k{number}_{place},')}}}\n#undef DENSE\n"
             )
@@ -60,7 +62,12 @@ def own(recorded: list[list[Any]]) -> list[tuple[str, str]]:
     for header, entry, words in recorded:
         defines = "".join(f"#define {name} {text}\n" for name, text in words)
         said = " ".join(f"{name}={text}" for name, text in words)
-        found.append((f"{header}:{entry} {said}", f'#include "base.cuh"\n#include "functions.cuh"\n{defines}#include "{header}"\n'))
+        found.append(
+            (
+                f"{header}:{entry} {said}",
+                f'#include "base.cuh"\n#include "functions.cuh"\n{defines}#include "{header}"\n',
+            )
+        )
     return found
 
 
@@ -86,7 +93,9 @@ def _record(files: list[str]) -> int:
     pointwise.Pointwise.compile = kept  # type: ignore[method-assign]
     status = pytest.main(["-q", "-p", "no:cacheprovider", *(files or ["tests/cuda/on_emulator"])])
     lines = [
-        json.dumps([header, entry, chosen]) for (header, entry), choices in sorted(words.items()) for chosen in covering(choices)
+        json.dumps([header, entry, chosen])
+        for (header, entry), choices in sorted(words.items())
+        for chosen in covering(choices)
     ]
     named = [f"{json.dumps(name)}: {json.dumps(sorted(of_name.values()))}" for name, of_name in sorted(keys.items())]
     RECORD.write_text(

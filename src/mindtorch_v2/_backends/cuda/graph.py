@@ -79,7 +79,9 @@ class CUDAGraph:
         runtime.thread.pool = runtime.thread.draws = None
         recorded, executable = ctypes.c_void_p(), ctypes.c_void_p()
         function, code = "cuStreamEndCapture", runtime.cuStreamEndCapture(stream.cuda_stream, ctypes.byref(recorded))
-        if not code:
+        if code:  # the stream is let go all the same
+            runtime.cuStreamEndCapture(stream.cuda_stream, ctypes.byref(recorded))
+        else:
             function = "cuGraphInstantiate"
             code = runtime.cuGraphInstantiateWithFlags(ctypes.byref(executable), recorded, 0)
             runtime.cuGraphDestroy(recorded)
