@@ -23,7 +23,7 @@ _TOGETHER = 40  # element-wise kernels that are compiled as one source
 
 def read() -> dict[str, Any]:
     """The record."""
-    return json.loads(RECORD.read_text("utf-8"))  # type: ignore[no-any-return]
+    return json.loads(RECORD.read_text("utf-8"))  # type: ignore[no-any-return]  # (JSON)
 
 
 def covering(choices: set[tuple[tuple[str, str], ...]]) -> list[tuple[tuple[str, str], ...]]:
@@ -89,8 +89,8 @@ def _record(files: list[str]) -> int:
             of_name.setdefault(key[:2].decode("latin-1"), key.decode("latin-1"))
         return compiled(self, key)
 
-    table.Source._function = noted  # type: ignore[method-assign]
-    pointwise.Pointwise.compile = kept  # type: ignore[method-assign]
+    table.Source._function = noted  # type: ignore[method-assign]  # (watched while it runs)
+    pointwise.Pointwise.compile = kept  # type: ignore[method-assign]  # (watched while it runs)
     status = pytest.main(["-q", "-p", "no:cacheprovider", *(files or ["tests/cuda/on_emulator"])])
     lines = [
         json.dumps([header, entry, chosen])

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..._tensor import Tensor
 
 
-def record_stream(tensor: Tensor, stream: Any, kind: type, handle: str, memory: Sequence[Allocator]) -> None:
+def record_stream(tensor: Tensor, stream: Any, kind: Any, handle: str, memory: Sequence[Allocator]) -> None:
     """Note that a stream uses the memory of a tensor.
 
     Args:
@@ -30,9 +30,9 @@ def record_stream(tensor: Tensor, stream: Any, kind: type, handle: str, memory: 
         raise TypeError(
             f"record_stream(): argument 's' must be a Stream of the {name.upper()}, not {type(stream).__name__}"
         )
-    if stream.device_index != index:  # type: ignore[attr-defined]
+    if stream.device_index != index:
         raise RuntimeError(
-            f"record_stream(): the stream is on {name}:{stream.device_index}, the tensor is on {name}:{index}"  # type: ignore[attr-defined]
+            f"record_stream(): the stream is on {name}:{stream.device_index}, the tensor is on {name}:{index}"
         )
     assert index is not None
     block = memory[index].block_of(tensor.untyped_storage().data_ptr())

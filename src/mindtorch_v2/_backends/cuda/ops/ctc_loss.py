@@ -13,11 +13,13 @@ from ..table import Source, element, kernel, pack
 if TYPE_CHECKING:
     from ...._tensor import Tensor
 
+    _Lengths = Sequence[int] | Tensor
+
 _ALPHA, _SLOPES = Source("ctc.cuh", "ctc_alpha"), Source("ctc.cuh", "ctc_slopes")
 _CHECKED = "(while checking arguments for ctc_loss_allocate_outputs)"
 
 
-def _numbers(lengths: Sequence[int] | Tensor) -> list[int]:
+def _numbers(lengths: _Lengths) -> list[int]:
     """Lengths on the host, where the sizes of the results are made of them."""
     return [int(x) for x in (lengths.tolist() if hasattr(lengths, "tolist") else lengths)]
 
@@ -29,14 +31,16 @@ class _Problem(NamedTuple):
     lengths: list[Tensor]
 
 
-def _problem(log_probs: Tensor, targets: Tensor, input_lengths: object, target_lengths: object, blank: int) -> _Problem:
+def _problem(
+    log_probs: Tensor, targets: Tensor, input_lengths: _Lengths, target_lengths: _Lengths, blank: int
+) -> _Problem:
     """Check the arguments as the CPU does; RuntimeError, or IndexError for a label that is no class."""
     if log_probs.dim() != 3:
         raise RuntimeError(f"ctc_loss: expected log_probs of 3 dimensions, got {log_probs.dim()}")
     time, batch, classes = log_probs.shape
     if not 0 <= blank < classes:
         raise RuntimeError("blank must be in label range")
-    inputs, lengths = _numbers(input_lengths), _numbers(target_lengths)  # type: ignore[arg-type]
+    inputs, lengths = _numbers(input_lengths), _numbers(target_lengths)
     if len(inputs) != batch:
         raise RuntimeError("input_lengths must be of size batch_size")
     if len(lengths) != batch:
@@ -90,8 +94,8 @@ def _launch(source: Source, p: _Problem, log_probs: Tensor, blank: int, zero: bo
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,
-    input_lengths: Sequence[int] | Tensor,
-    target_lengths: Sequence[int] | Tensor,
+    input_lengths: _Lengths,
+    target_lengths: _Lengths,
     blank: int = 0,
     zero_infinity: bool = False,
 ) -> tuple[Tensor, Tensor]:
@@ -110,8 +114,8 @@ def ctc_loss_backward(
     grad: Tensor,
     log_probs: Tensor,
     targets: Tensor,
-    input_lengths: Sequence[int] | Tensor,
-    target_lengths: Sequence[int] | Tensor,
+    input_lengths: _Lengths,
+    target_lengths: _Lengths,
     neg_log_likelihood: Tensor,
     log_alpha: Tensor,
     blank: int,
