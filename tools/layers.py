@@ -62,7 +62,7 @@ LEVELS = {
         "_compile _jit_internal _dynamo _export _functorch _inductor _higher_order_ops compiler distributed export graph jit onnx torchair".split(), 10
     ),
     # GE by the names of torch.compile and torch_npu.
-    "_backends.ge.backend": 10, "_backends.ge.torch_compile": 10, "npu.torch_npu": 10,
+    "_backends.ge.backend": 10, "_backends.ge.compositions": 10, "_backends.ge.torch_compile": 10, "npu.torch_npu": 10,
     "": 11, "__main__": 11, "_namespace": 11, "doctor": 11,
 }  # fmt: skip
 

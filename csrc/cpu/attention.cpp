@@ -33,8 +33,9 @@ Heads heads_of(const Tensor& t) { return {t.raw(), t.stride(0), t.stride(1), t.s
 struct Attention {
     int64_t batches, heads, key_heads, queries, keys, features, value_features;
     Heads q, k, v, out;
-    char* lse = nullptr;  // (batch, query, head)
-    Heads mask;           // added to the scores; keys adjacent; null data: none
+    char* lse = nullptr;      // (batch, query, head)
+    char* largest = nullptr;  // the same; where it is asked for, lse gets the sums instead of their logarithms
+    Heads mask;               // added to the scores; keys adjacent; null data: none
     double scale;
     bool causal;
     const uint8_t* kept = nullptr;  // (batch, head, query, key): 1 where dropout keeps
@@ -45,6 +46,10 @@ struct Attention {
     template <class T>
     T& lse_at(int64_t b, int64_t h, int64_t l) const {
         return reinterpret_cast<T*>(lse)[(b * queries + l) * heads + h];
+    }
+    template <class T>
+    T& largest_at(int64_t b, int64_t h, int64_t l) const {
+        return reinterpret_cast<T*>(largest)[(b * queries + l) * heads + h];
     }
     const uint8_t* kept_at(int64_t b, int64_t h, int64_t l) const {
         return kept ? kept + ((b * heads + h) * queries + l) * keys : nullptr;
@@ -194,7 +199,12 @@ void forward_block(const Attention& a, int64_t b, int64_t h, int64_t first, int6
             const T inverse = sums[r] == T(0) ? T(0) : T(1) / sums[r];
             for (int64_t i = 0; i < a.value_features; i++) o[i] *= inverse;
         }
-        a.lse_at<T>(b, h, first + r) = sums[r] == T(0) ? T(0) : top[r] + std::log(sums[r]);
+        if (a.largest) {
+            a.largest_at<T>(b, h, first + r) = sums[r] == T(0) ? T(0) : top[r];
+            a.lse_at<T>(b, h, first + r) = sums[r];
+        } else {
+            a.lse_at<T>(b, h, first + r) = sums[r] == T(0) ? T(0) : top[r] + std::log(sums[r]);
+        }
     }
 }
 
@@ -454,6 +464,25 @@ void forward_cpu(Out out, const Tensor& query, const Tensor& key, const Tensor& 
     run_forward(in, out[0], out[1]);
 }
 
+// (query, key, value, is_causal, scale) -> (output, largest, total)
+void statistics_shape(ShapeCall& c, const Tensor& query, const Tensor& key, const Tensor& value) {
+    forward_shape(c, query, key, value);
+    const DType work = query.dtype == DType::Float64 ? DType::Float64 : DType::Float32;
+    for (int i : {1, 2}) c.output(i, {query.size(0), query.size(1), query.size(2)}, work);
+}
+
+void statistics_cpu(Out out, const Tensor& query, const Tensor& key, const Tensor& value, bool is_causal,
+                    std::optional<double> scale) {
+    Inputs in(query, key, value, is_causal, nullptr, scale, kForward);
+    Tensor& largest = out[1];
+    Dims by_query{in.a.heads * in.a.queries, 1, in.a.heads};
+    TensorRef here = is_contiguous_as(largest, by_query) ? TensorRef::share(&largest)
+                                                         : empty_strided(largest.sizes(), by_query, largest.dtype);
+    in.a.largest = here->raw();
+    run_forward(in, out[0], out[2]);
+    if (here.get() != &largest) copy_into(largest, *here);
+}
+
 // (query, key, value, dropout_p, is_causal, attn_mask, scale) -> (output, logsumexp, kept)
 void dropout_forward_shape(ShapeCall& c, const Tensor& query, const Tensor& key, const Tensor& value) {
     forward_shape(c, query, key, value);
@@ -533,8 +562,10 @@ KERNELS
 {
     shape<forward_shape>("attention");
     shape<dropout_forward_shape>("attention_dropout");
+    shape<statistics_shape>("attention_statistics");
     shape<backward_shape>("attention_backward");
     structured<forward_cpu>("_scaled_dot_product_flash_attention_for_cpu");
+    structured<statistics_cpu>("_scaled_dot_product_attention_statistics");
     structured<backward_cpu>("_scaled_dot_product_flash_attention_for_cpu_backward");
     structured<dropout_forward_cpu>("_scaled_dot_product_attention_dropout");
     structured<dropout_backward_cpu>("_scaled_dot_product_attention_dropout_backward");

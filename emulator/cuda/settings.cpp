@@ -1,6 +1,7 @@
 // Settings, error codes and their names, injected faults, counts of what is alive.
 #include <pthread.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -280,6 +281,14 @@ EMULATED_API void emulated_set_faults(const char* text) {
     std::lock_guard<std::mutex> lock(o.mutex);
     o.all.clear();
     parse_orders(text ? text : "", o.all);
+}
+
+// How many of the orders were carried out.
+EMULATED_API int emulated_fired() {
+    Orders& o = orders();
+    std::lock_guard<std::mutex> lock(o.mutex);
+    return static_cast<int>(
+        std::count_if(o.all.begin(), o.all.end(), [](const Order& order) { return order.calls >= order.call; }));
 }
 
 EMULATED_API int emulated_injected(const char* function) { return enter(function); }

@@ -19,6 +19,7 @@ SHARED = {
     "corners",
     "data",
     "iterators",
+    "jit",
     "layers",
     "modules",
     "parts",
@@ -77,6 +78,12 @@ def behaviours(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
 def iterators(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> types.SimpleNamespace:
     """Those of iterators.cpp."""
     return build(request.param, "iterators", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def jit(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> types.SimpleNamespace:
+    """Those of jit.cpp."""
+    return build(request.param, "jit", tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

@@ -10,8 +10,6 @@ import sys
 
 import pytest
 
-from mindtorch_v2.utils import cpp_extension
-
 from .processes import environment
 
 FOLDER = pathlib.Path(__file__).parent
@@ -56,13 +54,14 @@ KERNELS = {
 PROGRAM = """
 import sys
 import mindtorch_v2 as torch
+from mindtorch_v2.utils import cpp_extension
 torch.set_num_threads(4)
-torch.ops.load_library(sys.argv[1])
+cpp_extension.load("hostile_library", [sys.argv[1]], ["-O0"], build_directory=sys.argv[2], is_python_module=False)
 ops = torch.ops.hostile_library
 assert ops.keeps(torch.ones(2)).tolist() == [1, 1]
 assert ops.returns_undefined(torch.ones(2)) is None
 x = torch.ones(4)
-for name in sys.argv[2:]:
+for name in sys.argv[3:]:
     try:
         getattr(ops, name)(x)
     except Exception as error:
@@ -89,16 +88,7 @@ def _run(*arguments):
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
     """A process in which each kernel ran; it printed the class and the text of what was raised."""
-    folder = tmp_path_factory.mktemp("hostile")
-    library = cpp_extension.load(
-        "hostile_library",
-        [str(FOLDER / "hostile_library.cpp")],
-        ["-O0"],
-        build_directory=str(folder),
-        is_standalone=False,
-        is_python_module=False,
-    )
-    return _run("-c", PROGRAM, library, *KERNELS)
+    return _run("-c", PROGRAM, str(FOLDER / "hostile_library.cpp"), str(tmp_path_factory.mktemp("hostile")), *KERNELS)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -122,10 +122,11 @@ def test_what_failed_runs_again(tmp_path):
     assert list(report.read(tmp_path, ["add"])["add"]) == ["forward"]
 
 
-def test_the_page_shows_the_record():
-    recorded = json.loads(report.RECORD.read_text("utf-8"))
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_the_page_shows_the_record(device):
+    recorded = json.loads(report.record_of(device).read_text("utf-8"))
     page = report.PAGE.read_text("utf-8")
-    assert report.with_table(page, recorded["columns"]) == page
+    assert report.with_table(page, recorded["columns"], device) == page
     differing = {name for name, columns in recorded["differ"].items() if "forward" in columns}
     operators, whole, *_ = recorded["columns"]["forward"]
     assert operators - whole == len(differing)

@@ -3,6 +3,7 @@
     python -m tests.operator_database                     all entries and columns, what is not done yet
     python -m tests.operator_database add --why           some entries, with what differs
     python -m tests.operator_database --column vmap --again --why
+    python -m tests.operator_database --device cuda       values and gradients on the emulated GPU
     python -m tests.operator_database --record            write the shares into the snapshots and the page
 
 Wants an environment with torch==2.13.0 (`make test-opdb` makes one). What PyTorch answers, and what came of it here, is written
@@ -20,6 +21,7 @@ import sys
 from collections.abc import Sequence
 
 from tests.operator_database import report
+from tests.operator_database.columns import ON_DEVICE
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORKER = pathlib.Path(__file__).with_name("worker.py")
@@ -37,10 +39,14 @@ def names_of_entries() -> list[str]:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
 
 
-def run(side: str, folder: pathlib.Path, names: Sequence[str], most: int, columns: str, seconds: int) -> str:
+def run(
+    side: str, device: str, folder: pathlib.Path, names: Sequence[str], most: int, columns: str, seconds: int
+) -> str:
     """Run entries to their end, in as many processes as that takes."""
-    command = [sys.executable, str(WORKER), side, str(folder), str(most), columns, *names]
+    command = [sys.executable, str(WORKER), side, device, str(folder), str(most), columns, *names]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "MINDTORCH_AS_TORCH": "0"}
+    if device == "cuda":
+        environment.setdefault("MINDTORCH_CUDA_EMULATOR", "1")
     for _ in range(RESTARTS):
         worker = subprocess.Popen(
             command,
@@ -70,7 +76,10 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="entries by full name; all where none is given")
     parser.add_argument("--column", action="append", default=[], help="only these columns on this package")
     parser.add_argument("--most", type=int, default=0, help="samples of a dtype and column; all where not given")
-    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "out" / "operator_database")
+    parser.add_argument(
+        "--device", choices=ON_DEVICE, default="cpu", help="where this package runs; PyTorch is the CPU's"
+    )
+    parser.add_argument("--out", type=pathlib.Path, help="out/operator_database, or out/operator_database_cuda")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=int, default=3000, help="for one process of so many entries")
     parser.add_argument("--again", action="store_true", help="run on this package again what has run")
@@ -78,6 +87,8 @@ def main() -> int:
     parser.add_argument("--why", action="store_true", help="list what differs")
     parser.add_argument("--record", action="store_true", help="write the shares into the snapshots and the page")
     options = parser.parse_args()
+    if options.out is None:
+        options.out = ROOT / "out" / ("operator_database" + ("" if options.device == "cpu" else f"_{options.device}"))
     names = options.names or names_of_entries()
     if not options.record:
         if options.again or options.failed:
@@ -87,7 +98,8 @@ def main() -> int:
 
         def both(part: list[str]) -> str:
             return "\n".join(
-                run(side, options.out, part, options.most, columns, options.seconds) for side in ("pytorch", "ours")
+                run(side, options.device, options.out, part, options.most, columns, options.seconds)
+                for side in ("pytorch", "ours")
             )
 
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
@@ -103,7 +115,7 @@ def main() -> int:
                         print(f"      {problem[:240]}")
     print(report.table(report.shares(found)))
     if options.record:
-        report.record(report.shares(found), report.rest(found))
+        report.record(report.shares(found), report.rest(found), options.device)
     return 0
 
 

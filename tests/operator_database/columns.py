@@ -68,7 +68,7 @@ def _weights(torch: ModuleType, like: Any, shift: int = 0) -> Any:
     places = numpy.arange(shift, shift + like.numel(), dtype=numpy.float64)
     found = (0.5 + (places * 0.6180339887498949) % 1.0) * numpy.where(places * 0.4142135623730951 % 1.0 < 0.5, 1, -1)
     tensor = torch.from_numpy(found).reshape(like.shape)
-    return (torch.complex(tensor, -tensor / 2) if like.is_complex() else tensor).to(like.dtype)
+    return (torch.complex(tensor, -tensor / 2) if like.is_complex() else tensor).to(like.device, like.dtype)
 
 
 def _differentiable(value: Any) -> list[Any]:
@@ -363,3 +363,13 @@ COLUMNS: dict[str, Column] = {
     "channels last": Column(channels_last, dtypes=("float32",), most=12, strides=True),
     "compiled": Column(compiled, dtypes=("float32",), grad=True, most=1),
 }
+
+_ON_GPUS = ("float32", "float16", "bfloat16", "int64", "bool")
+ON_DEVICE: dict[str, dict[str, Column]] = {
+    "cpu": COLUMNS,
+    "cuda": {
+        "forward": Column(forward, dtypes=_ON_GPUS),
+        "gradient": Column(gradient, lambda info: info.supports_autograd, _ON_GPUS[:3], grad=True),
+    },
+}
+"""What is run on a device of this package, beside the real PyTorch on the CPU."""

@@ -113,23 +113,25 @@ def decode_call(torch: ModuleType, plain: Any) -> tuple[tuple[Any, ...], dict[st
     return args, kwargs
 
 
-def encode(torch: ModuleType, value: Any, bare: bool = False, seen: list[Any] | None = None) -> Any:
-    """A value as plain Python; LookupError for what has no such form."""
+def encode(
+    torch: ModuleType, value: Any, bare: bool = False, seen: list[Any] | None = None, device: str = "cpu"
+) -> Any:
+    """A value as plain Python; LookupError for what has no such form, as tensors that are not on `device`."""
     if is_tensor(value):
         if seen is not None:
             for place, each in enumerate(seen):
                 if each is value:
                     return Again(place)
             seen.append(value)
-        return _bare(value) if bare else _tensor(torch, value)
+        return _bare(value) if bare else _tensor(torch, value, device)
     if isinstance(value, torch.Size):
         return Size(tuple(int(each) for each in value))
     if isinstance(value, tuple):
-        return tuple(encode(torch, each, bare, seen) for each in value)
+        return tuple(encode(torch, each, bare, seen, device) for each in value)
     if isinstance(value, list):
-        return [encode(torch, each, bare, seen) for each in value]
+        return [encode(torch, each, bare, seen, device) for each in value]
     if isinstance(value, dict):
-        return {name: encode(torch, each, bare, seen) for name, each in value.items()}
+        return {name: encode(torch, each, bare, seen, device) for name, each in value.items()}
     if isinstance(value, torch.dtype | torch.layout | torch.memory_format):
         return Named(str(value).rpartition(".")[2])
     if isinstance(value, torch.device):
@@ -152,13 +154,15 @@ def _bare(tensor: Any) -> Bare:
     return Bare(_name(tensor.dtype), tuple(tensor.shape), stride, tensor.device.type)
 
 
-def _tensor(torch: ModuleType, tensor: Any) -> Any:
+def _tensor(torch: ModuleType, tensor: Any, device: str) -> Any:
+    if tensor.device.type != device:
+        raise LookupError(f"a tensor on {tensor.device}, not {device}, has no plain form")
     grad = tensor.requires_grad
-    tensor = tensor.detach()
+    tensor = tensor.detach().cpu()
     if tensor._is_zerotensor():  # has no memory
         tensor = tensor.clone()
     layout = _name(tensor.layout)
-    if tensor.is_quantized or tensor.is_nested or tensor.device.type != "cpu":
+    if tensor.is_quantized or tensor.is_nested:
         raise LookupError("a tensor of another kind has no plain form")
     if layout == "sparse_coo":
         parts = [tensor._indices(), tensor._values()]
@@ -178,14 +182,17 @@ def _tensor(torch: ModuleType, tensor: Any) -> Any:
         return Strided(_name(tensor.dtype), tuple(tensor.shape), tuple(tensor.stride()), held, grad, flags)
     else:
         raise LookupError(f"a tensor of layout {layout} has no plain form")
-    return Sparse(layout, tuple(tensor.shape), [_tensor(torch, part) for part in parts], coalesced, grad)
+    return Sparse(layout, tuple(tensor.shape), [_tensor(torch, part, "cpu") for part in parts], coalesced, grad)
 
 
-def decode(torch: ModuleType, value: Any, made: list[Any] | None = None) -> Any:
-    """Make of plain Python what `encode` was given, as `torch` has it; tensors are kept in `made`."""
+def decode(torch: ModuleType, value: Any, made: list[Any] | None = None, device: str = "cpu") -> Any:
+    """Make of plain Python what `encode` was given, as `torch` has it; tensors are kept in `made`.
+
+    Tensors are made on `device`, which takes the place of the CPU where a call names it.
+    """
     if isinstance(value, Strided | Sparse):
         make = _strided if isinstance(value, Strided) else _sparse
-        tensor = make(torch, value).requires_grad_(value.requires_grad)
+        tensor = make(torch, value, device).requires_grad_(value.requires_grad)
         if made is not None:
             made.append(tensor)
         return tensor
@@ -194,31 +201,31 @@ def decode(torch: ModuleType, value: Any, made: list[Any] | None = None) -> Any:
     if isinstance(value, Named):
         return getattr(torch, value.name)
     if isinstance(value, Device):
-        return torch.device(value.name)
+        return torch.device(device if value.name == "cpu" else value.name)
     if isinstance(value, Size):
         return torch.Size(value.sizes)
     if isinstance(value, tuple):
-        return tuple(decode(torch, each, made) for each in value)
+        return tuple(decode(torch, each, made, device) for each in value)
     if isinstance(value, list):
-        return [decode(torch, each, made) for each in value]
+        return [decode(torch, each, made, device) for each in value]
     if isinstance(value, dict):
-        return {name: decode(torch, each, made) for name, each in value.items()}
-    return value
+        return {name: decode(torch, each, made, device) for name, each in value.items()}
+    return device if isinstance(value, str) and value == "cpu" else value
 
 
-def _strided(torch: ModuleType, value: Strided) -> Any:
+def _strided(torch: ModuleType, value: Strided, device: str) -> Any:
     dtype = getattr(torch, value.dtype)
     found = torch.empty(0, dtype=dtype)
     if value.memory:
         found = torch.frombuffer(bytearray(value.memory), dtype=torch.uint8).view(dtype)
-    found = torch.as_strided(found, value.shape, value.stride)
+    found = torch.as_strided(found.to(device), value.shape, value.stride)
     if value.flags[0]:
         found = torch.conj(found)
     return torch._neg_view(found) if value.flags[1] else found
 
 
-def _sparse(torch: ModuleType, value: Sparse) -> Any:
-    parts = [_strided(torch, part) for part in value.parts]
+def _sparse(torch: ModuleType, value: Sparse, device: str) -> Any:
+    parts = [_strided(torch, part, device) for part in value.parts]
     if value.layout == "sparse_coo":
         return torch.sparse_coo_tensor(*parts, value.shape, is_coalesced=value.coalesced or None)
     return torch.sparse_compressed_tensor(*parts, value.shape, layout=getattr(torch, value.layout))

@@ -10,9 +10,17 @@ from typing import Any, NamedTuple
 from tests.operator_database.columns import COLUMNS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-RECORD = ROOT / "tests" / "snapshots" / "operator_database_whole.json"
 PAGE = ROOT / "docs" / "operator-database.md"
-BEGIN, END = "<!-- made by python -m tests.operator_database --record: -->", "<!-- end -->"
+BEGIN = {
+    "cpu": "<!-- made by python -m tests.operator_database --record: -->",
+    "cuda": "<!-- made by python -m tests.operator_database --device cuda --record: -->",
+}
+END = "<!-- end -->"
+
+
+def record_of(device: str) -> pathlib.Path:
+    """Where the shares of a device are kept."""
+    return ROOT / "tests" / "snapshots" / f"operator_database_{'whole' if device == 'cpu' else device}.json"
 
 
 class Outcome(NamedTuple):
@@ -87,15 +95,17 @@ def table(counted: Mapping[str, Sequence[int]]) -> str:
     return "\n".join(lines)
 
 
-def with_table(page: str, counted: Mapping[str, Sequence[int]]) -> str:
-    """A page with the table between its marks made anew."""
-    before, after = page.split(BEGIN)
-    return f"{before}{BEGIN}\n{table(counted)}\n{END}{after.split(END)[1]}"
+def with_table(page: str, counted: Mapping[str, Sequence[int]], device: str = "cpu") -> str:
+    """A page with the table of a device, between its marks, made anew."""
+    before, after = page.split(BEGIN[device])
+    return f"{before}{BEGIN[device]}\n{table(counted)}\n{END}{after.partition(END)[2]}"
 
 
-def record(counted: Mapping[str, Sequence[int]], differing: Mapping[str, Mapping[str, Sequence[int]]]) -> None:
-    """Write the shares and what differs into the snapshots, and the table onto its page."""
+def record(
+    counted: Mapping[str, Sequence[int]], differing: Mapping[str, Mapping[str, Sequence[int]]], device: str = "cpu"
+) -> None:
+    """Write the shares of a device and what differs into the snapshots, and the table onto its page."""
     lines = [f"{json.dumps(name)}: {json.dumps(columns)}" for name, columns in sorted(differing.items())]
     text = f'{{\n"columns": {json.dumps(counted)},\n"differ": {{\n' + ",\n".join(lines) + "\n}\n}\n"
-    RECORD.write_text(text, "utf-8")
-    PAGE.write_text(with_table(PAGE.read_text("utf-8"), counted), "utf-8")
+    record_of(device).write_text(text, "utf-8")
+    PAGE.write_text(with_table(PAGE.read_text("utf-8"), counted, device), "utf-8")

@@ -1,6 +1,6 @@
 """Entries of the operator database, run in this process: on the real PyTorch, or on this package under the name torch.
 
-python worker.py {pytorch,ours} FOLDER MOST NAME...
+python worker.py {pytorch,ours} DEVICE FOLDER MOST COLUMNS NAME...
 
 On the real PyTorch the samples of each entry and what it answers go to FOLDER/pytorch/NAME.pickle. On this package these are
 read and compared, and FOLDER/ours/NAME.jsonl gets a line for each column: how many samples count, how many agree, and what the
@@ -21,19 +21,20 @@ import traceback
 import types
 import unittest
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.operator_database.columns import COLUMNS, SIGNS_OPEN, Column, Sample  # noqa: E402  (after the path is set)
+from tests.operator_database.columns import ON_DEVICE, SIGNS_OPEN, Column, Sample  # noqa: E402  (after the path is set)
 from tests.operator_database.compare import judge  # noqa: E402  (likewise)
 from tests.operator_database.portable import Raised, decode, decode_call, encode, encode_call  # noqa: E402  (likewise)
 from tests.pytorch_suite.worker import InfrastructureFinder, TimedOut, stand_in, wheel_of_pytorch  # noqa: E402  (likewise)
 
 SECONDS = 60  # for one call
 MEMORY = 10 << 30  # bytes of address space
+SEEDS = 8  # that give a drawn bool more than one value
 UNDEFINED = re.compile(r"(new_)?empty|resize_?(as_)?$|empty_")  # results whose numbers nobody wrote
 ERRORS = "error inputs"
 
@@ -80,14 +81,14 @@ def _raised(error: BaseException) -> Raised:
     return Raised([kind.__name__ for kind in type(error).__mro__], re.sub(r"\s+", " ", str(error))[:300])
 
 
-def _run(torch: Any, info: Any, column: Column, sample: Sample) -> Any:
+def _run(torch: Any, info: Any, column: Column, sample: Sample, device: str = "cpu") -> Any:
     """Run a call; its results, or its error, as plain Python."""
     torch.manual_seed(0)
     signal.alarm(SECONDS)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return encode(torch, column.run(torch, info, sample), column.bare)
+            return encode(torch, column.run(torch, info, sample), column.bare, device=device)
     except TimedOut:
         return Raised(["TimedOut"], f"took more than {SECONDS} s")
     except Exception as error:  # noqa: BLE001  (whatever it is, it is the outcome)
@@ -118,11 +119,11 @@ def _errors(torch: Any, info: Any) -> Iterator[tuple[Any, list[str], str]]:
             continue
 
 
-def on_pytorch(torch: Any, info: Any, most: int | None) -> dict[str, Any]:
+def on_pytorch(torch: Any, info: Any, most: int | None, columns: dict[str, Column]) -> dict[str, Any]:
     """The samples of an entry, and what the real PyTorch answers in each column."""
     samples: dict[tuple[str, bool, int], Any] = {}
     answers: dict[str, list[Any]] = {}
-    for name, column in COLUMNS.items():
+    for name, column in columns.items():
         if not column.applies(info):
             continue
         found = answers[name] = []
@@ -168,22 +169,47 @@ class Processes:
         return found[place] if place < len(found) else (lambda value: value)
 
 
-def compared(torch: Any, info: Any, record: dict[str, Any], name: str) -> tuple[int, int, list[str]]:
-    """Of one column: how many samples count, how many agree, and what the others differ in."""
+def _is_drawn(torch: Any, info: Any, column: Column, sample: Callable[[str], Sample], theirs: Any) -> bool:
+    """Whether the numbers of a call are drawn: on the CPU the seed of the record gives them, and others do not."""
+    real, found = torch.manual_seed, []
+    try:
+        for shift in range(SEEDS):  # entries of the database set a seed of their own
+            torch.manual_seed = lambda seed, shift=shift: real(seed + shift)
+            found.append(_run(torch, info, column, sample("cpu")))
+    finally:
+        torch.manual_seed = real
+    if judge(found[0], theirs) or any(isinstance(each, Raised) for each in found):
+        return False
+    return any(judge(each, theirs) for each in found[1:])
+
+
+def compared(torch: Any, info: Any, record: dict[str, Any], name: str, device: str) -> tuple[int, int, list[str]]:
+    """Of one column: how many samples count, how many agree, and what the others differ in.
+
+    A device has its own random numbers: where numbers are drawn, dtypes and shapes are compared there.
+    """
     if name == ERRORS:
         problems = [problem for each in record[ERRORS] if (problem := _refused(torch, info, *each))]
         return len(record[ERRORS]), len(record[ERRORS]) - len(problems), problems
-    column, processes, problems = COLUMNS[name], Processes(torch, info), []
+    column, processes, problems = ON_DEVICE[device][name], Processes(torch, info), []
     answers = record["answers"].get(name, [])
     for key, theirs in answers:
+        process = processes.of(key) if column.grad or info.name in SIGNS_OPEN else (lambda value: value)
+
+        def made(device: str, key: Any = key, process: Any = process) -> Sample:
+            return Sample(*decode(torch, record["samples"][key], device=device), process)
+
         try:
-            args, kwargs = decode(torch, record["samples"][key])
+            sample = made(device)
         except Exception as error:  # noqa: BLE001  (it says that a tensor cannot be made)
             problems.append(f"{key}: not made: {type(error).__name__}: {error}")
             continue
-        process = processes.of(key) if column.grad or info.name in SIGNS_OPEN else (lambda value: value)
-        ours = _run(torch, info, column, Sample(args, kwargs, process))
-        if problem := judge(ours, theirs, column.strides, not UNDEFINED.match(info.name)):
+        ours = _run(torch, info, column, sample, device)
+        values = not UNDEFINED.match(info.name)
+        problem = judge(ours, theirs, column.strides, values)
+        if problem and device != "cpu" and values and _is_drawn(torch, info, column, made, theirs):
+            problem = judge(ours, theirs, values=False)
+        if problem:
             problems.append(f"{key[0]} {key[2]}: {problem}")
     return len(answers), len(answers) - len(problems), problems
 
@@ -208,7 +234,9 @@ def _time_out(number: int, frame: types.FrameType | None) -> None:
     raise TimedOut("took too long")
 
 
-def _pytorch_side(torch: Any, folder: pathlib.Path, names: list[str], most: int | None) -> None:
+def _pytorch_side(
+    torch: Any, folder: pathlib.Path, names: list[str], most: int | None, columns: dict[str, Column]
+) -> None:
     known = entries()
     for name in names:
         file = _file(folder, "pytorch", name)
@@ -219,14 +247,14 @@ def _pytorch_side(torch: Any, folder: pathlib.Path, names: list[str], most: int 
             record: dict[str, Any] = {"samples": {}, "answers": {}, ERRORS: []}
         else:
             begun.touch()
-            record = on_pytorch(torch, known[name], most)
+            record = on_pytorch(torch, known[name], most, columns)
         part = file.with_suffix(".part")
         part.write_bytes(pickle.dumps(record, protocol=5))
         part.rename(file)
         begun.unlink()
 
 
-def _our_side(torch: Any, folder: pathlib.Path, names: list[str], columns: list[str]) -> None:
+def _our_side(torch: Any, folder: pathlib.Path, names: list[str], columns: list[str], device: str) -> None:
     known = entries()
     for name in names:
         file = _file(folder, "ours", name)
@@ -245,7 +273,7 @@ def _our_side(torch: Any, folder: pathlib.Path, names: list[str], columns: list[
                     log.write(json.dumps({"column": column}) + "\n")
                     log.flush()
                     try:
-                        found = compared(torch, known[name], record, column)
+                        found = compared(torch, known[name], record, column, device)
                     except Exception:  # noqa: BLE001  (it is told)
                         found = 1, 0, [traceback.format_exc()[-600:]]
                 count, agree, problems = found
@@ -257,8 +285,9 @@ def _our_side(torch: Any, folder: pathlib.Path, names: list[str], columns: list[
 
 def main() -> None:
     """Run what the arguments name."""
-    side, folder, most, columns, *names = sys.argv[1:]
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    side, device, folder, most, columns, *names = sys.argv[1:]
+    if device == "cpu":  # others keep room for addresses of their memory
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     faulthandler.enable()
     signal.signal(signal.SIGALRM, _time_out)
@@ -274,9 +303,10 @@ def main() -> None:
     torch.set_num_threads(1)
     (folder_ := pathlib.Path(folder)).joinpath(side).mkdir(parents=True, exist_ok=True)
     if side == "pytorch":
-        _pytorch_side(torch, folder_, names, int(most) or None)
+        _pytorch_side(torch, folder_, names, int(most) or None, ON_DEVICE[device])
     else:
-        _our_side(torch, folder_, names, columns.split(",") if columns else [*COLUMNS, ERRORS])
+        every = [*ON_DEVICE[device], *([ERRORS] if device == "cpu" else ())]
+        _our_side(torch, folder_, names, columns.split(",") if columns else every, device)
 
 
 if __name__ == "__main__":

@@ -111,3 +111,31 @@ def test_dropout_is_that_of_the_separate_operators():
 )
 def test_errors_are_pytorchs(call):
     same_error(lambda library: call(library.nn.functional.scaled_dot_product_attention, library))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("causal", [False, True])
+def test_statistics_of_rows(dtype, causal):
+    """The largest score of each row, and the sum of exp(score - largest), by what they are."""
+    q = (torch.arange(2 * 4 * 70 * 8) * 0.37 % 1.9 - 0.8).reshape(2, 70, 4, 8).to(dtype).transpose(1, 2)
+    k, v = ((torch.arange(2 * 2 * 600 * 8) * step % 1.7 - 0.8).reshape(2, 2, 600, 8).to(dtype) for step in (0.21, 0.53))
+    out, largest, total = torch.ops.aten._scaled_dot_product_attention_statistics(q, k, v, causal, scale=0.5)
+    scores = q.double() @ k.double().repeat_interleave(2, 1).mT * 0.5
+    if causal:
+        scores = scores.masked_fill(torch.ones(70, 600).triu(1).bool(), -float("inf"))
+    tight = 1e-12 if dtype == torch.float64 else 2e-6
+    wanted = scores.amax(-1)
+    torch.testing.assert_close(largest.double(), wanted, rtol=tight, atol=tight)
+    torch.testing.assert_close(total.double(), (scores - wanted[..., None]).exp().sum(-1), rtol=tight, atol=tight)
+    plain = scores.softmax(-1) @ v.double().repeat_interleave(2, 1)
+    torch.testing.assert_close(out.double(), plain, rtol=1e-2 if dtype == torch.bfloat16 else tight, atol=tight * 10)
+    assert largest.dtype == total.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
+    assert largest.is_contiguous() and total.is_contiguous()
+
+
+def test_statistics_of_rows_that_see_nothing():
+    q, none = torch.ones(1, 1, 2, 4), torch.ones(1, 1, 0, 4)
+    out, largest, total = torch.ops.aten._scaled_dot_product_attention_statistics(q, none, none)
+    assert not out.any() and not largest.any() and not total.any()
+    with pytest.raises(RuntimeError, match="the heads of K and V must divide those of Q"):
+        torch.ops.aten._scaled_dot_product_attention_statistics(torch.ones(1, 3, 2, 4), *[torch.ones(1, 2, 2, 4)] * 2)

@@ -26,6 +26,7 @@
 #include <mindtorch/functional.h>
 #include <mindtorch/functions.h>
 #include <mindtorch/generated/spaces.h>
+#include <mindtorch/jit.h>
 #include <mindtorch/language.h>
 #include <mindtorch/library.h>
 #include <mindtorch/logging.h>

@@ -6,6 +6,40 @@
 #include <fstream>
 #include <iterator>
 
+namespace mindtorch MINDTORCH_HIDDEN {
+
+// What call_python gave, which is the caller's.
+inline c10::IValue taken(const mt_value& value) {
+    const Object object =
+        Object::steal(value.tag == MT_OBJECT || value.tag == MT_GENERATOR ? value.as.object : nullptr);
+    const at::Tensor tensor = value.tag == MT_TENSOR ? at::Tensor::steal(value.as.tensor) : at::Tensor();
+    return from<c10::IValue>(value);
+}
+
+// Bytes cross the boundary as a text, each as the character of its number.
+inline std::string text_of(std::string_view bytes) {
+    std::string text;
+    text.reserve(bytes.size() * 2);
+    for (const char byte : bytes) {
+        const auto letter = static_cast<unsigned char>(byte);
+        if (letter >= 0x80) text.push_back(static_cast<char>(0xc0 | (letter >> 6)));
+        text.push_back(static_cast<char>(letter < 0x80 ? letter : 0x80 | (letter & 0x3f)));
+    }
+    return text;
+}
+inline std::string bytes_of(std::string_view text) {
+    std::string bytes;
+    bytes.reserve(text.size());
+    for (size_t i = 0; i < text.size(); i++) {
+        const auto letter = static_cast<unsigned char>(text[i]);
+        bytes.push_back(static_cast<char>(
+            letter < 0x80 ? letter : ((letter & 3) << 6) | (static_cast<unsigned char>(text[++i]) & 0x3f)));
+    }
+    return bytes;
+}
+
+}  // namespace mindtorch MINDTORCH_HIDDEN
+
 namespace torch {
 namespace serialize {
 
@@ -18,8 +52,7 @@ class OutputArchive final {
     void save_to(std::ostream& stream) {
         const mindtorch::Packed packed = mindtorch::pack(values_);
         const mt_value text = mindtorch::call_python("mindtorch_v2.utils._cpp_archive", "text_of", {packed.v});
-        const mindtorch::Object held = mindtorch::Object::steal(text.as.object);
-        stream << mindtorch::from<std::string>(mindtorch::object_value(held));
+        stream << mindtorch::taken(text).toStringRef();
     }
     void save_to(const std::string& path) {
         std::ofstream file(path);

@@ -238,9 +238,17 @@ inline PyObject* THPVariable_Wrap(const at::Tensor& t) {
     return py::detail::type_caster<at::Tensor>::cast(t, py::return_value_policy::automatic, py::handle()).ptr();
 }
 
+namespace torch {
+namespace jit {
+// The Module of TorchScript that a Python object is; none if it is none.
+inline std::optional<Module> as_module(py::handle object) {
+    const c10::IValue value(mindtorch::Object::share(mindtorch::object(object)));
+    return value.isModule() ? std::optional<Module>(value.toModule()) : std::nullopt;
+}
+}  // namespace jit
+
 // ---- modules of torch::nn in Python ----
 
-namespace torch {
 namespace python {
 
 template <class M>

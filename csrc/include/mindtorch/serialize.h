@@ -62,30 +62,13 @@ void load(std::vector<at::Tensor>& tensors, From&&... from) {
 inline std::vector<char> pickle_save(const c10::IValue& value) {
     const mindtorch::Packed packed = mindtorch::pack(value);
     const mt_value text = mindtorch::call_python("mindtorch_v2.utils._cpp_archive", "pickle_text", {packed.v});
-    const mindtorch::Object held = mindtorch::Object::steal(text.as.object);
-    const std::string letters = mindtorch::from<std::string>(mindtorch::object_value(held));
-    std::vector<char> bytes;
-    bytes.reserve(letters.size());
-    for (size_t i = 0; i < letters.size(); i++) {  // each byte came as the character of its number, in UTF-8
-        const auto letter = static_cast<unsigned char>(letters[i]);
-        bytes.push_back(static_cast<char>(
-            letter < 0x80 ? letter : ((letter & 3) << 6) | (static_cast<unsigned char>(letters[++i]) & 0x3f)));
-    }
-    return bytes;
+    const std::string bytes = mindtorch::bytes_of(mindtorch::taken(text).toStringRef());
+    return std::vector<char>(bytes.begin(), bytes.end());
 }
 inline c10::IValue pickle_load(const std::vector<char>& bytes) {
-    std::string letters;
-    letters.reserve(bytes.size() * 2);
-    for (const char byte : bytes) {
-        const auto letter = static_cast<unsigned char>(byte);
-        if (letter >= 0x80) letters.push_back(static_cast<char>(0xc0 | (letter >> 6)));
-        letters.push_back(static_cast<char>(letter < 0x80 ? letter : 0x80 | (letter & 0x3f)));
-    }
-    const mt_value value =
-        mindtorch::call_python("mindtorch_v2.utils._cpp_archive", "value_of_pickle", {mindtorch::arg(letters)});
-    const mindtorch::Object held = mindtorch::Object::steal(value.tag == MT_OBJECT ? value.as.object : nullptr);
-    const at::Tensor tensor = value.tag == MT_TENSOR ? at::Tensor::steal(value.as.tensor) : at::Tensor();
-    return mindtorch::from<c10::IValue>(value);
+    const std::string letters = mindtorch::text_of({bytes.data(), bytes.size()});
+    return mindtorch::taken(
+        mindtorch::call_python("mindtorch_v2.utils._cpp_archive", "value_of_pickle", {mindtorch::arg(letters)}));
 }
 
 namespace jit {

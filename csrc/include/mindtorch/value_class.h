@@ -6,6 +6,12 @@
 #include <functional>
 #include <map>
 
+namespace torch {
+namespace jit {
+struct Module;
+}
+}  // namespace torch
+
 namespace c10 {
 
 class IValue {
@@ -138,7 +144,7 @@ class IValue {
     bool isSymFloat() const { return false; }
     bool isSymBool() const { return false; }
     bool isObject() const { return tag_ == Tag::Object; }
-    bool isModule() const { return false; }
+    bool isModule() const;
     bool isPyObject() const { return false; }
     bool isFuture() const { return false; }
     bool isEnum() const { return false; }
@@ -262,6 +268,7 @@ class IValue {
         const std::vector<int64_t> sizes = toIntVector();
         return DimVector(sizes.begin(), sizes.end());
     }
+    torch::jit::Module toModule() const;
     template <class T>
     intrusive_ptr<T> toCustomClass() const;
     intrusive_ptr<torch::CustomClassHolder> toCapsule() const;

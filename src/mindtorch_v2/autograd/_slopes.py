@@ -110,7 +110,7 @@ class Place:
             return
         before = self.memory.clone()
         try:
-            self.memory.copy_(before + by.reshape(before.shape))
+            self.memory.copy_(before + by.to(before.device).reshape(before.shape))
             yield self.x
         finally:
             self.memory.copy_(before)
@@ -118,7 +118,7 @@ class Place:
 
 def _places_of_values(x: Any) -> Any:
     """For each number that a sparse tensor holds, its place among the elements of the dense tensor."""
-    x = x.detach()
+    x = x.detach().cpu()
     if layout_of(x) == "sparse_coo":
         indices, values, many = x._indices(), x._values(), x.sparse_dim()
         inner = 1
@@ -153,7 +153,7 @@ class Slopes:
             with place.moved(direction * (sign * self.eps)) as moved:
                 given = [moved if i == place.number else x for i, x in enumerate(self.inputs)]
                 made = [o for o in as_tuple(self.func(*given)) if is_differentiable(o)]
-                sides.append([dense(o.detach()).clone() for o in made])
+                sides.append([dense(o.detach()).clone().cpu() for o in made])
         for number, (above, below) in enumerate(zip(*sides, strict=True)):
             for what, one, other in (("shape", above.shape, below.shape), ("dtype", above.dtype, below.dtype)):
                 if one != other:
@@ -194,7 +194,9 @@ class Slopes:
             for output in as_tuple(self.func(*given)):
                 if is_differentiable(output):
                     value, tangent = forward_ad.unpack_dual(output)
-                    made.append(dense(torch.zeros_like(value) if tangent is None else tangent).detach().reshape(-1))
+                    made.append(
+                        dense(torch.zeros_like(value) if tangent is None else tangent).detach().reshape(-1).cpu()
+                    )
             return made
 
 

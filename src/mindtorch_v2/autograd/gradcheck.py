@@ -180,7 +180,7 @@ class _Check:
             raise GradcheckError("Analytical gradient has incorrect size")
         if self.check_grad_dtypes and found.dtype != x.dtype:
             raise GradcheckError("Gradient has dtype mismatch")
-        return dense(found).reshape(-1)
+        return dense(found).reshape(-1).cpu()
 
     def _close(self, found: Any, slope: Any) -> bool:
         kind = torch.promote_types(found.dtype, slope.dtype)
@@ -403,7 +403,7 @@ def _dot(x: Any, y: Any) -> Any:
 
 
 def _shaped(weight: Any, output: Any) -> Any:
-    shaped = weight.reshape(output.shape)
+    shaped = weight.to(output.device).reshape(output.shape)
     return shaped if layout_of(output) == "strided" else shaped.to_sparse(layout=output.layout)
 
 

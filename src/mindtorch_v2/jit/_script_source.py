@@ -153,7 +153,9 @@ class Sources:
         linecache.cache[shown] = (len(text), None, text.splitlines(keepends=True), shown)
         names = {**translator.names, "__builtins__": {}}
         exec(compile(ast.parse(text), shown, "exec", dont_inherit=True), names)
-        return names[made.name]
+        function = names[made.name]
+        function.__qualname__ = node.name  # as errors about arguments name it
+        return function
 
     def constant(self, name: str) -> Any:
         """`CONSTANTS.c<number>`."""

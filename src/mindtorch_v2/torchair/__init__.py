@@ -4,7 +4,7 @@
 """
 
 from mindtorch_v2._backends.ge.backend import GEConversionError, dump, ge_compile, get_compiler, get_npu_backend
-from mindtorch_v2._backends.ge.lower import lower
+from mindtorch_v2._backends.ge.compositions import lower
 from mindtorch_v2._backends.ge.registry import register_fx_node_ge_converter
 
 from . import _ge_concrete_graph, configs, core, ge, ge_concrete_graph, npu_fx_compiler

@@ -37,9 +37,11 @@ _PACKAGE = Path(mindtorch_v2.__file__).parent
 _FORWARDS = {
     "mindtorch/all.h": "torch/all.h torch/torch.h torch/types.h torch/autograd.h torch/cuda.h torch/utils.h torch/version.h "
     "torch/print.h torch/sparse.h torch/nested.h torch/script.h torch/data.h torch/csrc/api/include/torch/types.h torch/csrc/api/include/torch/all.h torch/arg.h torch/enum.h "
-    "torch/csrc/jit/api/module.h torch/csrc/jit/runtime/custom_operator.h torch/csrc/jit/runtime/operator.h torch/csrc/autograd/functions/basic_ops.h",
+    "torch/csrc/jit/runtime/custom_operator.h torch/csrc/jit/runtime/operator.h torch/csrc/autograd/functions/basic_ops.h",
     "mindtorch/record.h": "ATen/record_function.h torch/csrc/autograd/profiler.h",
     "mindtorch/serialize.h": "torch/serialize.h torch/serialize/tensor.h torch/csrc/jit/serialization/pickle.h",
+    "mindtorch/jit.h": "torch/jit.h torch/csrc/jit/api/module.h torch/csrc/jit/api/method.h torch/csrc/jit/api/object.h "
+    "torch/csrc/jit/serialization/import.h torch/csrc/jit/serialization/export.h",
     "mindtorch/optim/all.h": "torch/optim.h",
     "mindtorch/optim/optimizer.h": "torch/optim/optimizer.h torch/optim/serialize.h",
     "mindtorch/optim/optimizers.h": "torch/optim/adam.h torch/optim/adamw.h torch/optim/adagrad.h torch/optim/rmsprop.h torch/optim/sgd.h",
@@ -60,7 +62,7 @@ _FORWARDS = {
     "mindtorch/nn/all.h": "torch/nn.h torch/nn/module.h torch/nn/functional.h torch/nn/modules.h torch/nn/init.h torch/nn/options.h "
     "torch/nn/pimpl.h torch/nn/cloneable.h torch/nn/utils.h torch/nn/utils/clip_grad.h torch/nn/utils/rnn.h torch/nn/utils/convert_parameters.h torch/nn/modules/rnn.h torch/nn/modules/container/any.h torch/ordered_dict.h torch/expanding_array.h",
     "mindtorch/python.h": "torch/csrc/python_headers.h torch/csrc/utils/python_compat.h torch/csrc/utils/python_numbers.h torch/extension.h torch/python.h torch/csrc/utils/pybind.h torch/csrc/Exceptions.h "
-    "torch/csrc/autograd/python_variable.h torch/csrc/THP.h torch/csrc/utils/python_arg_parser.h",
+    "torch/csrc/autograd/python_variable.h torch/csrc/jit/python/module_python.h torch/csrc/THP.h torch/csrc/utils/python_arg_parser.h",
     "mindtorch/library.h": "ATen/core/enum_tag.h ATen/core/boxing/BoxedKernel.h ATen/core/boxing/OperatorKernel.h "
     "ATen/core/dispatch/DispatchKeyExtractor.h ATen/core/dispatch/OperatorEntry.h c10/core/CompileTimeFunctionPointer.h ATen/core/op_registration/op_registration.h ATen/core/dispatch/Dispatcher.h "
     "ATen/core/LegacyTypeDispatch.h c10/core/DispatchKey.h c10/core/DispatchKeySet.h ATen/core/stack.h "

@@ -26,3 +26,22 @@ def test_polygamma(n: int) -> None:
     _same(torch.polygamma(n, x.cuda()), torch.polygamma(n, x))
     with pytest.raises(RuntimeError, match="negative n"):
         torch.polygamma(-1, x.cuda())
+
+
+@pytest.mark.parametrize(
+    "name", ["modified_bessel_k0", "modified_bessel_k1", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1"]
+)
+def test_modified_bessel(name: str) -> None:
+    x = torch.tensor([1e-9, 1e-3, 0.5, 2.5, 29.9, 30.1, 103.0, 400.0, 0.0, -1.0, _INF, _NAN], dtype=torch.float64)
+    function = getattr(torch.special, name)
+    _same(function(x.cuda()), function(x))
+
+
+def test_airy() -> None:
+    whole = torch.arange(-12.0, 12.0, 0.5, dtype=torch.float64)
+    x = torch.cat(
+        [whole, whole + 0.01, torch.tensor([-60.0, 60.0, 103.0, 104.0, 1e-9, _INF, -_INF, _NAN], dtype=torch.float64)]
+    )
+    torch.testing.assert_close(
+        torch.special.airy_ai(x.cuda()).cpu(), torch.special.airy_ai(x), rtol=1e-9, atol=1e-15, equal_nan=True
+    )

@@ -417,3 +417,48 @@ def test_sampling_and_bits() -> None:
     packed = npu.npu_sign_bits_pack(torch.tensor([1.0, -1.0, 0.0, -2.0, -1.0, -1.0, -1.0, 3.0]), 1)
     assert packed.tolist() == [[0b10000101]]
     assert npu.npu_sign_bits_unpack(packed[0], 1, torch.float32).tolist() == [[1, -1, 1, -1, -1, -1, -1, 1]]
+
+
+@pytest.mark.parametrize("mode", [0, 2, 3])
+@pytest.mark.parametrize(("queries", "keys"), [(5, 5), (3, 7), (7, 3), (1, 6)])
+def test_attention_in_one_pass_has_the_statistics(
+    numbers: np.random.Generator, mode: int, queries: int, keys: int
+) -> None:
+    if mode == 3 and queries > keys:
+        pytest.skip("rows that see nothing have no definition here")
+    q, k, v, dy = (numbers.normal(size=(2, n, t, 8)) for n, t in ((4, queries), (2, keys), (2, keys), (4, queries)))
+    seen = np.tril(np.ones((queries, keys), dtype=bool), 0 if mode == 2 else keys - queries)
+    seen = seen if mode else np.ones_like(seen)
+    masked = {"atten_mask": torch.ones(2048, 2048).triu(1).bool(), "sparse_mode": mode} if mode else {}
+    given = [tensor(x).requires_grad_() for x in (q, k, v)]
+    out, largest, total, *_ = npu.npu_fusion_attention(*given, 4, "BNSD", scale=0.4, **masked)
+    s = np.where(seen, np.einsum("bnqd,bnkd->bnqk", q, np.repeat(k, 2, 1)) * 0.4, -np.inf)
+    close(out, attention(q, k, v, 0.4, seen))
+    close(largest, np.repeat(s.max(-1, keepdims=True), 8, -1))
+    close(total, np.repeat(np.exp(s - s.max(-1, keepdims=True)).sum(-1, keepdims=True), 8, -1))
+    p, values = softmax(s), np.repeat(v, 2, 1)
+    dp = np.einsum("bnqd,bnkd->bnqk", dy, values)
+    ds = p * (dp - (p * dp).sum(-1, keepdims=True)) * 0.4
+    of_keys = (np.einsum("bnqk,bnqd->bnkd", x, y).reshape(2, 2, 2, keys, 8).sum(2) for x, y in ((ds, q), (p, dy)))
+    made = torch.autograd.grad(out, given, tensor(dy))
+    for one, other in zip(made, (ds @ np.repeat(k, 2, 1), *of_keys), strict=True):
+        close(one, other)
+
+
+def test_pages_of_equal_lengths(numbers: np.random.Generator) -> None:
+    key, value = numbers.normal(size=(6, 4, 2, 8)), numbers.normal(size=(6, 4, 2, 8))
+    table, q = np.array([[0, 1], [5, 4], [2, 0]], dtype=np.int32), numbers.normal(size=(3, 4, 8))
+    out = torch.zeros(3, 4, 8, dtype=torch.float64)
+    lengths = torch.tensor([6, 6, 6], dtype=torch.int32)
+    atb._npu_paged_attention(tensor(q), tensor(key), tensor(value), 2, 4, 0.3, tensor(table), lengths, out)
+    rows = [x[table].reshape(3, 8, 2, 8)[:, :6].transpose(0, 2, 1, 3) for x in (key, value)]
+    close(out, attention(q[:, :, None], *rows, 0.3)[:, :, 0])
+
+
+def test_of_equal_experts_the_first_is_chosen() -> None:
+    x = torch.tensor(
+        [[1.0, 3.0, 3.0, 2.0, 3.0], [0.0, 0.0, 0.0, 0.0, 0.0], [5.0, 4.0, 4.0, 3.0, 2.0], [1.0, 2.0, 3.0, 4.0, 5.0]]
+    )
+    assert npu.npu_moe_gating_top_k(x, 2, norm_type=1)[1].tolist() == [[1, 2], [0, 1], [0, 1], [4, 3]]
+    assert npu.npu_moe_gating_top_k(x[3:], 2, norm_type=1)[1].tolist() == [[4, 3]]
+    assert npu.npu_moe_gating_top_k(x[3:], 5, norm_type=1)[1].tolist() == [[4, 3, 2, 1, 0]]

@@ -75,7 +75,7 @@ class Allocator:
         used = counted(nbytes)
         size = used if used <= _SMALL else (used + _SEGMENT - 1) // _SEGMENT * _SEGMENT
         with self.lock:
-            if self.waiting:
+            if self.waiting and thread.pool is None:  # a capture allows no question after events
                 self._collect()
             blocks = self.free.get((stream, size))
             if blocks:
@@ -110,8 +110,10 @@ class Allocator:
             if self.history is not None:
                 self.history.add("free_requested", address, block.counted, block.stream)
                 self.history.add("free_completed", address, block.counted, block.stream)
-            if block.users:
+            if block.users and self.local.state.pool is None:
                 self._settle(block, [])
+            elif block.users:
+                self._wait(block, [])
             else:
                 block.home.append(block)
 
@@ -260,11 +262,14 @@ class Allocator:
                 self.runtime.destroy_event(events.pop())
         finally:
             if block.users or events:
-                self.waiting.append((block, events))
-                self.pending += block.counted
-                self.peak_pending = max(self.peak_pending, self.allocated + self.pending)
+                self._wait(block, events)
             else:
                 block.home.append(block)
+
+    def _wait(self, block: _Block, events: list[int]) -> None:
+        self.waiting.append((block, events))
+        self.pending += block.counted
+        self.peak_pending = max(self.peak_pending, self.allocated + self.pending)
 
     def _mark(self, block: _Block, events: list[int]) -> None:
         """An event on each other stream that uses the block."""
@@ -330,7 +335,8 @@ class Allocator:
     def _reserve(self, size: int, least: int) -> tuple[int, int]:
         """A new segment and its size: that which is wanted, or the least where there is no room."""
         address, code = self._malloc(size)
-        if code in self.runtime.out_of_memory_codes:
+        waits = self.local.state.pool is None  # in a capture it may not
+        if code in self.runtime.out_of_memory_codes and waits:
             self.retries += 1
             self.empty()
             address, code = self._malloc(size)

@@ -20,6 +20,11 @@ def matmul_backward(
     grad_other: Tensor | None,
 ) -> None:
     """Fill the gradients of `matmul`, for operands of any number of dimensions; None for one that is not wanted."""
+    if not (self.numel() and other.numel() and grad_output.numel()):
+        for gradient in (grad_self, grad_other):
+            if gradient is not None:
+                aten.zero_(gradient)
+        return
     a = self.unsqueeze(0) if self.dim() == 1 else self
     b = other.unsqueeze(1) if other.dim() == 1 else other
     upstream = grad_output

@@ -138,6 +138,18 @@ def register_integers(kernel: Callable[..., Any], integers: Draw, top: Callable[
     def randint_like_low(self: Tensor, low: Any, high: Any, *rest: Any) -> None:
         random_from_(rest[-1], low, high)
 
+    @kernel("randint_like.generator", "randint_like.Tensor_generator")
+    def randint_like_generator(self: Tensor, high: Any, generator: Generator | None, *rest: Any) -> None:
+        random_from_(rest[-1], 0, int(high), generator=generator)
+
+    @kernel("randint_like.low_generator_dtype")
+    def randint_like_low_generator(self: Tensor, low: Any, high: Any, generator: Generator | None, *rest: Any) -> None:
+        random_from_(rest[-1], low, high, generator=generator)
+
+    @kernel("randint_like.Tensor")
+    def randint_like_tensor(self: Tensor, high: Tensor, *rest: Any) -> None:
+        random_from_(rest[-1], 0, int(high))
+
 
 def register_permutations(kernel: Callable[..., Any], permute: Draw) -> None:
     """Register `randperm`.

@@ -45,7 +45,9 @@ class CUDAGraph(_common.Graph):
     def end(self, stream: Any) -> tuple[int, tuple[str, int]]:
         runtime, recorded, executable = self._runtime, ctypes.c_void_p(), ctypes.c_void_p()
         function, code = "cuStreamEndCapture", runtime.cuStreamEndCapture(stream.handle, ctypes.byref(recorded))
-        if not code:
+        if code:  # the stream is let go all the same
+            runtime.cuStreamEndCapture(stream.handle, ctypes.byref(recorded))
+        else:
             function = "cuGraphInstantiate"
             code = runtime.cuGraphInstantiateWithFlags(ctypes.byref(executable), recorded, 0)
             runtime.cuGraphDestroy(recorded)

@@ -123,6 +123,7 @@ class Pointwise:
         self.name, self.outputs, self.expression, self.compute, self.raw = name, outputs, expression, compute, raw
         self.names = [_RENAMED.get(n, n) for n in names]
         self.launcher = _C._CudaPointwise(self.compile)
+        MADE.append(self)
 
     def compile(self, key: bytes) -> tuple[int, int, int]:
         """(function, elements of a block, threads of a block) of the kernel for a key."""
@@ -295,3 +296,5 @@ def pointwise(name: str, expression: Expression, *, compute: str = "out", raw: s
 
 KERNELS: dict[str, Pointwise] = {}
 """The rows' kernels, by the name of the row."""
+MADE: list[Pointwise] = []
+"""All of them, those too that are no row's."""

@@ -8,9 +8,10 @@ import pathlib
 from collections.abc import Callable
 from typing import Any
 
+from .compositions import lower
 from .config import CompilerConfig
 from .execute import Compiled
-from .lower import GEConversionError, Program, lower
+from .lower import GEConversionError, Program
 
 _numbers = itertools.count()
 

@@ -16,8 +16,9 @@ from typing import Any
 
 from ... import _C
 from ..._core.autograd.grad_mode import no_grad
+from ..._core.dtype import DTYPES
 from ..npu.runtime import D2D
-from . import graph
+from . import fused, graph
 from .lower import GEConversionError, Program
 from .proto import Message
 from .types import DataType
@@ -44,7 +45,12 @@ class Kernels:
         self.checked: set[Any] = set()  # operators whose kernels were seen to write what they say
 
     def offer(self, type: str, handle: Any) -> None:
+        """Let the emulator call an operator of the program for a GE operator."""
         self.operators[type] = handle
+        self.answer(type)
+
+    def answer(self, type: str) -> None:
+        """Let the emulator ask this process for what a GE operator gives."""
         self.register(type.encode(), self.called)
 
     def raise_pending(self) -> None:
@@ -63,11 +69,30 @@ class Kernels:
         return 0
 
     def _run(self, op: Message, inputs: Any, outputs: Any, stream: int) -> None:
-        handle = self.operators[op.type]
         device = self.runtime.thread.active
         given: dict[str, Any] = {}
         for place, desc in enumerate(op.input_desc):
             given[desc.name] = self._tensor(desc, inputs[place], device, stream) if op.input[place] else None
+        handle = self.operators.get(op.type)
+        made = fused.run(op.type, op, given) if handle is None else self._outputs(handle, op, given)
+        if handle is None:  # of places, GE's operators have int32
+            made = [
+                each.to(wanted) if (wanted := DataType.of_proto(desc.dtype).torch) == DTYPES["int32"] else each
+                for each, desc in zip(made, op.output_desc, strict=True)
+            ]
+        subject = "torch_npu's operator" if handle is None else f"{handle.namespace}::{handle.name}"
+        for place, (desc, source) in enumerate(zip(op.output_desc, made, strict=True)):
+            wanted = tuple(desc.shape.dim), DataType.of_proto(desc.dtype).torch
+            if (tuple(source.shape), source.dtype) != wanted:
+                raise RuntimeError(
+                    f"{op.type}: the kernel of {subject} gives shape {list(source.shape)} and {source.dtype} for the output "
+                    f"'{desc.name}', the Meta kernel said {list(wanted[0])} and {wanted[1]}"
+                )
+            source = source.contiguous()
+            self._copy(outputs[place], source.data_ptr(), source, device, stream)
+
+    def _outputs(self, handle: Any, op: Message, given: dict[str, Any]) -> list[Any]:
+        """The outputs of a user's operator: what its kernel returns, and the arguments that it wrote."""
         values: list[Any] = []
         keywords: dict[str, Any] = {}
         for argument in handle.arguments:
@@ -99,16 +124,7 @@ class Kernels:
                 f"{handle.namespace}::{handle.name}: its kernel returned {len(made)} tensors; {op.type} has "
                 f"{len(op.output_desc)} outputs, of which {written} are written arguments"
             )
-        for place, desc in enumerate(op.output_desc):
-            source = given[desc.name] if given.get(desc.name) is not None else made.pop(0)
-            wanted = tuple(desc.shape.dim), DataType.of_proto(desc.dtype).torch
-            if (tuple(source.shape), source.dtype) != wanted:
-                raise RuntimeError(
-                    f"{op.type}: the kernel of {handle.namespace}::{handle.name} gives shape {list(source.shape)} and "
-                    f"{source.dtype} for the output '{desc.name}', the Meta kernel said {list(wanted[0])} and {wanted[1]}"
-                )
-            source = source.contiguous()
-            self._copy(outputs[place], source.data_ptr(), source, device, stream)
+        return [given[desc.name] if given.get(desc.name) is not None else made.pop(0) for desc in op.output_desc]
 
     @staticmethod
     def _written(handle: Any) -> list[str]:
@@ -178,7 +194,7 @@ def offer(interface: Any, program: Program) -> Kernels:
     missing = [
         name
         for name in sorted(types - set(graph.prototypes()) - {"NetOutput"})
-        if name not in program.kernels and name not in kernels.operators
+        if name not in program.kernels and name not in kernels.operators and name not in fused.types()
     ]
     if missing:
         raise GEConversionError(
@@ -189,4 +205,6 @@ def offer(interface: Any, program: Program) -> Kernels:
         )
     for name, handle in program.kernels.items():
         kernels.offer(name, handle)
+    for name in types & set(fused.types()) - set(graph.prototypes()):
+        kernels.answer(name)
     return kernels

@@ -212,10 +212,5 @@ class _Lowering:
 
 
 def lower(module: Any, name: str = "graph") -> Program:
-    """A GE graph of a functional graph of operators (as `make_fx` of a functionalized program makes it).
-
-    Raises:
-        GEConversionError: operators without a converter (all of them are named), converters whose results do not fit the
-            operator, operators that write what others read.
-    """
+    """A GE graph of a functional graph of operators that all have converters. GEConversionError says what does not fit."""
     return _Lowering(module, name).run()

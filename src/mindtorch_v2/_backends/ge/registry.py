@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ... import _C
-from . import apis, attr
+from ..._operators.table import row_of
+from . import apis, attr, fused
 from .graph import Tensor
 from .types import DataType
 
@@ -80,10 +81,17 @@ def check(function: Callable, handle: Any) -> bool:
 
 
 def converter(handle: Any) -> Converter | None:
-    """The converter of an operator: what was registered, else one derived from the schema of a user's operator, else None."""
+    """The converter of an operator, else None.
+
+    What was registered; what a row of `fused.tsv` says; for users' operators one derived from the schema.
+    """
     found = CONVERTERS.get(handle)
-    if found is None and handle.namespace not in ("aten", "prim", "prims"):
-        found = derived(handle)
+    if found is None:
+        source = original(handle) or handle
+        if row_of(source) is None and handle.namespace not in ("aten", "prim", "prims"):
+            return derived(handle)
+        function = fused.converter(source)
+        found = None if function is None else Converter(function, "fused", True)
     return found
 
 
@@ -117,8 +125,9 @@ def original(handle: Any) -> Any:
     """The operator with writes that `name_functional` stands for; None if it stands for none."""
     if not handle.name.endswith("_functional"):
         return None
-    made = _C._find_operator(f"{handle.namespace}::{handle.name.removesuffix('_functional')}", handle.overload)
-    return made if made is not None and made.mutates else None
+    stem = f"{handle.namespace}::{handle.name.removesuffix('_functional')}"
+    found = (_C._find_operator(name, handle.overload) for name in (stem, f"{stem}_"))
+    return next((made for made in found if made is not None and made.mutates), None)
 
 
 def problems(handle: Any) -> list[str]:

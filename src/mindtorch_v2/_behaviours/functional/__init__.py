@@ -6,8 +6,8 @@ when it is used next. Autograd is above the key and sees the program as it was w
 without side effects only. `docs/functionalization.md` is the guide.
 """
 
-from . import _call  # handles the key
 from ._boundary import Arguments, from_functional, to_functional
+from ._call import handle
 from ._levels import active_level, entered
 from ._values import is_functional, unwrap, value_of, wrap
 from ._variants import functional_variant
@@ -18,6 +18,7 @@ __all__ = [
     "entered",
     "from_functional",
     "functional_variant",
+    "handle",
     "is_functional",
     "to_functional",
     "unwrap",

@@ -73,7 +73,8 @@ def _random_slope(self, lower, upper, generator):
     negative = self.detach() <= 0
     # As doubles, whatever the dtype: so PyTorch takes them from the generator.
     count = int(negative.sum().item())
-    drawn = aten.uniform_(aten.zeros([count], dtype=DTYPES["float64"]), lower, upper, generator=generator)
+    drawn = aten.zeros([count], dtype=DTYPES["float64"], device=self.device)
+    aten.uniform_(drawn, lower, upper, generator=generator)
     return aten.masked_scatter(aten.ones_like(self.detach()), negative, drawn.to(self.dtype))
 
 

@@ -39,6 +39,14 @@ op(
 )
 
 op(
+    "_scaled_dot_product_attention_statistics(Tensor query, Tensor key, Tensor value, bool is_causal=False, *, "
+    "float? scale=None) -> (Tensor output, Tensor largest, Tensor total)",
+    "Attention in blocks, and of each row of scores the largest and the sum of exp(score - largest).",
+    meta=rule("attention_statistics"),
+    grad=None,
+)
+
+op(
     "_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, "
     "bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
     "Attention in blocks; the matrix of weights is never whole in memory.",

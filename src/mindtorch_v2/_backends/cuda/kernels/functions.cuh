@@ -450,4 +450,6 @@ DEVICE double legendre(double x, double given) {
     return recurred(n, 1, x, [x](double k, double p, double q) { return ((2 * k + 1) * x * q - k * p) / (k + 1); });
 }
 
+#include "airy.cuh"
+#include "slopes.cuh"
 #include "special.cuh"

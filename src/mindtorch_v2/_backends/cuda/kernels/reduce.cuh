@@ -211,7 +211,7 @@ struct Variance {
         const Out v = squares / to<Out>(n > 0 ? n : 0.0);
         return p[1] != 0 ? sqrt(v) : v;
     }
-    DEVICE Out second(const double*) const { return mean; }
+    DEVICE Out second(const double*) const { return count == 0 ? to<Out>(static_cast<double>(NAN)) : mean; }
 };
 #endif
 

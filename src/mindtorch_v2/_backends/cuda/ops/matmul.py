@@ -60,7 +60,13 @@ def bmm(self: Tensor, mat2: Tensor, out: Tensor) -> None:
     batched(self, mat2, out)
 
 
+def _factors(out: Tensor, beta: Any, alpha: Any) -> tuple[Any, Any]:
+    """The factors as the numbers of the result: whole ones for integers, as PyTorch's on the CPU."""
+    return (beta, alpha) if out.is_floating_point() or out.is_complex() else (int(beta), int(alpha))
+
+
 def _added(self: Tensor, a: Tensor, b: Tensor, beta: Any, alpha: Any, out: Tensor) -> None:
+    beta, alpha = _factors(out, beta, alpha)
     if beta != 0:
         aten.copy_(out, self)  # broadcast
     batched(a, b, out, alpha, beta)
@@ -78,6 +84,7 @@ def baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any,
 
 @kernel("addbmm", flags=CONTIGUOUS)
 def addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any, out: Tensor) -> None:
+    beta, alpha = _factors(out, beta, alpha)
     product = aten.mul(aten.bmm(batch1, batch2).sum(0, dtype=out.dtype), alpha)
     aten.copy_(out, product if beta == 0 else aten.add(aten.mul(self, beta), product))
 
@@ -144,6 +151,9 @@ def _expanded(tensor: Tensor, batch: Sequence[int]) -> Tensor:
 
 @kernel("matmul", flags=CONTIGUOUS)
 def matmul(self: Tensor, other: Tensor, out: Tensor) -> None:
+    if not (self.numel() and other.numel()):
+        out.zero_()
+        return
     a = self.unsqueeze(0) if self.dim() == 1 else self
     b = other.unsqueeze(1) if other.dim() == 1 else other
     m, n = a.shape[-2], b.shape[-1]

@@ -9,6 +9,9 @@ from ..pointwise import Pointwise
 from ..table import kernel
 
 if TYPE_CHECKING:
+    from ...._tensor import Tensor
+
+if TYPE_CHECKING:
     pass
 
 
@@ -60,3 +63,145 @@ def _adam(states: list[AdamState], options: AdamOptions) -> None:
 
 register_adam(kernel, ["_fused_adam_", "_fused_adam_.tensor_lr"], False, _adam)
 register_adam(kernel, ["_fused_adamw_", "_fused_adamw_.tensor_lr"], True, _adam)
+
+
+def _sgd_step(words: dict[str, Any]) -> str:
+    lines = [
+        "T p = to<T>(param), g = to<T>(grad);",
+        "if (has_grad_scale) g = g / to<T>(grad_scale);",
+        f"const T unscaled = g; {'g = -g;' if words['maximize'] else ''}",
+        "g = g + to<T>(weight_decay) * p;",
+    ]
+    kept = ""
+    if words["moving"]:
+        first = "g" if words["first"] else "to<T>(momentum) * to<T>(buffer) + to<T>(1 - dampening) * g"
+        lines.append(f"const T b = {first}; g = {'g + to<T>(momentum) * b' if words['nesterov'] else 'b'};")
+        kept = "r2 = skip ? to<T>(buffer) : b;"
+    lines.append("const bool skip = has_found_inf && to<T>(found_inf) != T(0);")
+    lines.append(f"r0 = skip ? to<T>(param) : p - to<T>(lr) * g; r1 = skip ? to<T>(grad) : unscaled; {kept}")
+    return " ".join(lines)
+
+
+_SGD_NAMES = (
+    "param grad buffer weight_decay momentum lr dampening grad_scale found_inf moving first nesterov maximize".split()
+)
+_SGD = {n: Pointwise("SGD", n, _SGD_NAMES, _sgd_step, raw=tuple(_SGD_NAMES[:9])) for n in (2, 3)}
+
+
+@kernel("_fused_sgd_", "_fused_sgd_.tensor_lr")
+def sgd(
+    self: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    momentum_buffer_list: Sequence[Tensor],
+    weight_decay: float,
+    momentum: float,
+    lr: float | Tensor,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+    is_first_step: bool,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+) -> None:
+    moving = momentum != 0 and len(momentum_buffer_list) > 0
+    for i, (param, grad) in enumerate(zip(self, grads, strict=True)):
+        buffer = momentum_buffer_list[i] if moving else None
+        written = (param, grad) if buffer is None else (param, grad, buffer)
+        _SGD[len(written)].launcher.run(
+            written,
+            (
+                param, grad, buffer, weight_decay, momentum, lr, dampening, grad_scale, found_inf, moving, is_first_step, nesterov,
+                maximize,
+            ),
+        )  # fmt: skip
+
+
+def _adagrad_step(words: dict[str, Any]) -> str:
+    return (
+        "T p = to<T>(param), g = to<T>(grad); if (has_grad_scale) g = g / to<T>(grad_scale);"
+        f" const T unscaled = g; {'g = -g;' if words['maximize'] else ''} g = g + to<T>(weight_decay) * p;"
+        " const T sum = to<T>(state_sum) + g * g, rate = to<T>(to<double>(lr) / (1 + (to<double>(step) - 1) * lr_decay));"
+        " const bool skip = has_found_inf && to<T>(found_inf) != T(0);"
+        " r0 = skip ? to<T>(param) : p - rate * g / (sqrt(sum) + to<T>(eps)); r1 = skip ? to<T>(grad) : unscaled;"
+        " r2 = skip ? to<T>(state_sum) : sum;"
+    )
+
+
+_ADAGRAD_NAMES = "param grad state_sum step lr lr_decay weight_decay eps grad_scale found_inf maximize".split()
+_ADAGRAD = Pointwise("Adagrad", 3, _ADAGRAD_NAMES, _adagrad_step, raw=tuple(_ADAGRAD_NAMES[:10]))
+
+
+@kernel("_fused_adagrad_", "_fused_adagrad_.tensor_lr")
+def adagrad(
+    self: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    state_sums: Sequence[Tensor],
+    state_steps: Sequence[Tensor],
+    lr: float | Tensor,
+    lr_decay: float,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+) -> None:
+    for param, grad, total, step in zip(self, grads, state_sums, state_steps, strict=True):
+        _ADAGRAD.launcher.run(
+            (param, grad, total),
+            (param, grad, total, step, lr, lr_decay, weight_decay, eps, grad_scale, found_inf, maximize),
+        )
+
+
+def _rmsprop_step(words: dict[str, Any]) -> str:
+    lines = [
+        f"T p = to<T>(param), g = {'-' if words['maximize'] else ''}to<T>(grad) + to<T>(weight_decay) * p;",
+        "const T fresh = to<T>(1 - alpha), v = to<T>(square_avg) * to<T>(alpha) + fresh * (g * g); T spread = v; r1 = v;",
+    ]
+    place = 2
+    if words["centered"]:
+        lines.append("const T m = to<T>(grad_avg) + fresh * (g - to<T>(grad_avg)); spread = v - m * m; r2 = m;")
+        place = 3
+    lines.append("T step = g / (sqrt(spread) + to<T>(eps));")
+    if words["moving"]:
+        lines.append(f"step = to<T>(buffer) * to<T>(momentum) + step; r{place} = step;")
+    return " ".join([*lines, "r0 = p - to<T>(lr) * step;"])
+
+
+_RMSPROP_NAMES = (
+    "param grad square_avg grad_avg buffer lr alpha eps weight_decay momentum centered moving maximize".split()
+)
+_RMSPROP = {
+    n: Pointwise("RMSprop", n, _RMSPROP_NAMES, _rmsprop_step, raw=tuple(_RMSPROP_NAMES[:10])) for n in (2, 3, 4)
+}
+
+
+@kernel("_fused_rmsprop_")
+def rmsprop(
+    self: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    square_avgs: Sequence[Tensor],
+    grad_avgs: Sequence[Tensor],
+    momentum_buffers: Sequence[Tensor],
+    lr: float,
+    alpha: float,
+    eps: float,
+    weight_decay: float,
+    momentum: float,
+    centered: bool,
+    maximize: bool,
+) -> None:
+    if centered and not grad_avgs:
+        raise RuntimeError("fused_rmsprop: the centered form needs grad_avgs")
+    if momentum > 0 and not momentum_buffers:
+        raise RuntimeError("fused_rmsprop: momentum needs momentum_buffers")
+    for i, (param, grad) in enumerate(zip(self, grads, strict=True)):
+        average = grad_avgs[i] if centered else None
+        buffer = momentum_buffers[i] if momentum_buffers else None
+        written = [t for t in (param, square_avgs[i], average, buffer) if t is not None]
+        _RMSPROP[len(written)].launcher.run(
+            tuple(written),
+            (
+                param, grad, square_avgs[i], average, buffer, lr, alpha, eps, weight_decay, momentum, centered, buffer is not None,
+                maximize,
+            ),
+        )  # fmt: skip

@@ -25,3 +25,7 @@ pointwise(
     "const double z = double(x); r0 = T(is_inf(z) ? 0.0 : fabs(z) < 0.5 ? "
     "1 - z * z / 6 * (1 - z * z / 20 * (1 - z * z / 42 * (1 - z * z / 72 * (1 - z * z / 110)))) : sin(z) / z);",
 )
+for _order in (0, 1):
+    pointwise(f"special_modified_bessel_k{_order}", f"T(modified_k({_order}, double(self), false))")
+    pointwise(f"special_scaled_modified_bessel_k{_order}", f"T(modified_k({_order}, double(x), true))")
+pointwise("special_airy_ai", "T(airy_ai(double(x)))")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import apis as ge
+from .. import attr
 from ..types import DataType
 from ._table import binary, comparison, converts, kind, operand, unary
 from .layout import halves, joined
@@ -37,6 +38,18 @@ def _truths(name: str) -> None:
 
 for _name in _BITS:
     _truths(_name)
+
+
+_SAME_BITS = {4: DataType.DT_INT32, 2: DataType.DT_INT16, 8: DataType.DT_INT64}
+
+
+@converts("signbit.default")
+def signbit(self: Any) -> Any:
+    if self.meta.dtype.is_floating_point:  # that of -0.0 is one too
+        whole = _SAME_BITS[self.meta.dtype.itemsize]
+        self = ge.custom_op("Bitcast", inputs={"x": self}, outputs=["y"], attrs={"type": attr.DataType(whole)})
+        self.dtype, self.shape = whole, self.op.inputs[0][1].shape
+    return ge.function("Less")(self, ge.Const(0, self.dtype))
 
 
 def _scaled(value: Any, alpha: Any, made: DataType) -> Any:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import apis as ge
+from .. import attr
 from ..types import DataType
 from ._table import converts, kind, operand, reshape
 
@@ -210,6 +211,25 @@ def select_scatter(self: Any, src: Any, dim: int, index: int) -> Any:
 @converts("gather.default")
 def gather(self: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
     return ge.function("GatherElements")(self, index, dim=dim % max(self.rank, 1))
+
+
+@converts("scatter.src")
+def scatter(self: Any, dim: int, index: Any, src: Any) -> Any:
+    for place, size in enumerate(index.shape):
+        if src.shape[place] != size:
+            src = part(src, place, 0, size)
+    return ge.function("ScatterElements")(self, index, src, axis=dim % max(self.rank, 1))
+
+
+@converts("scatter.value")
+def scatter_value(self: Any, dim: int, index: Any, value: Any) -> Any:
+    filled = ge.function("Fill")(list(index.shape), ge.Const(value, self.dtype))
+    return ge.function("ScatterElements")(self, index, filled, axis=dim % max(self.rank, 1))
+
+
+@converts("view.dtype")
+def view_dtype(self: Any, dtype: Any) -> Any:
+    return ge.custom_op("Bitcast", inputs={"x": self}, outputs=["y"], attrs={"type": attr.DataType(DataType.of(dtype))})
 
 
 @converts("index_select.default")

@@ -6,6 +6,8 @@ import math
 from typing import Any
 
 from .. import apis as ge
+from .. import attr
+from ..types import DataType
 from ._table import converts, kind, operand, reshape
 from .layout import broadcast
 
@@ -141,6 +143,36 @@ def argmax(self: Any, dim: Any = None, keepdim: bool = False, *, meta_outputs: A
     return reshape(made, meta_outputs.shape)
 
 
+def _largest(name: str, ge_name: str) -> None:
+    @converts(f"{name}.dim")
+    def convert(self: Any, dim: int, keepdim: bool = False, *, meta_outputs: Any = None) -> Any:
+        attrs = {"dimension": attr.Int(dim), "keep_dims": attr.Bool(keepdim)}
+        places, values = ge.custom_op(ge_name, inputs={"x": self}, outputs=["indice", "values"], attrs=attrs)
+        return values, _of_int64(places, meta_outputs[1])
+
+
+def _of_int64(places: Any, meta: Any) -> Any:
+    """Places that GE gives as int32."""
+    places.dtype, places.shape = DataType.DT_INT32, list(meta.shape)
+    return ge.Cast(places, dst_type=DataType.DT_INT64)
+
+
+_largest("max", "ArgMaxWithValue")
+_largest("min", "ArgMinWithValue")
+
+
+@converts("sort.stable")
+def sort_stable(self: Any, *, stable: Any, dim: int = -1, descending: bool = False, meta_outputs: Any = None) -> Any:
+    attrs = {"axis": attr.Int(dim), "descending": attr.Bool(descending), "stable": attr.Bool(bool(stable))}
+    values, places = ge.custom_op("Sort", inputs={"x": self}, outputs=["y1", "y2"], attrs=attrs)
+    return values, _of_int64(places, meta_outputs[1])
+
+
+@converts("sort.default")
+def sort(self: Any, dim: int = -1, descending: bool = False, *, meta_outputs: Any = None) -> Any:
+    return sort_stable(self, stable=False, dim=dim, descending=descending, meta_outputs=meta_outputs)
+
+
 @converts("cumsum.default")
 def cumsum(self: Any, dim: int, *, dtype: Any = None, meta_outputs: Any = None) -> Any:
     return ge.function("Cumsum")(operand(self, kind(meta_outputs)), [dim % max(self.rank, 1)])
@@ -177,7 +209,14 @@ def log_softmax_backward(grad_output: Any, output: Any, dim: int, input_dtype: A
     return ge.Cast(ge.function("LogSoftmaxGrad")(grad_output, output, axis=[dim]), dst_type=kind(meta_outputs))
 
 
-# ---- layer norm ----
+# ---- norms ----
+
+
+@converts("_fused_rms_norm.default")
+def rms_norm(input: Any, normalized_shape: Any, weight: Any, eps: Any) -> Any:
+    gain = ge.function("Fill")(list(normalized_shape), ge.Const(1, input.dtype)) if weight is None else weight
+    attrs = {} if eps is None else {"epsilon": attr.Float(eps)}
+    return ge.custom_op("RmsNorm", inputs={"x": input, "gamma": gain}, outputs=["y", "rstd"], attrs=attrs)
 
 
 @converts("native_layer_norm.default")

@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .... import _C
+from ...._behaviours import functional
 from ...._core.dtype import DTYPES
 from ...._operators.table import Row, aten, rows_of
 from .. import state
@@ -224,6 +225,16 @@ def _differentiable(row: Row, body: Callable) -> Callable[..., Any]:
     return route
 
 
+def _kept(row: Row, body: Callable) -> Callable[..., Any]:
+    """The way through functionalization of such a row: on NPUs it stays one operator, so that graphs have it."""
+
+    def route(*args: Any, **kwargs: Any) -> Any:
+        _, device, _ = _forms((*args, *kwargs.values()))
+        return body(*args, **kwargs) if device is None else functional.handle(row.handle, args, kwargs)
+
+    return route
+
+
 def _wanted(values: Sequence[Any]) -> bool:
     return any(
         value.requires_grad if isinstance(value, _Tensor) else isinstance(value, (list, tuple)) and _wanted(value)
@@ -244,6 +255,7 @@ def _register(
     row.handle.impl("NPU", _run(row, symbol, arrange, results))
     if "CompositeImplicitAutograd" in row.handle.kernels():
         row.handle.impl("AutogradNPU", _differentiable(row, row.body))
+        row.handle.impl("Functionalize", _kept(row, row.body))
     SYMBOLS[name] = ", ".join((symbol, *others))
 
 

@@ -215,8 +215,23 @@ def _of_heads(sink: Any) -> Any:
     return None if sink is None else wide(sink).reshape(1, -1, 1, 1)
 
 
+def _one_pass(call: Call, part: Sequence, sink: Any) -> bool | None:
+    """Whether a sequence's attention is causal, where the CPU's own kernel can do it; None where it cannot."""
+    tensors = part[:3]
+    if part.pse is not None or part.kept is not None or sink is not None or part.query.device.type != "cpu":
+        return None
+    if (_C.is_grad_enabled() and any(x.requires_grad for x in tensors)) or not all(x.numel() for x in tensors):
+        return None
+    return call.masking.is_causal(part.query.shape[-2], part.key.shape[-2])
+
+
 def attend(call: Call, part: Sequence, sink: Any = None) -> tuple[Any, Any, Any]:
     """One sequence's attention in the wide type, and the largest score and the sum of each row."""
+    causal = _one_pass(call, part, sink)
+    if causal is not None:
+        q, k, v = (wide(x) for x in part[:3])
+        out, *statistics = aten._scaled_dot_product_attention_statistics(q, k, v, causal, scale=call.scale)
+        return out, *(x.unsqueeze(-1) for x in statistics)
     k, v = (_spread(wide(x), part.query.shape[1]) for x in (part.key, part.value))
     tokens, found = part.query.shape[-2], []
     for first in range(0, max(tokens, 1), _ROWS):
@@ -283,6 +298,13 @@ def backward(
             g, o = (wide(to_bnsd(x, call.layout, call.heads)) for x in (dy, out))
             high, whole = top[..., :1], total[..., :1]
         heads = part.query.shape[1]
+        causal = _one_pass(call, part, sink)
+        if causal is not None:
+            q, k, v = (wide(x) for x in part[:3])
+            logs = (high + aten.log(aten.where(whole == 0, 1, whole))).squeeze(-1)
+            of_cpu = aten._scaled_dot_product_flash_attention_for_cpu_backward
+            made.append(of_cpu(g, q, k, v, o, logs.to(q.dtype), 0.0, causal, scale=call.scale))
+            continue
         k, v = _spread(wide(part.key), heads), _spread(wide(part.value), heads)
         dk, dv, dqs = aten.zeros_like(k), aten.zeros_like(v), []
         for first in range(0, tokens, _ROWS):
@@ -375,7 +397,8 @@ def _gradients(
     actual_seq_qlen, actual_seq_kvlen, sparse_mode, sink, dropout_mask, result0, result1, result2, result4, result5,
 ) -> tuple:  # fmt: skip
     operator = "npu_fusion_attention"
-    if query.device.type == "npu" and (keep_prob == 1 or dropout_mask is None):  # the device has an operator for it
+    once = query.device.type == "npu" or not _C.is_grad_enabled()  # a gradient of the gradient is that of the formulas
+    if once and (keep_prob == 1 or dropout_mask is None):
         dq, dk, dv, dpse, dsink = npu.npu_fusion_attention_grad(
             query, key, value, grad, head_num, input_layout, pse=pse, atten_mask=atten_mask, softmax_max=result1,
             softmax_sum=result2, attention_in=result0, scale_value=scale, keep_prob=keep_prob, pre_tockens=pre_tockens,

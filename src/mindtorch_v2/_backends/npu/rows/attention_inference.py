@@ -44,6 +44,11 @@ def _paged(cache: Any, table: Any, length: int, heads: int) -> Any:
         cache = aten.unflatten(cache, -1, [heads, cache.shape[-1] // heads])
     if table.dim() == 1:
         return paged_rows(cache, table, length).transpose(0, 1).unsqueeze(0)
+    return _of_all(cache, table, length)
+
+
+def _of_all(cache: Any, table: Any, length: int) -> Any:
+    """The first rows of all sequences of a table, of a cache (blocks, block, heads, width): (sequences, heads, rows, width)."""
     block = cache.shape[1]
     blocks = table[:, : -(-length // block)].to(DTYPES["int64"])
     rows = aten.index_select(cache, 0, blocks.flatten()).reshape(blocks.shape[0], -1, *cache.shape[2:])
@@ -161,21 +166,25 @@ class _Request:
             found.append((query[i : i + 1, :, : q_lengths[i]], k, v))
         return found
 
-    def result(self, outs: list, logs: list) -> tuple[Any, Any]:
-        """The attentions and the logarithms of their sums in the layout of the call."""
+    def _padded_to(self, parts: list, tokens: int) -> Any:
+        """Parts of sequences made one, each with zeros behind its last token."""
+        found = [
+            x if x.shape[2] == tokens else aten.constant_pad_nd(x, [0, 0, 0, tokens - x.shape[2]], 0.0) for x in parts
+        ]
+        return found[0] if len(found) == 1 else aten.cat(found, 0)
+
+    def result(self, outs: list) -> Any:
+        """The attentions in the layout of the call."""
         if self.packed:
-            return (
-                aten.cat([o.squeeze(0).transpose(0, 1) for o in outs], 0),
-                aten.cat([x.squeeze(0).transpose(0, 1) for x in logs], 0),
-            )
-        tokens = self._whole(self.query, self.heads).shape[2]
-
-        def padded(x: Tensor) -> Tensor:
-            return aten.constant_pad_nd(x, [0, 0, 0, tokens - x.shape[2]], 0.0)
-
-        out = aten.cat([padded(o) for o in outs], 0)
+            return aten.cat([o.squeeze(0).transpose(0, 1) for o in outs], 0)
         outer = {"BNSD_BSND": "BSND", "BSND_BNSD": "BNSD"}.get(self.layout, self.layout)
-        return from_bnsd(out, outer), aten.cat([padded(x) for x in logs], 0)
+        return from_bnsd(self._padded_to(outs, self._whole(self.query, self.heads).shape[2]), outer)
+
+    def logs(self, logs: list) -> Any:
+        """The logarithms of the sums: (sequences, heads, tokens, 1), of packed ones (tokens, heads, 1)."""
+        if self.packed:
+            return aten.cat([x.squeeze(0).transpose(0, 1) for x in logs], 0)
+        return self._padded_to(logs, self._whole(self.query, self.heads).shape[2])
 
 
 def _infer(request, pse, mask, scale, before, after, mode, sink, with_logs) -> tuple:
@@ -193,11 +202,10 @@ def _infer(request, pse, mask, scale, before, after, mode, sink, with_logs) -> t
         shift = None if pse is None else (pse[rows] if pse.shape[0] > 1 else pse)[..., : q.shape[2], : k.shape[2]]
         out, top, total = attend(call, Sequence(q, k, v, shift, -1, None), sink)
         outs.append(out.to(request.query.dtype))
-        # A row of which nothing is attended to has no sum.
-        logs.append(aten.where(total == 0, float("inf"), top + aten.log(aten.where(total == 0, 1, total))))
-    out, lse = request.result(outs, logs)
-    if not with_logs:
-        lse = aten.empty([0], dtype=DTYPES["float32"], device=out.device)
+        if with_logs:  # a row of which nothing is attended to has no sum
+            logs.append(aten.where(total == 0, float("inf"), top + aten.log(aten.where(total == 0, 1, total))))
+    out = request.result(outs)
+    lse = request.logs(logs) if with_logs else aten.empty([0], dtype=DTYPES["float32"], device=out.device)
     return aten.contiguous(out), lse if lse.dtype == DTYPES["float64"] else lse.to(DTYPES["float32"])
 
 
@@ -384,7 +392,15 @@ def _npu_paged_attention(
 ) -> None:  # fmt: skip
     everything = Masking("_npu_paged_attention", None, 0, WITHOUT_END, WITHOUT_END, None, None, None)
     call = Call("_npu_paged_attention", num_heads, "BNSD", scale_value, 1.0, everything, False, 0, 0)
-    for i, length in enumerate(numbers_of(context_lens, [])):
+    lengths = numbers_of(context_lens, [])
+    if lengths and len({*lengths}) == 1:  # the batch is one
+        table = block_table[: len(lengths)]
+        k, v = (_of_all(cache, table, lengths[0]) for cache in (key_cache, value_cache))
+        q = query[: len(lengths)].reshape(len(lengths), num_heads, 1, -1)
+        made = attend(call, Sequence(q, k, v, None, -1, None))[0]
+        aten.copy_(out[: len(lengths)], made.reshape(out[: len(lengths)].shape))
+        return
+    for i, length in enumerate(lengths):
         k, v = (
             paged_rows(cache, block_table[i], length).transpose(0, 1).unsqueeze(0) for cache in (key_cache, value_cache)
         )

@@ -124,6 +124,13 @@ class Masking(NamedTuple):
         end = keys if after >= WITHOUT_END else min(last + shift + after, keys)
         return (begin, end) if begin < end else (0, min(keys, 1))  # one, that is hidden
 
+    def is_causal(self, queries: int, keys: int) -> bool | None:
+        """Whether each query sees its own key and those before it, and no others; False if all see all, None if neither."""
+        if self.mask is None or (self.mode == _CAUSAL_BOTTOM and queries == 1):
+            return False
+        causal = self.mode == _CAUSAL_TOP or (self.mode == _CAUSAL_BOTTOM and queries == keys)
+        return True if causal else None
+
     def seen_by_all(self, first: int, queries: int, keys: int) -> int:
         """The key before which queries from `first` on see all, by a causal mode; 0 for any other."""
         if self.mask is None or self.mode not in (_CAUSAL_TOP, _CAUSAL_BOTTOM):

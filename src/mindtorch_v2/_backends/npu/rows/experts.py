@@ -159,6 +159,15 @@ def npu_moe_gating_top_k_softmax(x: Any, finished: Any = None, k: int = 1) -> tu
     return y.to(x.dtype), chosen.to(_INT32), row_idx.reshape(chosen.shape if x.dim() > 2 else [rows, k]).to(_INT32)
 
 
+def _best(score: Any, k: int) -> Any:
+    """The places of the k largest of each row, best first; of equal ones the first."""
+    if score.device.type == "cpu":  # where nothing is equal, a choice of k is enough
+        values, chosen = aten.topk(score, min(k + 1, score.shape[-1]), -1)
+        if (values[..., :-1] > values[..., 1:]).all():
+            return chosen[..., :k]
+    return aten.argsort(score, dim=-1, descending=True, stable=True)[..., :k]
+
+
 @composite(
     "npu::npu_moe_gating_top_k(Tensor x, int k, *, Tensor? bias=None, Tensor? input_ids=None, Tensor? tid2eid=None, "
     "int k_group=1, int group_count=1, int group_select_mode=0, int renorm=0, int norm_type=0, bool out_flag=False, "
@@ -196,7 +205,7 @@ def npu_moe_gating_top_k(
         best = aten.topk(of_group, k_group, -1)[1]
         kept = aten.zeros_like(of_group, dtype=DTYPES["bool"]).scatter_(1, best, True)
         score = aten.masked_fill(grouped, ~kept.unsqueeze(-1), float("-inf")).reshape(score.shape)
-    chosen = aten.argsort(score, dim=-1, descending=True, stable=True)[..., :k]
+    chosen = _best(score, k)
     y = aten.gather(p, -1, chosen)
     if norm_type == 1:
         y = y / (y.sum([-1], True) + eps)
