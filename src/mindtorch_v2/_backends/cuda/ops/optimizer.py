@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...common.adam import AdamOptions, AdamState, register_adam
@@ -10,9 +11,6 @@ from ..table import kernel
 
 if TYPE_CHECKING:
     from ...._tensor import Tensor
-
-if TYPE_CHECKING:
-    pass
 
 
 def _adam_steps(words: dict[str, Any]) -> str:
