@@ -28,8 +28,7 @@ CYCLES = {}
 # Modules that import others by names which are in no text of theirs, with the number of places and the reason.
 COMPUTED = {
     "_as_torch": (2, "finds the package's modules by their second names"),
-    "_backends.cuda": (1, "the modules of its own package `ops`, all of them"),
-    "_backends.npu": (1, "the modules of its own package `ops`, all of them"),
+    "_backends.common.loading": (2, "the modules of a back end's own package `ops`, all of them"),
     "_backends.npu.rows": (2, "the modules of its own package and of `ops`, all of them"),
     "_capture._frame": (1, "what a captured program imports"),
     "_core.absent_modules": (2, "where a program that imports PyTorch's module finds it"),

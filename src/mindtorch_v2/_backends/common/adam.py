@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class AdamOptions(NamedTuple):
-    """What holds for all parameters of a step. `lr`, `grad_scale` and `found_inf` may be tensors of one element."""
+    """The numbers that hold for all parameters of a step. `lr`, `grad_scale` and `found_inf` may be tensors of one element."""
 
     lr: Any
     beta1: float

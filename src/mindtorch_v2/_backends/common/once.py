@@ -1,4 +1,4 @@
-"""What a process has one of, made when it is first asked for."""
+"""Things that a process has one of, made when it is first asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the runtimes of devices share: the state of each thread, events that are alive, memory during a capture, the end."""
+"""The base of the runtimes of devices: the state of each thread, events that are alive, memory during a capture, the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a back end holds for the process: its runtime, the memory of each device, copies under way, random generators."""
+"""The state that a back end holds for the process: its runtime, the memory of each device, copies under way, random generators."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def _absent(name: str, *arguments: Any) -> int:
 
 
 class ThreadState(_common.ThreadState):
-    """What a thread has beside: the device that ACL knows, and room for what calls return."""
+    """The state of a thread, with the device that ACL knows, and room for what calls return."""
 
     def __init__(self) -> None:
         super().__init__()
