@@ -29,6 +29,7 @@ struct Function {
     std::string name;
     Entry entry = nullptr;
     size_t bytes = 0;
+    const unsigned char* sizes = nullptr;  // of parameters, ended by a 0; null where there is one
     std::atomic<int> most_shared{kDefaultShared};
 };
 
@@ -153,9 +154,31 @@ EMULATED_API CUresult cuModuleGetFunction(CUfunction* result, CUmodule handle, c
     function->name = name;
     function->entry = reinterpret_cast<Entry>(entry);
     function->bytes = *bytes;
+    function->sizes = static_cast<const unsigned char*>(dlsym(module->library, (std::string(name) + "_sizes").c_str()));
     *result = static_cast<CUfunction>(functions().add(function));
     module->functions[name] = *result;
     return CUDA_SUCCESS;
+}
+
+EMULATED_API CUresult cuFuncGetParamInfo(CUfunction handle, size_t index, size_t* offset, size_t* size) {
+    EMULATED_CURRENT(cuFuncGetParamInfo);
+    auto function = functions().find(handle);
+    if (!function) return CUDA_ERROR_INVALID_HANDLE;
+    if (!offset) return CUDA_ERROR_INVALID_VALUE;
+    const unsigned char whole[] = {1, 0};  // kernels of one parameter say how many bytes, not how they are cut
+    const unsigned char* sizes = function->sizes ? function->sizes : whole;
+    size_t end = 0;
+    for (size_t i = 0; sizes[i]; i++) {
+        const size_t bytes = function->sizes ? sizes[i] : function->bytes, align = bytes > 8 ? 8 : bytes;
+        const size_t at = function->sizes ? (end + align - 1) / align * align : 0;
+        if (i == index) {
+            *offset = at;
+            if (size) *size = bytes;
+            return CUDA_SUCCESS;
+        }
+        end = at + bytes;
+    }
+    return CUDA_ERROR_INVALID_VALUE;
 }
 
 EMULATED_API CUresult cuFuncGetAttribute(int* value, int attribute, CUfunction handle) {

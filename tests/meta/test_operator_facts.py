@@ -39,6 +39,7 @@ ALLOWED = {
     "_capture/_operators.py": (3, _PYTHONS),
     "_capture/_tensors.py": (1, _ATTRIBUTES),
     "_core/dtype.py": (1, _DTYPES),
+    "_core/exchange.py": (1, _DTYPES),
     "_namespace.py": (1, "names of torch, by the module that has them"),
     "_operators/help.py": (1, _DTYPES),
     "_operators/load.py": (1, "operators that the engine of C++ calls itself, by its names for them"),

@@ -140,6 +140,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"mindtorch_v2.cuda.{name}")
     if name in _CLASSES:
         return getattr(_backend_module(_CLASSES[name]), name)
+    if name == "_compile_kernel":
+        return _backend_module("user_kernel").compile_kernel
     if name == "default_generators":
         held = _implementation()
         return () if held is None else held.default_generators()

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from ..._core import deterministic
 from ..._core.dtype import DTYPES, iinfo
 from ..._operators.table import aten
-
-UNINITIALISED = (
-    "empty.memory_format", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided",
-)  # fmt: skip
-"""The rows whose kernel is `uninitialised`."""
 
 
 def uninitialised(*arguments: Any) -> None:
@@ -26,3 +22,9 @@ def uninitialised(*arguments: Any) -> None:
             aten.fill_(out, math.nan)
         else:
             aten.fill_(out, True if dtype == DTYPES["bool"] else iinfo(dtype).max)
+
+
+def register_uninitialised(kernel: Callable[..., Any], **options: Any) -> None:
+    """Register the operators that ask for memory only; `kernel` states a function as the kernel of rows, with `options`."""
+    kernel("empty.memory_format", "empty_like", "empty_permuted", **options)(uninitialised)
+    kernel("empty_strided", "new_empty", "new_empty_strided", **options)(uninitialised)

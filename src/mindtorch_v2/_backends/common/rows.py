@@ -29,3 +29,17 @@ def register(key: str, name: str, function: Callable, flags: int = 0) -> None:
     for handle in (row.handle, row.inplace, row.out):
         if handle is not None and _C._has_shape_rule(handle):
             _C._impl_structured(handle, key, function, flags)
+
+
+def stating(key: str) -> Callable[..., Callable[[Callable], Callable]]:
+    """A decorator of kernels for a device's key: `@kernel("tril", "triu", flags=CONTIGUOUS)`."""
+
+    def kernel(*names: str, flags: int = 0) -> Callable[[Callable], Callable]:
+        def decorate(function: Callable) -> Callable:
+            for name in names:
+                register(key, name, function, flags)
+            return function
+
+        return decorate
+
+    return kernel

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
+from collections.abc import Sequence
 from ctypes import c_char_p, c_int, c_size_t, c_void_p
 from typing import Any
 
@@ -45,7 +46,9 @@ def _headers() -> dict[str, str]:
 _texts: dict[str, str] | None = None
 
 
-def function(source: str, entry: str, device: int, what: str) -> int:
+def function(
+    source: str, entry: str, device: int, what: str, *, target: str | None = None, options: Sequence[str] = ()
+) -> int:
     """The function `entry` of a source on a device, compiled if it was not before.
 
     Args:
@@ -53,14 +56,16 @@ def function(source: str, entry: str, device: int, what: str) -> int:
         entry: the name that KERNEL gives.
         device: index of the device.
         what: the operator, for errors.
+        target: the architecture, "sm_90"; None is that of the device.
+        options: further ones of the compiler.
 
     Raises:
         RuntimeError: the source does not compile; the compiler's text is in it.
     """
     held = runtime.get()
-    target = held.target(device)
+    target = held.target(device) if target is None or held.emulated else target
     digest = hashlib.sha256(
-        "\0".join([str(_FORMAT), target, libraries.compiler_version(), source, *_headers().values()]).encode()
+        "\0".join([str(_FORMAT), target, libraries.compiler_version(), source, *options, *_headers().values()]).encode()
     ).hexdigest()
     key = device, digest, entry
     with _lock:
@@ -70,7 +75,7 @@ def function(source: str, entry: str, device: int, what: str) -> int:
             if module is None:
                 image = _kept(digest)
                 if image is None:
-                    image = _compiled(source, target, what)
+                    image = _compiled(source, target, what, options)
                     _keep(digest, image)
                 module = _modules[device, digest] = held.load_module(device, image)
             found = _functions[key] = held.module_function(module, entry)
@@ -116,14 +121,14 @@ def _keep(digest: str, image: bytes) -> None:
             raise
 
 
-def _compiled(source: str, target: str, what: str) -> bytes:
-    return _on_host(source, what) if target == "host" else nvrtc(source, target, what)
+def _compiled(source: str, target: str, what: str, options: Sequence[str]) -> bytes:
+    return _on_host(source, what, options) if target == "host" else nvrtc(source, target, what, options)
 
 
 # ---- NVRTC ----
 
 
-def nvrtc(source: str, target: str, what: str) -> bytes:
+def nvrtc(source: str, target: str, what: str, further: Sequence[str] = ()) -> bytes:
     """Machine code of a source for an architecture, "sm_90" say: a cubin."""
     library = libraries.nvrtc()
     names = [name for name in _headers() if name.endswith(".cuh")]
@@ -137,7 +142,14 @@ def nvrtc(source: str, target: str, what: str) -> bytes:
         ),
     )
     try:
-        options = [f"--gpu-architecture={target}", "--std=c++17", "-default-device", "--fmad=true", "-lineinfo"]
+        options = [
+            f"--gpu-architecture={target}",
+            "--std=c++17",
+            "-default-device",
+            "--fmad=true",
+            "-lineinfo",
+            *further,
+        ]
         code = library.nvrtcCompileProgram(
             program, len(options), (c_char_p * len(options))(*(o.encode() for o in options))
         )
@@ -167,7 +179,7 @@ def _check(library: Any, code: int) -> None:
 # ---- the host's compiler, for the emulated GPU ----
 
 
-def _on_host(source: str, what: str) -> bytes:
+def _on_host(source: str, what: str, options: Sequence[str]) -> bytes:
     compiler = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
     if compiler is None:
         raise RuntimeError(
@@ -178,7 +190,8 @@ def _on_host(source: str, what: str) -> bytes:
         file.write_text(source)
         command = [
             *compiler.split(), "-std=c++17", "-O1", "-fPIC", "-shared", "-w", "-fno-math-errno", "-ffp-contract=off",
-            "-include", str(HEADERS / "on_cpu.h"), "-I", str(HEADERS), "-o", str(library), str(file),
+            "-include", str(HEADERS / "on_cpu.h"), "-I", str(HEADERS),
+            *(option for option in options if option.startswith(("-I", "-D"))), "-o", str(library), str(file),
         ]  # fmt: skip
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:

@@ -51,6 +51,7 @@ SIGNATURES: dict[str, tuple] = {
     "cuGraphInstantiateWithFlags": (c_void_p, c_void_p, c_uint64),
     "cuGraphLaunch": (c_void_p, c_void_p),
     "cuInit": (c_uint,),
+    "cuLaunchKernel": (c_void_p, *[c_uint] * 7, c_void_p, c_void_p, c_void_p),
     "cuMemAlloc_v2": (c_void_p, c_size_t),
     "cuMemFreeHost": (c_void_p,),
     "cuMemFree_v2": (c_uint64,),
@@ -102,6 +103,7 @@ class Runtime(_common.Runtime):
                 )
             function.argtypes = argtypes
             setattr(self, name, function)
+        self.parameter_info = getattr(driver, "cuFuncGetParamInfo", None)  # from 12.4 on
         self.emulated = libraries.emulated()
         super().__init__(blocking=os.environ.get("CUDA_LAUNCH_BLOCKING") == "1")
         self.check("cuInit", self.cuInit(0))

@@ -16,7 +16,7 @@ from typing import Any
 from ... import _C
 from ..common.rows import CONTIGUOUS as CONTIGUOUS
 from ..common.rows import MAY_ALIAS as MAY_ALIAS
-from ..common.rows import register
+from ..common.rows import stating
 from . import compiler
 from .pointwise import ELEMENTS
 
@@ -26,16 +26,13 @@ NAMES: list[str] = []
 """The rows with a kernel of this kind."""
 
 
+_state = stating("CUDA")
+
+
 def kernel(*names: str, flags: int = 0) -> Callable[[Callable], Callable]:
     """State a Python function as the kernel of rows; `flags` are CONTIGUOUS and MAY_ALIAS."""
-
-    def decorate(function: Callable) -> Callable:
-        for name in names:
-            register("CUDA", name, function, flags)
-            NAMES.append(name)
-        return function
-
-    return decorate
+    NAMES.extend(names)
+    return _state(*names, flags=flags)
 
 
 def element(dtype: Any) -> str:

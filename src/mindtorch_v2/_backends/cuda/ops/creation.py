@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten
-from ...common.creation import UNINITIALISED, uninitialised
+from ...common.creation import register_uninitialised
 from ..table import CONTIGUOUS, MAY_ALIAS, Source, blocks, element, kernel, pack
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _LINSPACE = Source("creation.cuh", "linspace")
 _EYE = Source("creation.cuh", "eye")
 
 
-kernel(*UNINITIALISED, flags=MAY_ALIAS)(uninitialised)
+register_uninitialised(kernel, flags=MAY_ALIAS)
 
 
 @kernel("zeros", "zeros_like", "new_zeros")

@@ -26,10 +26,10 @@ def _top(dtype: Any) -> int:
     return min(1 << digits, (1 << 63) - 1) + (name in ("float32", "float16", "bfloat16", "float64"))
 
 
-def _normal(out: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
+def _normal(out: Tensor, mean: float, spread: float, generator: Generator | None) -> Tensor:
     if not out.is_complex():
-        return draw("Normal", out, generator, (mean, std))
-    draw("Normal", aten.view_as_real(out), generator, (0.0, std / 2**0.5))
+        return draw("Normal", out, generator, (mean, spread))
+    draw("Normal", aten.view_as_real(out), generator, (0.0, spread / 2**0.5))
     return out.add_(mean) if mean else out
 
 

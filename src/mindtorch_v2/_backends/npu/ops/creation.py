@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...._operators.table import aten
-from ...common.creation import UNINITIALISED, uninitialised
+from ...common.creation import register_uninitialised
 from ..table import call, kernel
 
 if TYPE_CHECKING:
     from ...._tensor import Tensor
 
 
-kernel(*UNINITIALISED, alias=True)(uninitialised)
+register_uninitialised(kernel, alias=True)
 
 
 @kernel("zeros", "zeros_like", "new_zeros")

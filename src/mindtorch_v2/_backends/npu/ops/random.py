@@ -36,8 +36,8 @@ def draw_bernoulli(out: Tensor, p: Any, generator: Generator | None = None) -> T
     return out
 
 
-def _normal(out: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    return _drawn(out, "aclnnInplaceNormal", mean, std, generator=generator)
+def _normal(out: Tensor, mean: float, spread: float, generator: Generator | None) -> Tensor:
+    return _drawn(out, "aclnnInplaceNormal", mean, spread, generator=generator)
 
 
 def _uniform(out: Tensor, low: Any, high: Any, generator: Generator | None) -> Tensor:
@@ -71,8 +71,8 @@ def _exponential(out: Tensor, lambd: float, generator: Generator | None) -> Tens
     return aten.copy_(out, aten.log1p(-out) / -lambd)
 
 
-def _log_normal(out: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    return aten.exp_(_normal(out, mean, std, generator))
+def _log_normal(out: Tensor, mean: float, spread: float, generator: Generator | None) -> Tensor:
+    return aten.exp_(_normal(out, mean, spread, generator))
 
 
 def _cauchy(out: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
