@@ -3,13 +3,16 @@
     MINDTORCH_CUDA_EMULATOR=1 python -m tests.cuda.kernel_sources [files of tests/cuda/on_emulator]
 
 Of each kernel with a header of its own the record keeps so many choices of words that each word has each of its values once; of an
-element-wise kernel the key of a call for each dtype of its first result, three at most (_backends/cuda/pointwise.py).
+element-wise kernel the key of a call for each dtype of its first result, three at most (_backends/cuda/pointwise.py). Where files are
+named, what they compile comes to what is recorded.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import pathlib
+import subprocess
 import sys
 from typing import Any
 
@@ -56,6 +59,24 @@ def element_wise(recorded: dict[str, list[str]]) -> list[str]:
     return [head + "".join(parts[at : at + _TOGETHER]) for at in range(0, len(parts), _TOGETHER)]
 
 
+def elsewhere() -> dict[str, Any]:
+    """Names of all element-wise kernels, and sources by the number of keys of each, from a process that registers the kernels."""
+    program = (
+        "import json; from mindtorch_v2._backends import cuda; cuda.register_kernels(); from tests.cuda import kernel_sources as k; "
+        "of = k.read()['element-wise']; print(json.dumps({'names': k.names_made(), **{str(n): "
+        "k.element_wise({name: keys[:n] for name, keys in of.items()}) for n in (1, 2)}}))"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout)  # type: ignore[no-any-return]  # (JSON)
+
+
+def names_made() -> list[str]:
+    """All element-wise kernels, as the record names them."""
+    return sorted({f"{made.name}/{made.outputs}/{len(made.names)}" for made in pointwise.MADE})
+
+
 def own(recorded: list[list[Any]]) -> list[tuple[str, str]]:
     """Name and source of each kernel with a header of its own."""
     found = []
@@ -76,6 +97,10 @@ def _record(files: list[str]) -> int:
 
     words: dict[tuple[str, str], set[Any]] = {}
     keys: dict[str, dict[str, str]] = {}
+    if files:
+        for header, entry, chosen in read()["own"]:
+            words.setdefault((header, entry), set()).add(tuple((name, text) for name, text in chosen))
+        keys = {name: {key[:2]: key for key in held} for name, held in read()["element-wise"].items()}
     found, compiled = table.Source._function, pointwise.Pointwise.compile
 
     def noted(self: Any, device: int, given: Any, shared: int) -> int:

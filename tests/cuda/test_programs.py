@@ -85,7 +85,6 @@ def test_nothing_grows_over_thousands_of_steps() -> None:
     for name in (
         "allocations",
         "allocated_bytes",
-        "pinned",
         "streams",
         "modules",
         "graphs",
@@ -94,6 +93,7 @@ def test_nothing_grows_over_thousands_of_steps() -> None:
         "reserved",
     ):
         assert last[name] == middle[name], (name, middle, last)
-    assert last["events"] <= middle["events"] + 16  # of copies that were not asked after yet
+    for name in ("events", "pinned"):  # of copies that were not asked after yet
+        assert last[name] <= middle[name] + 40, (name, middle, last)
     assert last["launches"] - middle["launches"] > 30000
     assert last["resident_kib"] - middle["resident_kib"] < 2048, (middle, last)

@@ -254,3 +254,79 @@ def test_rrelu_draws_on_the_device() -> None:
     assert slopes[0] == -2.0
     assert 0.25 <= float(slopes[1:].min()) <= float(slopes[1:].max()) <= 0.5
     assert slopes[1] != slopes[2]
+
+
+@pytest.mark.parametrize("centered", [False, True])
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_fused_rmsprop(centered: bool, momentum: float, maximize: bool) -> None:
+    def run(device: str) -> list[Any]:
+        draw = torch.Generator().manual_seed(0)
+        p, g, s, a, b = (torch.randn(7, 5, generator=draw).to(device) for _ in range(5))
+        s = s.abs() + 20
+        options = {"lr": 0.1, "alpha": 0.9, "eps": 1e-3, "weight_decay": 0.1, "momentum": momentum}
+        aten._fused_rmsprop_(
+            [p],
+            [g],
+            [s],
+            [a] if centered else [],
+            [b] if momentum else [],
+            **options,
+            centered=centered,
+            maximize=maximize,
+        )
+        return [p, g, s, a, b]
+
+    _on_both(run, 1e-6)
+
+
+def test_what_fused_rmsprop_refuses() -> None:
+    tensors = [[torch.ones(2, device="cuda")] for _ in range(3)]
+    options = {"lr": 0.1, "alpha": 0.9, "eps": 1e-3, "weight_decay": 0.0, "maximize": False}
+    with pytest.raises(RuntimeError, match="the centered form needs grad_avgs"):
+        aten._fused_rmsprop_(*tensors, [], [], momentum=0.0, centered=True, **options)
+    with pytest.raises(RuntimeError, match="momentum needs momentum_buffers"):
+        aten._fused_rmsprop_(*tensors, [], [], momentum=0.5, centered=False, **options)
+
+
+@pytest.mark.parametrize("kind", [torch.optim.Adam, torch.optim.AdamW])
+@pytest.mark.parametrize("amsgrad", [False, True])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_fused_adam(kind: Any, amsgrad: bool, maximize: bool) -> None:
+    def run(device: str) -> list[Any]:
+        weight = torch.randn(7, 5, generator=torch.Generator().manual_seed(0)).to(device).requires_grad_()
+        optimizer = kind([weight], lr=0.1, weight_decay=0.1, amsgrad=amsgrad, maximize=maximize, fused=True)
+        for _ in range(4):
+            optimizer.zero_grad()
+            (weight.sin() * torch.arange(35.0, device=device).view(7, 5)).sum().backward()
+            optimizer.step()
+        return [weight, *(v for v in optimizer.state[weight].values() if v.dim())]
+
+    _on_both(run)
+
+
+@pytest.mark.parametrize("found", [0.0, 1.0])
+def test_fused_adam_with_scaled_gradients(found: float) -> None:
+    def run(device: str) -> list[Any]:
+        draw = torch.Generator().manual_seed(0)
+        tensors = [torch.randn(7, 5, generator=draw).abs().to(device) for _ in range(4)]
+        told = {"grad_scale": torch.tensor(2.0, device=device), "found_inf": torch.tensor(found, device=device)}
+        torch._fused_adamw_(
+            *([t] for t in tensors), [], [torch.tensor(3.0, device=device)], lr=torch.tensor(0.1, device=device), beta1=0.9,
+            beta2=0.99, weight_decay=0.1, eps=1e-8, amsgrad=False, maximize=False, **told,
+        )  # fmt: skip
+        return tensors
+
+    _on_both(run)
+
+
+def test_steps_from_one_number_to_another() -> None:
+    for dtype in (torch.float32, torch.float64, torch.int64, torch.bfloat16):
+        _on_both(lambda device, d=dtype: [torch.linspace(-3, 9, n, dtype=d, device=device) for n in (0, 1, 2, 13)][1:])
+        _on_both(lambda device, d=dtype: [torch.linspace(1, 1, 5, dtype=d, device=device)])
+
+
+def test_gradient_of_dropout() -> None:
+    draw = torch.Generator().manual_seed(0)
+    grad, mask = torch.randn(5, 7, generator=draw), torch.rand(5, 7, generator=draw) > 0.5
+    _on_both(lambda device: [aten.native_dropout_backward(grad.to(device), mask.to(device), 2.0)])

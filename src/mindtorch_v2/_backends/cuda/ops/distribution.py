@@ -28,6 +28,7 @@ def _draw(kind: str, out: Tensor, first: Tensor, second: Tensor | None, generato
     if not out.numel():
         return
     index = out.device.index
+    assert index is not None
     seed, offset, recorded_seed, recorded_offset = counted(generator, index, _NUMBERS)
     given = [None if t is None else aten.contiguous(t) for t in (first, second)]
     seed = seed - (1 << 64) if seed >> 63 else seed
