@@ -93,7 +93,8 @@ class UserKernel:
         told = runtime.get().parameter_info
         if told is None:
             return
-        offset, size, wanted = ctypes.c_size_t(), ctypes.c_size_t(), []
+        offset, size = ctypes.c_size_t(), ctypes.c_size_t()
+        wanted: list[int] = []
         while told(ctypes.c_void_p(function), len(wanted), ctypes.byref(offset), ctypes.byref(size)) == 0:
             wanted.append(size.value)
         given = [ctypes.sizeof(each) for each in packed]
