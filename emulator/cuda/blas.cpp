@@ -76,6 +76,8 @@ bool type_of(int value, Type* type) {  // of cudaDataType
     }
 }
 
+constexpr int kFastTf32 = 77;  // CUBLAS_COMPUTE_32F_FAST_TF32
+
 // The type of alpha and beta, for a type of computing and of the result; whether it computes these types at all.
 bool scale_of(int compute, Type a, Type b, Type c, Type* scale) {
     if (a != b) return false;
@@ -88,7 +90,7 @@ bool scale_of(int compute, Type a, Type b, Type c, Type* scale) {
         case 69:
         case 74:
         case 75:
-        case 77:
+        case kFastTf32:
             *scale = a == Type::complex_single ? Type::complex_single : Type::single;
             if (a == Type::complex_single || a == Type::single) return c == a;
             if (a == Type::byte) return c == Type::single;
@@ -182,6 +184,9 @@ int multiply(const Call& call) {
     if (!type_of(call.type_a, &job.a.type) || !type_of(call.type_b, &job.b.type) || !type_of(call.type_c, &job.c.type))
         return CUBLAS_STATUS_NOT_SUPPORTED;
     if (!scale_of(call.compute, job.a.type, job.b.type, job.c.type, &job.scale)) return CUBLAS_STATUS_NOT_SUPPORTED;
+    if (call.compute == kFastTf32)
+        for (Matrix* each : {&job.a, &job.b})
+            if (each->type == Type::single) each->type = Type::short_single;
     if (call.op_a < 0 || call.op_a > 2 || call.op_b < 0 || call.op_b > 2) return CUBLAS_STATUS_INVALID_VALUE;
     if (call.m < 0 || call.n < 0 || call.k < 0 || call.batches < 0 || !call.alpha || !call.beta)
         return CUBLAS_STATUS_INVALID_VALUE;

@@ -50,12 +50,21 @@ uint16_t to_bfloat(double value) {
     return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
+float shortened(float value) {
+    uint32_t bits;
+    std::memcpy(&bits, &value, 4);
+    if ((bits & 0x7f800000u) != 0x7f800000u) bits = (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
+    std::memcpy(&value, &bits, 4);
+    return value;
+}
+
 template <Type type>
 inline void get(const void* data, int64_t i, double& re, double& im) {
     im = 0;
     if constexpr (type == Type::half) re = from_half(static_cast<const uint16_t*>(data)[i]);
     if constexpr (type == Type::bfloat) re = from_bfloat(static_cast<const uint16_t*>(data)[i]);
     if constexpr (type == Type::single) re = static_cast<const float*>(data)[i];
+    if constexpr (type == Type::short_single) re = shortened(static_cast<const float*>(data)[i]);
     if constexpr (type == Type::real) re = static_cast<const double*>(data)[i];
     if constexpr (type == Type::byte) re = static_cast<const int8_t*>(data)[i];
     if constexpr (type == Type::integer) re = static_cast<const int32_t*>(data)[i];
@@ -78,6 +87,7 @@ void store(void* data, Type type, int64_t i, Complex v) {
             static_cast<uint16_t*>(data)[i] = to_bfloat(v.re);
             break;
         case Type::single:
+        case Type::short_single:
             static_cast<float*>(data)[i] = static_cast<float>(v.re);
             break;
         case Type::real:
@@ -109,6 +119,8 @@ auto with_type(Type type, F f) {
             return f.template operator()<Type::bfloat>();
         case Type::single:
             return f.template operator()<Type::single>();
+        case Type::short_single:
+            return f.template operator()<Type::short_single>();
         case Type::real:
             return f.template operator()<Type::real>();
         case Type::byte:

@@ -5,7 +5,8 @@
 
 namespace emu {
 
-enum class Type { half, bfloat, single, real, byte, integer, complex_single, complex_double };
+// short_single: float32 of which the products take 10 bits behind the point, NVIDIA's TF32.
+enum class Type { half, bfloat, single, short_single, real, byte, integer, complex_single, complex_double };
 
 struct Matrix {
     void* data = nullptr;

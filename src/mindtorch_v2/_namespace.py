@@ -9,6 +9,7 @@ import warnings
 from typing import Any
 
 from . import _C
+from ._core import float32_products
 from ._core.above import provide
 from ._core.absent_modules import PARTS, provide_absent_modules
 from ._core.deterministic import (
@@ -437,20 +438,17 @@ def set_num_interop_threads(n: int) -> None:
         raise RuntimeError("set_num_interop_threads expects a positive integer")
 
 
-_PRECISIONS = ("highest", "high", "medium")
-# What programs set and read back.
-_settings: dict[str, Any] = {"float32_matmul_precision": "highest"}
-
-
 def set_float32_matmul_precision(precision: str) -> None:
-    """Kept for programs that read it: float32 products run in float32. A UserWarning, and no change, for another word.
+    """How exact products of float32 matrices have to be: a GPU shortens the factors to TF32 for "high" and "medium".
+
+    The CPU's are exact to float32 always. A UserWarning, and no change, for another word.
 
     >>> torch.set_float32_matmul_precision("highest")
     """
     if not isinstance(precision, str):
         raise RuntimeError(f"set_float32_matmul_precision expects a str, but got {type(precision).__name__}")
-    if precision in _PRECISIONS:
-        _settings["float32_matmul_precision"] = precision
+    if precision in float32_products.PRECISIONS:
+        float32_products.set(precision)
     else:
         warnings.warn(
             f"{precision} is not one of 'highest', 'high', or 'medium'; the current setFloat32MatmulPrecision call has no effect.",
@@ -464,7 +462,7 @@ def get_float32_matmul_precision() -> str:
     >>> torch.get_float32_matmul_precision()
     'highest'
     """
-    return _settings["float32_matmul_precision"]
+    return float32_products.get()
 
 
 def compiled_with_cxx11_abi() -> bool:

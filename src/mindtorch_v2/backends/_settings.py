@@ -14,6 +14,9 @@ class Settings:
         self.__dict__.update(values)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(getattr(type(self), name, None), property):
+            super().__setattr__(name, value)
+            return
         if name not in self.__dict__:
             raise AttributeError(f"Unknown attribute {name}")
         self.__dict__[name] = value

@@ -7,6 +7,7 @@ import enum
 from collections.abc import Iterator
 
 from mindtorch_v2 import _C
+from mindtorch_v2._core import float32_products
 from mindtorch_v2.backends._settings import Settings
 
 __all__ = [
@@ -29,12 +30,39 @@ __all__ = [
     "sdp_kernel",
 ]
 
-matmul = Settings(
-    allow_tf32=False,
+_FP32 = ("ieee", "none", "tf32")
+
+
+class _Products(Settings):
+    """The settings of products; those of float32 are the one of `torch.set_float32_matmul_precision`."""
+
+    @property
+    def allow_tf32(self) -> bool:
+        """Whether the factors of float32 products may be shortened to TF32."""
+        return float32_products.may_be_shortened()
+
+    @allow_tf32.setter
+    def allow_tf32(self, allowed: bool) -> None:
+        float32_products.set("high" if allowed else "highest")
+
+    @property
+    def fp32_precision(self) -> str:
+        """The same as a word, "tf32" or "ieee"; "none" is taken for the latter."""
+        return "tf32" if float32_products.may_be_shortened() else self._word
+
+    @fp32_precision.setter
+    def fp32_precision(self, word: str) -> None:
+        if word not in _FP32:
+            raise RuntimeError(f"fp32_precision has to be one of {', '.join(_FP32)}, but it is {word!r}")
+        self._word = "none" if word == "tf32" else word
+        self.allow_tf32 = word == "tf32"
+
+
+matmul = _Products(
     allow_fp16_reduced_precision_reduction=True,
     allow_bf16_reduced_precision_reduction=True,
     allow_fp16_accumulation=False,
-    fp32_precision="none",
+    _word="none",
 )
 _attention = Settings(mem_efficient=True, cudnn=True)
 

@@ -8,13 +8,14 @@ import threading
 from ctypes import c_double, c_float, c_int, c_longlong, c_size_t, c_void_p
 from typing import Any
 
+from ..._core import float32_products
 from ..._core.dtype import DTYPES
 from ..._operators.table import aten
 from . import libraries, state
 
 _WORKSPACE = 32 << 20  # bytes, PyTorch's size for a large device
 _TYPES = {"float32": 0, "float64": 1, "float16": 2, "complex64": 4, "complex128": 5, "bfloat16": 14}  # cudaDataType
-_IN_FLOAT, _IN_DOUBLE = 68, 70  # cublasComputeType_t
+_IN_FLOAT, _IN_DOUBLE, _IN_TF32 = 68, 70, 77  # cublasComputeType_t
 _DEFAULT_ALGORITHM = -1
 _WORDS = {
     1: "CUBLAS_STATUS_NOT_INITIALIZED", 3: "CUBLAS_STATUS_ALLOC_FAILED", 7: "CUBLAS_STATUS_INVALID_VALUE",
@@ -152,6 +153,8 @@ def multiply(a: Any, b: Any, out: Any, alpha: Any = 1, beta: Any = 0) -> None:
     name = _NAMES.get(out.dtype) or _name_of(out.dtype)
     kind = _TYPES[name]
     compute = _IN_DOUBLE if name in ("float64", "complex128") else _IN_FLOAT
+    if name in ("float32", "complex64") and float32_products.may_be_shortened():
+        compute = _IN_TF32
     a_address, a_transposed, a_leading, a_distance, a = _operand(a)
     b_address, b_transposed, b_leading, b_distance, b = _operand(b)
     library, handle = current_handle(out.device.index)
