@@ -159,6 +159,56 @@ Plan MoeInitRouting(T input, T rows, T experts, i64 active, O out, O places, O s
         store(s, experts_in_order);
     }};
 }
+Plan MoeInitRoutingV3(T input, T experts, T scale, T offset, i64 active, i64, i64 number, i64 drop, i64 kind, bool,
+                      i64 quant, IA range, i64 index_kind, O out, O places, O counts, O scales) {
+    View x = need(input, "x"), e = need(experts, "expertIdx"), y = need(out, "expandedXOut"),
+         p = need(places, "expandedRowIdxOut"), c = need(counts, "expertTokensCountOrCumsumOut");
+    Maybe by(scale), of_rows(scales);
+    allow_rank(x, "x", 2, 2);
+    allow_rank(e, "expertIdx", 2, 2);
+    allow(e, "expertIdx", {ACL_INT32});
+    if (e.sizes[0] != x.sizes[0]) reject("expertIdx has ", e.sizes[0], " rows, allowed: those of x, ", x.sizes[0]);
+    if (drop != 0 || quant != -1 || offset)
+        reject("dropPadMode, quantMode and offset are only emulated as 0, -1 and none");
+    if (kind != 0 && kind != 1) reject("expertTokensNumType is ", kind, ", emulated: 0 (ends) and 1 (counts)");
+    if (index_kind != 0 && index_kind != 1) reject("rowIdxType is ", index_kind, ", allowed: 0 and 1");
+    int64_t first = 0, last = number;
+    if (range && !range->values.empty()) {
+        if (range->values.size() != 2) reject("activeExpertRange has ", range->values.size(), " numbers, allowed: 2");
+        first = range->values[0], last = range->values[1];
+    }
+    if (first < 0 || last > number || first >= last)
+        reject("activeExpertRange is ", first, " to ", last, ", allowed: within 0 to expertNum, ", number);
+    const int64_t n = e.numel(), k = e.sizes[1], room = active > 0 ? std::min(active, n) : n;
+    same_shape(y, {room, x.sizes[1]}, "expandedXOut");
+    same_shape(p, {n}, "expandedRowIdxOut");
+    same_shape(c, {last - first}, "expertTokensCountOrCumsumOut");
+    if (by.given) same_shape(by.view, {x.sizes[0]}, "scale"), same_shape(of_rows.view, {room}, "expandedScaleOut");
+    return {[=] {
+        Matrix m(x);
+        auto v = load<int64_t>(e), order = std::vector<int64_t>(at(n));
+        std::iota(order.begin(), order.end(), 0);
+        auto here = [&](int64_t i) { return v[at(i)] >= first && v[at(i)] < last; };
+        auto key = [&](int64_t i) { return v[at(i)] < first ? std::numeric_limits<int64_t>::max() : v[at(i)]; };
+        std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return key(a) < key(b); });
+        std::vector<double> made = load<double>(y), factors = by.values(x.sizes[0], 1), chosen(at(room));
+        if (by.given) chosen = load<double>(of_rows.view);
+        std::vector<int64_t> where(at(n), -1), held(at(last - first));
+        for (int64_t i = 0; i < n && here(order[at(i)]); i++) {
+            const int64_t place = order[at(i)];
+            where[at(place)] = i;
+            held[at(v[at(place)] - first)]++;
+            if (i >= room) continue;
+            std::copy_n(m.row(place / k), m.width, made.begin() + i * m.width);
+            chosen[at(i)] = factors[at(place / k)];
+        }
+        if (kind == 0) std::partial_sum(held.begin(), held.end(), held.begin());
+        store(y, made);
+        store(p, index_kind == 0 ? where : order);
+        store(c, held);
+        if (by.given) of_rows.put(chosen);
+    }};
+}
 Plan MoeComputeExpertTokens(T sorted, i64 experts, O out) {
     View s = need(sorted, "sortedExperts"), y = need(out, "out");
     allow(s, "sortedExperts", {ACL_INT32});
@@ -298,6 +348,7 @@ Plan MoeFinalizeRoutingV2(T expanded, T places, T skip1, T skip2, T bias, T scal
 ACLNN(MoeGatingTopKSoftmax, T, T, i64, O, O, O)
 ACLNN(MoeGatingTopK, T, T, i64, i64, i64, i64, i64, i64, bool, f64, f64, O, O, O)
 ACLNN(MoeInitRouting, T, T, T, i64, O, O, O)
+ACLNN(MoeInitRoutingV3, T, T, T, T, i64, i64, i64, i64, i64, bool, i64, IA, i64, O, O, O, O)
 ACLNN(MoeComputeExpertTokens, T, i64, O)
 ACLNN(MoeTokenPermute, T, T, i64, bool, O, O)
 ACLNN(MoeTokenPermuteGrad, T, T, i64, bool, O)

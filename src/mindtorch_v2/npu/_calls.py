@@ -330,6 +330,21 @@ CALLS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
             {"expert_num": 4, "expert_tokens_num_flag": True, "expert_tokens_num_type": 1, "quant_mode": mode},
         )
         for mode in (-1, 1)
+    ]
+    + [
+        (
+            [_x(6, 8), _EXPERTS],
+            {
+                "expert_num": 4,
+                "expert_tokens_num_flag": True,
+                "expert_tokens_num_type": kind,
+                "active_num": active,
+                "active_expert_range": [1, 3],
+                "row_idx_type": 1 - kind,
+                "scale": _x(6).double(),
+            },
+        )
+        for kind, active in ((0, -1), (1, 3), (1, 9))
     ],
     "npu::npu_moe_re_routing": [
         ([_x(7, 8), torch.tensor([[2, 0, 1], [1, 3, 0]])], {"per_token_scales": _x(7).double()})

@@ -419,8 +419,29 @@ def test_rows_of_no_expert_are_left_out() -> None:
     out, places, counts, _ = npu.npu_moe_init_routing_v2(
         x, experts, expert_num=3, expert_tokens_num_flag=True, expert_tokens_num_type=1
     )
-    assert out[:, 0].tolist() == [2, 6, 0, 4, 2, 6] and counts.tolist() == [2, 2, 2]
+    assert out[:, 0].tolist() == [2, 6, 0, 4, 2, 6, 0, 0] and counts.tolist() == [2, 2, 2]
     assert places.tolist() == [2, -1, 0, 4, -1, 3, 5, 1]
+
+
+@pytest.mark.parametrize(("active_num", "room"), [(-1, 8), (3, 3), (5, 5), (20, 8)])
+@pytest.mark.parametrize("quant_mode", [-1, 0, 1])
+def test_results_have_the_sizes_that_meta_tensors_say(active_num: int, room: int, quant_mode: int) -> None:
+    x, experts = torch.arange(12.0).reshape(4, 3) + 1, torch.tensor([[1, 3], [0, 2], [3, 1], [2, 0]], dtype=torch.int32)
+    options: dict[str, Any] = {"expert_num": 4, "active_num": active_num, "quant_mode": quant_mode}
+    scale = {-1: torch.tensor([1.0, 2.0, 3.0, 4.0]), 0: torch.tensor([2.0]), 1: None}[quant_mode]
+    options |= {
+        "active_expert_range": [1, 3],
+        "scale": scale,
+        "offset": torch.tensor([0.0]) if quant_mode == 0 else None,
+    }
+    out, _, _, scales = npu.npu_moe_init_routing_v2(x, experts, **options)
+    moved = {name: each.to("meta") if isinstance(each, torch.Tensor) else each for name, each in options.items()}
+    there = npu.npu_moe_init_routing_v2(x.to("meta"), experts.to("meta"), **moved)
+    assert out.shape == there[0].shape == (room, 3) and scales.shape == there[3].shape == (
+        (0,) if quant_mode == 0 else (room,)
+    )
+    assert out[:, 0].ne(0).tolist() == [place < 4 for place in range(room)]
+    assert quant_mode == 0 or scales.ne(0).tolist() == [place < 4 for place in range(room)]
 
 
 def test_single_queries_have_no_lengths(numbers: np.random.Generator) -> None:

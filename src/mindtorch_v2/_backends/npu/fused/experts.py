@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...._core.dtype import DTYPES
+from ...._operators.table import aten
 from .kernels import OUT, fused
 
 _INT32 = DTYPES["int32"]
@@ -26,6 +27,40 @@ def moe_gating_top_k(
 @fused("npu::npu_moe_init_routing", "aclnnMoeInitRouting")
 def moe_init_routing(x: Any, row_idx: Any, expert_idx: Any, active_num: int) -> tuple:
     return x, row_idx.to(_INT32), expert_idx.to(_INT32), active_num, *OUT[:3]
+
+
+def _routed(
+    x: Any, expert_idx: Any, scale: Any, offset: Any, active_num: int, expert_capacity: int, expert_num: int, *options: Any,
+) -> list[Any]:  # fmt: skip
+    """Results of npu_moe_init_routing_v2. Rows behind those of the experts in range are zeros, which the operator leaves."""
+    count, active_range = expert_idx.numel(), options[4]
+    room = min(active_num, count) if active_num > 0 else count
+    first, last = active_range or (0, expert_num)
+    scales = [room] if scale is not None else [0]
+    return [
+        aten.zeros([room, x.shape[1]], dtype=x.dtype, device=x.device),
+        aten.empty([count], dtype=_INT32, device=x.device),
+        aten.empty([last - first], dtype=DTYPES["int64"], device=x.device),
+        aten.zeros(scales, dtype=DTYPES["float32"], device=x.device),
+    ]
+
+
+@fused("npu::npu_moe_init_routing_v2", "aclnnMoeInitRoutingV3", results=_routed)
+def moe_init_routing_v2(
+    x: Any, expert_idx: Any, scale: Any, offset: Any, active_num: int, expert_capacity: int, expert_num: int,
+    drop_pad_mode: int, expert_tokens_num_type: int, expert_tokens_num_flag: bool, quant_mode: int,
+    active_expert_range: Any, row_idx_type: int, x_dtype: Any,
+) -> tuple | None:  # fmt: skip
+    plain = drop_pad_mode == 0 and quant_mode == -1 and offset is None and x_dtype is None
+    if not plain or not expert_tokens_num_flag or expert_tokens_num_type not in (0, 1) or not x.numel():
+        return None
+    first, last = active_expert_range or (0, expert_num)
+    if not 0 <= first < last <= expert_num or row_idx_type not in (0, 1):  # the composition says what is wrong
+        return None
+    modes = (drop_pad_mode, expert_tokens_num_type, expert_tokens_num_flag, quant_mode)
+    indices = expert_idx.to(_INT32)
+    counts = (max(active_num, 0), max(expert_capacity, 0), expert_num)
+    return x, indices, scale, None, *counts, *modes, [first, last], row_idx_type, *OUT[:4]
 
 
 @fused("npu::npu_moe_compute_expert_tokens", "aclnnMoeComputeExpertTokens")

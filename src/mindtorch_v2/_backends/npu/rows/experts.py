@@ -311,7 +311,8 @@ def npu_moe_init_routing_v2(
     if drop_pad_mode == 1:
         rows, filled, places = _with_capacity(operator, flat, order, expert_num, expert_capacity)
     else:
-        rows, filled = order[:taken] if active_num <= 0 else order[: min(active_num, taken)], None
+        room = flat.numel() if active_num <= 0 else min(active_num, flat.numel())
+        rows, filled = order[: min(room, taken)], None
         places = order
         if row_idx_type == 0:
             places = aten.full([flat.numel()], -1, dtype=_INT64, device=x.device)
@@ -329,6 +330,10 @@ def npu_moe_init_routing_v2(
         expanded = expanded.to(DTYPES["int8"]) if empty else quantized(operator, expanded, scale, offset, False, None)
     elif scale is not None:
         scales = aten.index_select(scale, 0, token)
+    if drop_pad_mode == 0 and rows.numel() < room:  # behind the rows of these experts are zeros
+        behind = [0, room - rows.numel()]
+        expanded = aten.constant_pad_nd(expanded, [0, 0, *behind], 0)
+        scales = aten.constant_pad_nd(scales, [0, 0] * (scales.dim() - 1) + behind, 0) if scales.numel() else scales
     if filled is not None:
         expanded = _padded(expanded, filled, expert_num * expert_capacity).reshape(expert_num, expert_capacity, -1)
         scales = scales if scales.numel() == 0 else _padded(scales, filled, expert_num * expert_capacity)
