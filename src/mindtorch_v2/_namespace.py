@@ -472,7 +472,9 @@ def compiled_with_cxx11_abi() -> bool:
 
 def is_autocast_available(device_type: str) -> bool:
     """Whether ``torch.autocast`` supports the device type."""
-    return device_type in ("cpu", "npu")
+    from ._operators.autocast import is_supported  # operators may still be loading
+
+    return is_supported(device_type)
 
 
 @overridable

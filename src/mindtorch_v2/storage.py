@@ -185,7 +185,7 @@ def _memory_of(args, dtype, device) -> UntypedStorage:
     if len(args) > 1:
         raise RuntimeError(f"{_FORMS}Too many positional arguments")
     kind = str(device).partition(":")[0]
-    if kind not in ("cpu", "meta", "npu"):
+    if kind not in ("cpu", "meta", "npu", "cuda"):
         raise RuntimeError(f"torch.UntypedStorage(): Storage device not recognized: {kind}")
     if not args:
         return UntypedStorage(0, device=device)
@@ -203,7 +203,12 @@ class TypedStorage:
     """
 
     is_sparse = False
-    is_cuda = False
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the memory is a GPU's."""
+        return self._untyped_storage.is_cuda
+
     is_hpu = False
 
     def __init__(
@@ -387,6 +392,10 @@ class TypedStorage:
     def npu(self, device: Device | None = None, non_blocking: bool = False) -> TypedStorage:
         """This storage, or a copy of it, on an NPU: the current one unless `device` names one."""
         return self._like(self._untyped_storage.npu(device, non_blocking))
+
+    def cuda(self, device: Device | None = None, non_blocking: bool = False) -> TypedStorage:
+        """This storage, or a copy of it, on a GPU: the current one unless `device` names one."""
+        return self._like(self._untyped_storage.cuda(device, non_blocking))
 
     def is_pinned(self, device: Device | None = None) -> bool:
         """Whether the memory is page-locked."""

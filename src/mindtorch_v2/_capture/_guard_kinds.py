@@ -12,6 +12,7 @@ from mindtorch_v2 import _C
 from mindtorch_v2._capture._sources import absent
 from mindtorch_v2._core.torch_dispatch import modes as _modes
 from mindtorch_v2._core.torch_function import _state as _function_modes
+from mindtorch_v2._operators import autocast as _autocast
 
 __all__ = ["KINDS", "TensorMeta", "active_modes", "global_state", "is_constant", "names", "same_constant"]
 
@@ -61,7 +62,7 @@ def global_state() -> tuple:
         torch.is_inference_mode_enabled(),
         torch.get_default_dtype(),
         str(_C._get_default_device()),
-        tuple((torch.is_autocast_enabled(d), torch.get_autocast_dtype(d)) for d in ("cpu", "npu")),
+        tuple((torch.is_autocast_enabled(d), torch.get_autocast_dtype(d)) for d in _autocast.DEVICES),
         torch.is_autocast_cache_enabled(),
         torch.are_deterministic_algorithms_enabled(),
         len(active_modes()),

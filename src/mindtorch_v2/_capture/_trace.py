@@ -57,7 +57,7 @@ class _Dynamic:
 @contextlib.contextmanager
 def _state_kept():
     """Whatever the program does to modes and settings is undone after the block."""
-    casts = [(d, torch.is_autocast_enabled(d)) for d in ("cpu", "npu")]
+    casts = [(d, torch.is_autocast_enabled(d)) for d in _autocast.DEVICES]
     dtypes = dict(_autocast._state.dtypes)
     cache, grad, inference = (
         torch.is_autocast_cache_enabled(),

@@ -23,7 +23,6 @@ class UntypedStorage(_C.StorageBase):
 
     _new_shared_fd_cpu: Any
 
-    is_cuda = False
     is_hpu = False
     is_sparse = False
     is_sparse_csr = False
@@ -73,7 +72,21 @@ class UntypedStorage(_C.StorageBase):
         return made.copy_(source, non_blocking)
 
     def npu(self, device: Any = None, non_blocking: bool = False) -> UntypedStorage:
-        return self.to(device="npu" if device is None else _C.device(device), non_blocking=non_blocking)
+        return self._on("npu", device, non_blocking)
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> UntypedStorage:
+        return self._on("cuda", device, non_blocking)
+
+    def _on(self, kind: str, device: Any, non_blocking: bool) -> UntypedStorage:
+        """The storage on a device of a kind: a number of its, the current one for None, or any device."""
+        if isinstance(device, int):
+            device = _C.device(kind, device)
+        return self.to(device=kind if device is None else device, non_blocking=non_blocking)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the memory is a GPU's."""
+        return str(self.device.type) == "cuda"
 
     def fill_(self, value: int) -> UntypedStorage:
         if self.nbytes():

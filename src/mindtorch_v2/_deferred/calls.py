@@ -38,6 +38,7 @@ from mindtorch_v2._deferred.steps import (
     value,
 )
 from mindtorch_v2._library.honesty import UndeclaredError
+from mindtorch_v2._operators import autocast as _autocast
 
 if TYPE_CHECKING:
     from mindtorch_v2._backends.npu.aclnn import Operator
@@ -354,7 +355,7 @@ class Region:
 
 def _active_casts() -> tuple:
     """The arguments of `autocast` for the state of this thread."""
-    on = [device for device in ("cpu", "npu", "cuda") if torch.is_autocast_enabled(device)]
+    on = [device for device in _autocast.DEVICES if torch.is_autocast_enabled(device)]
     if len(on) != 1:
         raise _NotPlain
     return (on[0], torch.get_autocast_dtype(on[0]), True, torch.is_autocast_cache_enabled())

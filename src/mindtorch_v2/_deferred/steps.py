@@ -18,6 +18,7 @@ from mindtorch_v2 import _C, fx
 from mindtorch_v2._core.torch_dispatch import overload_of
 from mindtorch_v2._core.torch_function import DisableTorchFunction
 from mindtorch_v2._dispatch.tags import Tag
+from mindtorch_v2._operators import autocast as _autocast
 from mindtorch_v2._operators.table import facts_of
 from mindtorch_v2._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from mindtorch_v2.amp import autocast_mode
@@ -360,7 +361,7 @@ def place_in_program() -> Any:
 class outside_of_all:  # used as a function
     """Within this block calls run: nothing is put off, autocast and function modes are off, grad mode may be changed."""
 
-    _OFF = _C._key_bit("AutocastCPU") | _C._key_bit("AutocastNPU") | _C._key_bit("AutocastCUDA")
+    _OFF = _autocast.KEYS
     _TRACER = _C._key_bit("Tracer")
 
     def __enter__(self) -> None:

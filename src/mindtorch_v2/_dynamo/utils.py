@@ -22,8 +22,8 @@ counters: collections.defaultdict = collections.defaultdict(collections.Counter)
 
 
 def is_compile_supported(device_type: str) -> bool:
-    """Whether functions on tensors of that device can be compiled: on the CPU and on NPUs."""
-    return _C.device(device_type).type in ("cpu", "npu")
+    """Whether functions on tensors of that device can be compiled: on the CPU, NPUs and GPUs of NVIDIA."""
+    return _C.device(device_type).type in ("cpu", "npu", "cuda")
 
 
 def disable_cache_limit() -> contextlib.AbstractContextManager[None]:

@@ -490,7 +490,7 @@ def _by_place(node: Any) -> bool:
 def _autocast_off() -> Callable[[], None]:
     """The way back runs without autocast, as the engine's does after the block of `autocast`; returns what undoes it."""
     state = torch.amp._state
-    devices = [d for d in ("cpu", "npu") if is_autocast_enabled(d)]
+    devices = [d for d in state.DEVICES if is_autocast_enabled(d)]
     for device in devices:
         state.set_autocast_enabled(device, False)
 

@@ -32,7 +32,7 @@ def _modes() -> tuple:
     """The part of the thread's state that a graph depends on."""
     autocast = tuple(
         autocast_state.get_autocast_dtype(device) if autocast_state.is_autocast_enabled(device) else None
-        for device in ("cpu", "npu")
+        for device in autocast_state.DEVICES
     )
     return torch.is_grad_enabled(), torch.is_inference_mode_enabled(), autocast, torch.get_default_dtype()
 

@@ -8,11 +8,12 @@ from typing import Any
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2._lowered.joint import Joint, Output, Written
+from mindtorch_v2._operators import autocast as _autocast
 from mindtorch_v2.fx import GraphModule
 
 __all__ = ["Plan", "boxed", "call_compiled"]
 
-_AUTOCAST = _C._key_bit("AutocastCPU") | _C._key_bit("AutocastNPU")
+_AUTOCAST = _autocast.KEYS
 _DOUBLE_BACKWARD = (
     "torch.compile with aot_autograd does not currently support double backward. Compute the second derivative inside of "
     "the compiled function, or leave the function out of the compilation"

@@ -7,6 +7,7 @@ through the casts. Which operators belong to which policy, rows say.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import operator
 import threading
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
 
 _KEYS = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA", "npu": "AutocastNPU"}
 _DEFAULTS = {"cpu": "bfloat16", "cuda": "float16", "npu": "float16"}
+
+
+DEVICES = tuple(_KEYS)
+"""The types of devices that autocast knows."""
+KEYS = functools.reduce(operator.or_, map(_C._key_bit, _KEYS.values()))
+"""The bits of their keys."""
 
 
 class _State(threading.local):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mindtorch_v2._operators import autocast as _autocast
+from mindtorch_v2._operators.autocast import DEVICES as DEVICES
 
 if TYPE_CHECKING:
     from mindtorch_v2._C import dtype

@@ -13,8 +13,8 @@ import mindtorch_v2 as torch
 
 __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
-# The dtypes that each device can cast to.
-_SUPPORTED = {"cpu": ("bfloat16", "float16"), "npu": ("bfloat16", "float16")}
+# The dtypes that devices can cast to.
+_SUPPORTED = ("bfloat16", "float16")
 
 
 def is_autocast_available(device_type: str) -> bool:
@@ -60,7 +60,7 @@ class autocast:
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         self.device = torch.device(device_type).type
-        if not is_autocast_available(self.device) and self.device != "cuda":
+        if not is_autocast_available(self.device):
             raise RuntimeError(f"User specified an unsupported autocast device_type '{self.device}'")
         self.fast_dtype = torch.get_autocast_dtype(self.device) if dtype is None else dtype
         self._cache_enabled = torch.is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
@@ -70,16 +70,15 @@ class autocast:
 
     def _check_support(self) -> bool:
         """Whether the device can cast to the dtype; warns if not."""
-        if self.device == "cuda":
+        if self.device == "cuda" and not torch.cuda.is_available():
             warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=3)
             return False
-        supported = _SUPPORTED[self.device]
-        if self.fast_dtype in [getattr(torch, name) for name in supported]:
+        if self.fast_dtype in [getattr(torch, name) for name in _SUPPORTED]:
             return True
         device = self.device.upper()
         warnings.warn(
             f"In {device} autocast, but the target dtype is not supported. Disabling autocast.\n"
-            f"{device} Autocast only supports dtypes of {', '.join(f'torch.{name}' for name in supported)} currently.",
+            f"{device} Autocast only supports dtypes of {', '.join(f'torch.{name}' for name in _SUPPORTED)} currently.",
             stacklevel=3,
         )
         return False

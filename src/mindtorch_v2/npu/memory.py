@@ -5,10 +5,10 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections import OrderedDict
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mindtorch_v2._backends import npu as _backend
+from mindtorch_v2._backends.common import memory_report as _report
 from mindtorch_v2._backends.common.memory_history import History as _History
 from mindtorch_v2._backends.npu import runtime as _runtime
 from mindtorch_v2._backends.npu import state as _state
@@ -185,60 +185,13 @@ def reset_max_memory_cached(device: Device | None = None) -> None:
 
 def memory_stats_as_nested_dict(device: Device | None = None) -> dict[str, Any]:
     """`memory_stats` as dictionaries by the parts of the names."""
-    return _nested(memory_stats(device))
-
-
-def _nested(numbers: Mapping[str, Any]) -> dict[str, Any]:
-    nested: dict[str, Any] = {}
-    for name, value in numbers.items():
-        *folders, last = name.split(".")
-        place = nested
-        for folder in folders:
-            place = place.setdefault(folder, {})
-        place[last] = value
-    return nested
-
-
-_WIDTH = 75  # of a summary
-_SUMMARISED = {
-    "allocated_bytes": "Allocated memory",
-    "active_bytes": "Active memory",
-    "requested_bytes": "Requested memory",
-    "reserved_bytes": "NPU reserved memory",
-    "allocation": "Allocations",
-    "active": "Active allocs",
-    "segment": "NPU reserved segs",
-}
-
-
-def _amount(number: int, is_bytes: bool) -> str:
-    """A number in at most nine characters, with its unit."""
-    units = ("B  ", "KiB", "MiB", "GiB", "TiB", "PiB") if is_bytes else (" ", "K", "M", "B")
-    step, place = (1024, 0) if is_bytes else (1000, 0)
-    while number >= 10 * step and place + 1 < len(units):
-        number, place = number // step, place + 1
-    return f"{number} {units[place]}"
+    return _report.nested(memory_stats(device))
 
 
 def memory_summary(device: Device | None = None, abbreviated: bool = False) -> str:
     """The numbers of `memory_stats` as a table to read, in PyTorch's form; `abbreviated` changes nothing, as there are no pools."""
     index = device_index(device)
-    stats = memory_stats(index)
-    counts = f"{'':9} NPU OOMs: {stats['num_ooms']:<13d} | {'':6} npuMalloc retries: {stats['num_alloc_retries']:<9d}"
-    lines = [
-        "=" * _WIDTH,
-        f" {'':16} PyTorch NPU memory summary, device ID {index:<18d} ",
-        "-" * _WIDTH,
-        f"  {counts}  ",
-        "=" * _WIDTH,
-        "        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  ",
-    ]
-    for name, title in _SUMMARISED.items():
-        numbers = (stats[f"{name}.all.{kind}"] for kind in ("current", "peak", "allocated", "freed"))
-        cells = " | ".join(f"{_amount(number, name.endswith('bytes')):>10}" for number in numbers)
-        lines += ["-" * _WIDTH, f" {title:<21} | {cells} "]
-    lines.append("=" * _WIDTH)
-    return "|" + "|\n|".join(lines) + "|\n"
+    return _report.summary("NPU", "NPU", "npuMalloc", index, memory_stats(index))
 
 
 def host_memory_stats() -> OrderedDict[str, Any]:
@@ -248,7 +201,7 @@ def host_memory_stats() -> OrderedDict[str, Any]:
 
 def host_memory_stats_as_nested_dict() -> dict[str, Any]:
     """`host_memory_stats` as dictionaries by the parts of the names."""
-    return _nested(host_memory_stats())
+    return _report.nested(host_memory_stats())
 
 
 def reset_peak_host_memory_stats() -> None:

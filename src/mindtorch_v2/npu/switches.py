@@ -95,21 +95,12 @@ def are_compatible_impl_enabled() -> bool:
     return _kept["compatible_impl"]
 
 
-_WAITS = ("default", "warn", "error")
-
-
 def set_sync_debug_mode(debug_mode: int | str) -> None:
     """Choose what an operator does that lets the host wait, such as `item`: nothing ("default", 0), "warn" (1) or "error" (2).
 
     RuntimeError for what is no mode.
     """
-    if isinstance(debug_mode, str):
-        if debug_mode not in _WAITS:
-            raise RuntimeError("invalid value of debug_mode, expected one of `default`, `warn`, `error`")
-        debug_mode = _WAITS.index(debug_mode)
-    if debug_mode not in (0, 1, 2):
-        raise RuntimeError("invalid value of debug_mode, expected one of 0,1,2")
-    _settings.waits.mode = debug_mode
+    _settings.waits.set(debug_mode)
 
 
 def get_sync_debug_mode() -> int:

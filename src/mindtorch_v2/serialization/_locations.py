@@ -65,8 +65,17 @@ def _meta_deserialize(storage, location):
 
 
 def _cuda_deserialize(storage, location) -> None:
-    """There is no CUDA: says so as PyTorch does on such machines."""
-    if _is(location, "cuda"):
+    """Without CUDA it says so as PyTorch does on such machines; with it, a number that no device has is refused."""
+    if not _is(location, "cuda"):
+        return
+    if torch.cuda.is_available():
+        index, count = torch.device(location).index or 0, torch.cuda.device_count()
+        if index >= count:
+            raise RuntimeError(
+                f"Attempting to deserialize object on CUDA device {index} but torch.cuda.device_count() is {count}. Please use "
+                "torch.load with map_location to map your storages to an existing device."
+            )
+    else:
         raise RuntimeError(
             "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are "
             "running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your "
@@ -80,7 +89,7 @@ def _device_tag(storage) -> str:
 
 
 def _device_deserialize(storage, location):
-    if _is(location, "npu"):
+    if _is(location, "npu") or _is(location, "cuda"):
         return storage.to(device=location)
     return None
 

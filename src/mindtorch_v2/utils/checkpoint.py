@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._operators import autocast as _autocast
 from mindtorch_v2.utils._selective_checkpoint import (
     CheckpointPolicy,
     SelectiveCheckpointContext,
@@ -187,7 +188,8 @@ class _AutocastState:
 
     def __init__(self) -> None:
         self.settings = [
-            (device, torch.is_autocast_enabled(device), torch.get_autocast_dtype(device)) for device in ("cpu", "npu")
+            (device, torch.is_autocast_enabled(device), torch.get_autocast_dtype(device))
+            for device in _autocast.DEVICES
         ]
         self.cache_enabled = torch.is_autocast_cache_enabled()
 

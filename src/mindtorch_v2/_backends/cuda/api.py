@@ -6,6 +6,7 @@ import pickle
 from collections import OrderedDict
 from typing import Any, NamedTuple
 
+from ..common import memory_report
 from . import compiler, libraries
 from . import runtime as _runtime
 from . import state as _state
@@ -136,6 +137,26 @@ def get_stream_from_external(data_ptr: int, device: Any = None) -> Any:
     return ExternalStream(data_ptr, device)
 
 
+def set_sync_debug_mode(debug_mode: int | str) -> None:
+    _state.waits.set(debug_mode)
+
+
+def get_sync_debug_mode() -> int:
+    return _state.waits.mode
+
+
+def graph_pool_handle() -> Any:
+    from .graph import graph_pool_handle as handle
+
+    return handle()
+
+
+def current_blas_handle() -> int:
+    from .cublas import current_handle
+
+    return current_handle(_runtime.get().thread.device)[1].value or 0
+
+
 def ipc_collect() -> None:
     """Nothing: no memory is shared between processes."""
 
@@ -215,6 +236,31 @@ def caching_allocator_delete(mem_ptr: int) -> None:
     if allocator is None:
         raise RuntimeError(f"caching_allocator_delete(): {mem_ptr:#x} is no address of caching_allocator_alloc")
     allocator.release(mem_ptr)
+
+
+def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
+    return memory_report.nested(memory_stats(device))
+
+
+def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
+    index = _checked(device)
+    return memory_report.summary("CUDA", "GPU", "cudaMalloc", index, memory_stats(index))
+
+
+def get_allocator_backend() -> str:
+    return "native"
+
+
+def host_memory_stats_as_nested_dict() -> dict[str, Any]:
+    return memory_report.nested(host_memory_stats())
+
+
+def reset_peak_host_memory_stats() -> None:
+    _state.get().pinned.reset_peaks()
+
+
+def reset_accumulated_host_memory_stats() -> None:
+    _state.get().pinned.reset_counts()
 
 
 def host_memory_stats() -> OrderedDict[str, Any]:

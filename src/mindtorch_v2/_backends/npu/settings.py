@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from ..common.waits import Waits
 
 
 class Precision:
@@ -43,20 +43,7 @@ class Config:
         self._allow_internal_format = bool(allow)
 
 
-class Waits:
-    """Reports of operators that let the host wait for the device, such as `item`: none (0), a warning (1) or an error (2)."""
-
-    mode = 0
-
-    def tell(self) -> None:
-        """Warn of such a wait, or raise RuntimeError, where that was asked for."""
-        text = "an operator lets the host wait for the NPU (torch.npu.set_sync_debug_mode)"
-        if self.mode == 2:
-            raise RuntimeError(text)
-        warnings.warn(text, stacklevel=3)
-
-
 matmul = Precision(False)
 conv = Precision(True)
-waits = Waits()
+waits = Waits("NPU", "torch.npu.set_sync_debug_mode")
 config = Config()

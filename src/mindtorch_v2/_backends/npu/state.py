@@ -88,7 +88,7 @@ class State(_common.State):
             borrowed.release()
 
     def before_waiting(self, kind: int) -> None:
-        if waits.mode and kind == D2H:
+        if kind == D2H:
             waits.tell()
 
     def copy(self, to: Any, source: Any) -> None:

@@ -232,7 +232,7 @@ def ctc_loss(
         blank,
         reduction,
         zero_infinity,
-        target_lengths,
+        target_lengths.to(log_probs.device),
     )
 
 

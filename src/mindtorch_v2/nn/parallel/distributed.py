@@ -128,7 +128,8 @@ class DistributedDataParallel(Module, Joinable):
                 f"single-device/multiple-device GPU modules or CPU modules, but got device_ids {device_ids}, "
                 f"output_device {output_device}, and module parameters {devices}."
             )
-        return [torch.device("npu", each) if isinstance(each, int) else torch.device(each) for each in device_ids]
+        kind = next(iter(devices)).type
+        return [torch.device(kind, each) if isinstance(each, int) else torch.device(each) for each in device_ids]
 
     def _check_same_everywhere(self, learned) -> None:
         """RuntimeError unless all ranks have parameters of the same number, shapes and dtypes."""
