@@ -92,6 +92,7 @@ def test_what_ctc_loss_refuses() -> None:
     ):
         with pytest.raises(kind, match=text):
             F.ctc_loss(rows, *args)
+    F.ctc_loss(rows, labels * 0, [5, 5], [2, 2], blank=1)  # 0 is a class
     unread = labels.clone()
     unread[1, 2] = 9  # beyond the length
     F.ctc_loss(rows, unread, [5, 5], [3, 2])
@@ -109,15 +110,20 @@ def test_lstm(both_ways: bool) -> None:
         return [out, h, c, x.grad, *(p.grad for p in layer.parameters()), only, cell]
 
     _on_both(run)
-    x, state, weight = (
-        torch.randn(2, 3, 20).cuda().requires_grad_(),
-        torch.randn(3, 5).cuda(),
-        torch.randn(20, 5).cuda(),
-    )
-    cell = aten._lstm_scan(x, state, state, weight, False)[1]
-    here = x.detach().cpu().requires_grad_()
-    theirs = aten._lstm_scan(here, state.cpu(), state.cpu(), weight.cpu(), False)[1]
-    _assert_close(torch.autograd.grad(cell.sum(), x)[0], torch.autograd.grad(theirs.sum(), here)[0])
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("used", [(0,), (1,), (0, 1)])
+def test_scan_of_an_lstm(reverse: bool, used: tuple[int, ...]) -> None:
+    def run(device: str) -> list[Any]:
+        draw = torch.Generator().manual_seed(0)
+        shapes = ((4, 3, 20), (3, 5), (3, 5), (20, 5))
+        given = [torch.randn(shape, generator=draw).to(device).requires_grad_() for shape in shapes]
+        found = aten._lstm_scan(*given, reverse)
+        loss = sum((found[place].square() * (place + 1)).sum() for place in used)
+        return [*found, *torch.autograd.grad(loss, given)]
+
+    _on_both(run)
 
 
 def test_grouped_products() -> None:
