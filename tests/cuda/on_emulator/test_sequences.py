@@ -126,11 +126,25 @@ def test_scan_of_an_lstm(reverse: bool, used: tuple[int, ...]) -> None:
     _on_both(run)
 
 
+def test_grid_sample_at_many_positions() -> None:
+    draw = torch.Generator().manual_seed(0)
+    image, grid = torch.randn(2, 2, 5, 4, generator=draw), torch.rand(2, 25, 30, 2, generator=draw) * 2 - 1
+
+    def run(device: str) -> list[Any]:
+        i, g = (t.to(device).requires_grad_() for t in (image, grid))
+        out = F.grid_sample(i, g, align_corners=False)
+        return [out, *torch.autograd.grad(out.square().sum(), (i, g))]
+
+    _on_both(run)
+    assert F.grid_sample(image.cuda(), grid[:, :0].cuda(), align_corners=False).shape == (2, 2, 0, 30)
+
+
 def test_grouped_products() -> None:
     draw = torch.Generator().manual_seed(0)
     ends = [4, 8, 16]
     for a, b, offsets in (
         ((10, 16), (3, 16, 8), [3, 7, 10]),
+        ((10, 16), (3, 16, 68), [3, 3, 10]),
         ((3, 4, 16), (3, 16, 8), None),
         ((8, 16), (16, 8), ends),
         ((3, 4, 8), (8, 16), ends),
