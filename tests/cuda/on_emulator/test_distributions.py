@@ -77,6 +77,15 @@ def test_seeds() -> None:
         )
 
 
+def test_seeds_of_all_bits() -> None:
+    drawn = []
+    for seed in (5, 5 + (1 << 62), 5 - (1 << 63)):
+        torch.manual_seed(seed)
+        drawn.append(torch.poisson(*_filled(3.0)))
+    assert not torch.equal(drawn[0], drawn[1])
+    assert not torch.equal(drawn[0], drawn[2])
+
+
 def test_numbers_that_are_none() -> None:
     nan = torch.tensor([float("nan"), -1.0], device="cuda")
     assert torch.isnan(torch.poisson(nan)).all()

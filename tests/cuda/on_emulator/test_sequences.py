@@ -93,6 +93,14 @@ def test_what_ctc_loss_refuses() -> None:
         with pytest.raises(kind, match=text):
             F.ctc_loss(rows, *args)
     F.ctc_loss(rows, labels * 0, [5, 5], [2, 2], blank=1)  # 0 is a class
+    for place in ((0, 2), (1, 0), (1, 2)):
+        one = labels.clone()
+        one[place] = 4
+        for given in (one, one.flatten()):
+            with pytest.raises(IndexError, match="Target 4 is out of bounds"):
+                F.ctc_loss(rows, given, [5, 5], [3, 3])
+    with pytest.raises(RuntimeError, match="blank must be in label range"):
+        F.ctc_loss(rows, labels, [5, 5], [3, 3], blank=4)
     unread = labels.clone()
     unread[1, 2] = 9  # beyond the length
     F.ctc_loss(rows, unread, [5, 5], [3, 2])
@@ -135,8 +143,19 @@ def test_grid_sample_at_many_positions() -> None:
         out = F.grid_sample(i, g, align_corners=False)
         return [out, *torch.autograd.grad(out.square().sum(), (i, g))]
 
+    def of_grid(device: str) -> list[Any]:
+        g = grid.to(device).requires_grad_()
+        return [*torch.autograd.grad(F.grid_sample(image.to(device), g, align_corners=False).square().sum(), g)]
+
     _on_both(run)
-    assert F.grid_sample(image.cuda(), grid[:, :0].cuda(), align_corners=False).shape == (2, 2, 0, 30)
+    _on_both(of_grid)
+    there, none = image.cuda().requires_grad_(), grid[:, :0].cuda()
+    out = F.grid_sample(there, none, align_corners=False)
+    assert out.shape == (2, 2, 0, 30)
+    assert not torch.autograd.grad(out.sum(), there)[0].any()
+    for mode, padding, text in ((3, 0, "interpolation_mode must be 0"), (0, 3, "padding_mode must be 0")):
+        with pytest.raises(RuntimeError, match=text):
+            aten.grid_sampler_2d(image.cuda(), grid.cuda(), mode, padding, False)
 
 
 def test_grouped_products() -> None:
