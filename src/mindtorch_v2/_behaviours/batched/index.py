@@ -136,6 +136,12 @@ def _ranges(count: int, source: int, target: int) -> tuple[tuple, tuple]:
     return tuple(range(source, source + count)), tuple(range(target, target + count))
 
 
+@rule("argwhere")
+def _argwhere(batch: Batch, op: Any, values: list) -> Any:
+    """As many elements in each slice, else they cannot be stacked: PyTorch computes one after the other here, too."""
+    return by_slices(op, values)
+
+
 def _numbers(index: Any, n: int) -> Any:
     """Positions among ``n`` elements, counted from the end where negative, in a row."""
     index = index.reshape(-1)
