@@ -111,7 +111,8 @@ def _as_near_one(ours: Any, theirs: Any, exact: Any) -> bool:
     largest = _LARGEST.get(ours.dtype, numpy.inf)
     right = numpy.where(numpy.abs(right) > largest, numpy.copysign(numpy.inf, right), right)
     room = _TOLERANCES[ours.dtype] * max(1.0, float(numpy.abs(right[numpy.isfinite(right)]).max(initial=0.0)))
-    return _distance(mine, right) <= max(_distance(other, right), room)
+    found = _distance(mine, right)
+    return found < numpy.inf and found <= max(_distance(other, right), room)
 
 
 def _distance(found: numpy.ndarray, right: numpy.ndarray) -> float:

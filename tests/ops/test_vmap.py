@@ -38,7 +38,6 @@ REFUSED = {
 NO_JACOBIAN = ("masked_scatter",)
 
 
-@pytest.mark.filterwarnings("ignore:There is a performance drop .* aten..argwhere")  # PyTorch's, too
 @pytest.mark.parametrize("name", ROWS_TO_MAP)
 def test_slices(name: str) -> None:
     row = ROWS[name]
