@@ -29,7 +29,7 @@ class _Sample(NamedTuple):
 
 
 class _Made:
-    """What modules and optimizers have in common: one form, and no calls that are refused."""
+    """Entry of a module or an optimizer: one form, and no calls that are refused."""
 
     method_variant = inplace_variant = error_inputs_func = None
     supports_out = supports_forward_ad = False

@@ -112,7 +112,7 @@ def _errors(torch: Any, info: Any) -> Iterator[tuple[Any, list[str], str]]:
 
 
 def _exact(torch: Any, info: Any, column: Column, sample: Sample) -> Any:
-    """What PyTorch answers to a call with less than double precision when it has that; None for other calls."""
+    """Answer of PyTorch to a call with less than double precision when it has that; None for other calls."""
     wider = {
         torch.float16: torch.float64,
         torch.bfloat16: torch.float64,
