@@ -336,6 +336,10 @@ void check_written_in_place(const Operator& op, const Tensor& t) {
     if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw PythonError();
 }
 
+void check_out_apart(const Call& c, const Tensor& out) {
+    for (uint64_t m = c.op->out_apart; m; m &= m - 1) check_disjoint(*c.args[__builtin_ctzll(m)].t, out);
+}
+
 void check_written_apart(const Call& c, const Tensor& written) {
     const int end = c.op->form == Form::Out ? c.op->out_index : c.nargs;
     for (uint64_t m = c.op->tensor_args; m; m &= m - 1) {
@@ -424,9 +428,12 @@ void run_outputs(Call& c, ComputeFn compute) {
         Tensor& self = c.mutable_tensor(op.self_index);
         check_written_in_place(op, self);
         if (flags & kWrittenApart) check_written_apart(c, self);
-        MT_CHECK(IntSpan(specs[0].sizes) == self.sizes(), "output with shape ", self.sizes(),
-                 " doesn't match the broadcast shape ", static_cast<IntSpan>(specs[0].sizes));
-        TensorRef target = place(c, self, specs[0], (flags & kInputMayAlias) && !overlaps_input(c, self), flags);
+        const bool grows = IntSpan(specs[0].sizes) != self.sizes();
+        MT_CHECK(!grows || op.quiet_out, "output with shape ", self.sizes(), " doesn't match the broadcast shape ",
+                 static_cast<IntSpan>(specs[0].sizes));
+        TensorRef target = grows
+                               ? allocate(specs[0], self.device)
+                               : place(c, self, specs[0], (flags & kInputMayAlias) && !overlaps_input(c, self), flags);
         c.rets[0] = Value::of(target.get());
         if (compute) {
             try {
@@ -435,6 +442,7 @@ void run_outputs(Call& c, ComputeFn compute) {
                 c.rets[0] = Value();  // borrowed: not for the caller to release
                 throw;
             }
+            if (grows) resize(self, specs[0].sizes);
             if (target.get() != &self) copy_into(self, *target);
         }
         c.rets[0] = Value::of(TensorRef::share(&self).release());
@@ -447,11 +455,12 @@ void run_outputs(Call& c, ComputeFn compute) {
         if (specs[i].undefined) continue;
         check_overlap(target);
         if (flags & kWrittenApart) check_written_apart(c, target);
+        if (op.out_apart) check_out_apart(c, target);
         MT_CHECK(target.device.type == specs[i].device.type, "Expected out tensor to have device ",
                  device_name(specs[i].device), ", but got ", device_name(target.device), " instead");
         if (!(target.sizes() == IntSpan(specs[i].sizes))) {
             check_not_input(c, target);
-            warn_resize(target, specs[i]);
+            if (!op.quiet_out) warn_resize(target, specs[i]);
             resize(target, specs[i].sizes);
             if (specs[i].strided) set_sizes_strides(target, specs[i].sizes, specs[i].strides);
         }

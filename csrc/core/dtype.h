@@ -238,10 +238,10 @@ constexpr bool is_bits(DType t) { return t >= DType::Bits1x8 && t <= DType::Bits
 // Integers of fewer than eight bits, each in a byte.
 constexpr bool is_short_integer(DType t) { return t >= DType::UInt1 && t <= DType::Int7; }
 constexpr bool is_bool(DType t) { return t == DType::Bool; }
+// Integers of which PyTorch has few kernels.
+constexpr bool is_wide_unsigned(DType t) { return t == DType::UInt16 || t == DType::UInt32 || t == DType::UInt64; }
 // Integers, bool not counted.
-constexpr bool is_integer(DType t) {
-    return t <= DType::Int64 || t == DType::UInt16 || t == DType::UInt32 || t == DType::UInt64;
-}
+constexpr bool is_integer(DType t) { return t <= DType::Int64 || is_wide_unsigned(t); }
 constexpr bool is_differentiable(DType t) { return is_floating(t) || is_complex(t); }
 
 const char* dtype_name(DType t);        // "float32"

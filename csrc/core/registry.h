@@ -104,6 +104,8 @@ struct Operator {
     bool takes_numbers = false;           // torch.ops takes a number where its schema says Tensor
     bool unlisted = false;                // no form of PyTorch's Python function: errors do not show it
     std::string written_twice;            // where writing to an expanded tensor only warns: what Python calls the write
+    bool quiet_out = false;               // an out= of another size takes the result's without a warning
+    uint64_t out_apart = 0;               // the arguments, a bit each, with which an out= may share no memory
     std::string out_dtype;                // what an out= of another dtype is refused with; empty: it is cast into
     bool factory = false;                 // takes dtype/layout/device/pin_memory: Python callers may add requires_grad
     Operator* functional = nullptr;       // of a derived form

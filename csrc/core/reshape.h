@@ -30,28 +30,18 @@ inline Dims infer_sizes(IntSpan sizes, int64_t numel) {
     return result;
 }
 
-// Strides under which `t`'s elements, in row-major order, have these sizes without a copy; false if there are none.
-inline bool view_strides(const Tensor& t, const Dims& sizes, Dims& strides) {
-    if (t.is_contiguous()) {
-        strides = contiguous_strides(sizes);
-        return true;
-    }
+// Strides under which elements that lie as `from` and `steps` say, in row-major order, have other sizes without a copy;
+// false if there are none. There are elements, as many in `sizes`.
+inline bool view_strides(IntSpan from, IntSpan steps, const Dims& sizes, Dims& strides) {
     strides.resize(sizes.size());
-    if (t.numel() == 0) {
-        if (IntSpan(sizes) == t.sizes())
-            strides.assign(t.strides());
-        else
-            strides = contiguous_strides(sizes);
-        return true;
-    }
     // Walk from the innermost dimension; old dimensions that follow each other in memory form one chunk, which new
     // dimensions must cover exactly.
     int64_t at = sizes.size() - 1;
-    int64_t base = t.dim() ? t.stride(t.dim() - 1) : 1;
+    int64_t base = from.size ? steps[from.size - 1] : 1;
     int64_t chunk = 1, covered = 1;
-    for (int64_t d = t.dim() - 1; d >= 0; d--) {
-        chunk *= t.size(d);
-        bool ends = d == 0 || (t.size(d - 1) != 1 && t.stride(d - 1) != chunk * base);
+    for (int64_t d = from.size - 1; d >= 0; d--) {
+        chunk *= from[d];
+        bool ends = d == 0 || (from[d - 1] != 1 && steps[d - 1] != chunk * base);
         if (!ends) continue;
         while (at >= 0 && (covered < chunk || sizes[at] == 1)) {
             strides[at] = covered * base;
@@ -60,7 +50,7 @@ inline bool view_strides(const Tensor& t, const Dims& sizes, Dims& strides) {
         }
         if (covered != chunk) return false;
         if (d > 0) {
-            base = t.stride(d - 1);
+            base = steps[d - 1];
             chunk = covered = 1;
         }
     }
@@ -69,6 +59,19 @@ inline bool view_strides(const Tensor& t, const Dims& sizes, Dims& strides) {
         at--;
     }
     return at < 0;
+}
+
+// The same of a tensor, with or without elements.
+inline bool view_strides(const Tensor& t, const Dims& sizes, Dims& strides) {
+    if (t.is_contiguous()) {
+        strides = contiguous_strides(sizes);
+        return true;
+    }
+    if (t.numel() == 0) {
+        strides = IntSpan(sizes) == t.sizes() ? Dims(t.strides()) : contiguous_strides(sizes);
+        return true;
+    }
+    return view_strides(t.sizes(), t.strides(), sizes, strides);
 }
 
 // Python's slice bounds for a positive step: 0 <= start <= end <= size.

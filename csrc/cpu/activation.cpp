@@ -136,7 +136,7 @@ void glu_shape(ShapeCall& c, const Tensor& self, int64_t given_dim) {
              self.size(dim));
     Dims sizes(self.sizes());
     sizes[dim] /= 2;
-    c.output(0, sizes, self.dtype);
+    c.output_strided(0, sizes, preserved_strides(sizes, self.strides()), self.dtype);
 }
 
 void glu_cpu(Out out, const Tensor& self, int64_t dim) {

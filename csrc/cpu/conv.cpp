@@ -120,10 +120,22 @@ void check(const Tensor& input, const Tensor& weight, const Tensor* bias, const 
     MT_CHECK(good, "kernel size should be greater than zero, but got", spatial == 1 ? " kernel_height: 1" : "", kernel);
 }
 
-// PyTorch's kernels of volumes in double precision know one order only.
-bool wants_channels_last(const Tensor& input, const Tensor& weight) {
-    return (input.ndim == 4 || (input.ndim == 5 && input.dtype != DType::Float64)) &&
-           (suggests_channels_last(input) || suggests_channels_last(weight));
+// Whether PyTorch leaves a transposed convolution of volumes to oneDNN.
+bool goes_to_onednn(const Tensor& input, const Tensor& weight, const Parameters& p) {
+    for (int64_t i = 0; i < weight.ndim - 2; i++)
+        if (p.output_padding[i] >= p.stride[i]) return false;
+    if (input.dtype != DType::Float32) return true;
+    const int64_t n = weight.ndim;
+    return p.groups > 1 || (weight.size(n - 1) > 3 && weight.size(n - 2) > 3) || input.size(0) > 1 ||
+           input.size(0) * input.size(1) * input.size(2) * input.size(3) > 20480;
+}
+
+// PyTorch's own kernels of volumes know one order only where they are transposed or in double precision.
+bool wants_channels_last(const Tensor& input, const Tensor& weight, const Parameters& p) {
+    if (input.ndim != 4 && input.ndim != 5) return false;
+    if (input.ndim == 5 && input.dtype == DType::Float64) return false;
+    if (input.ndim == 5 && p.transposed && !goes_to_onednn(input, weight, p)) return false;
+    return suggests_channels_last(input) || suggests_channels_last(weight);
 }
 
 Dims output_sizes(const Tensor& input, const Tensor& weight, const Parameters& p) {
@@ -181,7 +193,7 @@ void convolution_shape(ShapeCall& c, const Tensor& input, const Tensor& weight, 
     Parameters p(weight.ndim - 2, stride, padding, dilation, transposed, output_padding, groups);
     check(input, weight, bias, p);
     Dims sizes = output_sizes(input, weight, p);
-    if (wants_channels_last(input, weight))
+    if (wants_channels_last(input, weight, p))
         c.output_strided(0, sizes, channels_last_strides(sizes), input.dtype);
     else
         c.output(0, sizes, input.dtype);
@@ -208,7 +220,7 @@ void convolution_cpu(Out out, const Tensor& input, const Tensor& weight, const T
                      IntSpan padding, IntSpan dilation, bool transposed, IntSpan output_padding, int64_t groups) {
     if (out->numel() == 0) return;
     Parameters p(weight.ndim - 2, stride, padding, dilation, transposed, output_padding, groups);
-    const bool last = wants_channels_last(input, weight);
+    const bool last = wants_channels_last(input, weight, p);
     TensorRef x = laid_out(input, last), w = laid_out(weight, last && is_channels_last(weight)),
               to = target_for(out, last);
     TensorRef dense_bias = bias ? contiguous(*bias) : TensorRef();
@@ -242,7 +254,7 @@ void convolution_backward_shape(ShapeCall& c, const Tensor& grad, const Tensor& 
                  "] == ", sizes[i], " but got: dimension ", grad.ndim, " and tensor.size[", i, "] = ", grad.size(i));
     MT_CHECK(grad.dtype == weight.dtype, "expected scalar type ", dtype_class_name(weight.dtype), " but found ",
              dtype_class_name(grad.dtype));
-    const bool last = wants_channels_last(input, weight);
+    const bool last = wants_channels_last(input, weight, p);
     auto like = [&](int i, const Tensor& t, bool channels_last) {
         if (!mask[i]) return c.output_none(i);
         if (channels_last)
@@ -288,7 +300,7 @@ void convolution_backward_cpu(Out out, const Tensor& grad, const Tensor& input, 
                               std::optional<IntSpan> bias_sizes, IntSpan stride, IntSpan padding, IntSpan dilation,
                               bool transposed, IntSpan output_padding, int64_t groups, Span<bool> mask) {
     Parameters p(weight.ndim - 2, stride, padding, dilation, transposed, output_padding, groups);
-    const bool last = wants_channels_last(input, weight);
+    const bool last = wants_channels_last(input, weight, p);
     TensorRef g = laid_out(grad, last);
     const bool empty_problem = grad.numel() == 0 || input.numel() == 0 || weight.numel() == 0;
     auto conjugate = [](TensorRef t) {

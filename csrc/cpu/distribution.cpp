@@ -28,19 +28,21 @@ void multinomial_shape(ShapeCall& c, const Tensor& self, int64_t samples, bool r
 template <class T>
 void check_weights(const T* p, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
-        double v = static_cast<double>(static_cast<opmath_t<T>>(p[i]));
-        MT_CHECK(v >= 0 && v <= std::numeric_limits<double>::max(),
-                 "probability tensor contains either `inf`, `nan` or element < 0");
+        const double v = static_cast<double>(static_cast<opmath_t<T>>(p[i]));
+        MT_CHECK(v >= 0 && std::isfinite(v), "probability tensor contains either `inf`, `nan` or element < 0");
     }
 }
 
-// Without replacement, or one sample: the largest quotients weight / exponential number (the exponential race).
+// Without replacement, or one sample: the largest quotients weight / exponential number (the exponential race). The
+// numbers are drawn in the order in which the given weights lay in memory: column by column where `turned`.
 template <class T>
-void multinomial_race(const T* weights, int64_t rows, int64_t categories, int64_t samples, int64_t* out, Generator& g) {
+void multinomial_race(const T* weights, int64_t rows, int64_t categories, int64_t samples, bool turned, int64_t* out,
+                      Generator& g) {
     using Acc = opmath_t<T>;
     std::vector<Acc> key(static_cast<size_t>(rows * categories));
     for (int64_t i = 0; i < rows * categories; i++)
-        key[static_cast<size_t>(i)] = static_cast<Acc>(T(static_cast<Acc>(-std::log1p(-uniform_double(g.engine)))));
+        key[static_cast<size_t>(turned ? i % rows * categories + i / rows : i)] =
+            static_cast<Acc>(T(static_cast<Acc>(-std::log1p(-uniform_double(g.engine)))));
     std::vector<int64_t> order(static_cast<size_t>(categories));
     for (int64_t r = 0; r < rows; r++) {
         const T* w = weights + r * categories;
@@ -72,12 +74,14 @@ void multinomial_lookup(const T* weights, int64_t rows, int64_t categories, int6
         const T* w = weights + r * categories;
         Acc total = 0;
         for (int64_t j = 0; j < categories; j++) {
-            total += static_cast<Acc>(w[j]);
+            const Acc weight = static_cast<Acc>(w[j]);
+            MT_CHECK(weight >= 0, "invalid multinomial distribution (encountering probability entry < 0)");
+            MT_CHECK(std::isfinite(static_cast<double>(weight)),
+                     "invalid multinomial distribution (encountering probability entry = infinity or NaN)");
+            total += weight;
             sums[static_cast<size_t>(j)] = T(total);
         }
         MT_CHECK(total > 0, "invalid multinomial distribution (sum of probabilities <= 0)");
-        MT_CHECK(std::isfinite(static_cast<double>(total)),
-                 "invalid multinomial distribution (encountering probability entry = infinity or NaN)");
         if (total != Acc(1))
             for (T& s : sums) s = T(static_cast<Acc>(s) / total);
         sums.back() = T(Acc(1));
@@ -103,11 +107,13 @@ void multinomial_cpu(Out result, const Tensor& given_self, int64_t samples, bool
     if (result->numel() == 0) return;
     GeneratorLock lock(g);
     visit(FloatTypes{}, self->dtype, "multinomial", [&]<class T>() {
-        check_weights(self->data<T>(), self->numel());
-        if (!replacement || samples == 1)
-            multinomial_race(self->data<T>(), rows, categories, samples, out, g);
-        else
+        if (!replacement || samples == 1) {
+            check_weights(self->data<T>(), self->numel());
+            const bool turned = rows > 1 && given_self.stride(0) < given_self.stride(1);
+            multinomial_race(self->data<T>(), rows, categories, samples, turned, out, g);
+        } else {
             multinomial_lookup(self->data<T>(), rows, categories, samples, out, g);
+        }
     });
 }
 

@@ -43,7 +43,7 @@ T brought_in(T x, int64_t size, const Settings& s, T& slope) {
         }
     }
     if (!(x > 0)) {
-        slope = x == 0 && s.outside == Outside::Reflection ? slope : T(0);
+        slope = 0;
         return 0;
     }
     const T last = static_cast<T>(size - 1);

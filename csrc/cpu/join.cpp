@@ -1,4 +1,5 @@
 // Joining tensors: cat and stack.
+#include "core/reshape.h"
 #include "core/saturating.h"
 #include "core/typed_kernel.h"
 #include "cpu/memory_format.h"
@@ -117,7 +118,17 @@ void stack_shape(ShapeCall& c, Span<Tensor*> tensors, int64_t given_dim) {
                  first.sizes(), " at entry 0 and ", tensors[i]->sizes(), " at entry ", i);
     Dims sizes(first.sizes());
     sizes.insert(dim, tensors.size);
-    c.output(0, sizes, joined_dtype(tensors));
+    const DType dtype = joined_dtype(tensors);
+    if (first.dim() < 4 || dim == first.dim() || first.numel() == 0 || !all_channels_last(tensors))
+        return c.output(0, sizes, dtype);
+    // In memory they lie as joined along the dimension before which the new one comes.
+    Dims joined(first.sizes()), strides;
+    joined[dim] *= tensors.size;
+    const Dims steps = channels_last_strides(joined);
+    if (view_strides(joined, steps, sizes, strides))
+        c.output_strided(0, sizes, strides, dtype);
+    else
+        c.output(0, sizes, dtype);
 }
 
 void stack_cpu(Out out, Span<Tensor*> tensors, int64_t given_dim) {

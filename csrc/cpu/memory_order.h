@@ -7,15 +7,25 @@
 namespace mt {
 namespace {
 
+// The dimensions of `t` from the longest stride to the shortest.
+inline Dims memory_order(const Tensor& t) {
+    Dims order;
+    for (int64_t i = 0; i < t.dim(); i++) order.push_back(i);
+    for (int64_t i = 1; i < t.dim(); i++)
+        for (int64_t j = i; j > 0 && t.stride(order[j - 1]) < t.stride(order[j]) && t.size(order[j]) != 1; j--)
+            std::swap(order[j - 1], order[j]);
+    return order;
+}
+inline Dims in_order(IntSpan list, const Dims& order) {
+    Dims result;
+    for (int64_t d : IntSpan(order)) result.push_back(list[d]);
+    return result;
+}
+
 // A view of `t` whose dimensions run from the longest stride to the shortest.
 inline TensorRef in_memory_order(const Tensor& t) {
-    Dims sizes(t.sizes()), strides(t.strides());
-    for (int64_t i = 1; i < t.dim(); i++)
-        for (int64_t j = i; j > 0 && strides[j - 1] < strides[j] && sizes[j] != 1; j--) {
-            std::swap(sizes[j - 1], sizes[j]);
-            std::swap(strides[j - 1], strides[j]);
-        }
-    return as_strided(t, sizes, strides, t.offset);
+    const Dims order = memory_order(t);
+    return as_strided(t, in_order(t.sizes(), order), in_order(t.strides(), order), t.offset);
 }
 
 // produce(buffer, n) gives the next n elements of the stream.

@@ -97,11 +97,7 @@ Dims padded_sizes(const Tensor& x, IntSpan pad) {
 
 template <Edge E, int D>
 void edge_shape(ShapeCall& c, const Tensor& self, IntSpan padding) {
-    Dims sizes = padded_sizes<E, D>(self, padding);
-    if (self.ndim == D + 2)
-        output_in_format_of(c, 0, self, sizes, self.dtype);
-    else
-        c.output(0, sizes, self.dtype);
+    output_in_format_of(c, 0, self, padded_sizes<E, D>(self, padding), self.dtype);
 }
 
 template <Edge E, int D>

@@ -119,10 +119,14 @@ Windows adaptive_windows(IntSpan sizes, IntSpan out, int spatial) {
     return w;
 }
 
-void check_input(const Tensor& x, int spatial) {
-    const int64_t batch_dims = spatial + 2;
-    MT_CHECK(x.ndim == spatial + 1 || x.ndim == batch_dims, "non-empty ", spatial + 1, "D or ", batch_dims,
+void check_rank(const Tensor& x, int spatial) {
+    MT_CHECK(x.ndim == spatial + 1 || x.ndim == spatial + 2, "non-empty ", spatial + 1, "D or ", spatial + 2,
              "D (batch mode) tensor expected for input");
+}
+
+void check_input(const Tensor& x, int spatial) {
+    check_rank(x, spatial);
+    const int64_t batch_dims = spatial + 2;
     for (int64_t i = x.ndim == batch_dims ? 1 : 0; i < x.ndim; i++)
         MT_CHECK(x.size(i) != 0 || spatial != 3,
                  "max_pool3d_with_indices_out_cpu_template(): Expected input's non-batch dimensions to have positive "
@@ -153,6 +157,15 @@ Dims result_sizes(const Windows& w, const Tensor& x) {
 // In the order of the input, if that is a batch of pictures. Of volumes max_pool3d alone keeps it, as PyTorch's does.
 void set_result(ShapeCall& c, int i, const Tensor& x, IntSpan sizes, DType dtype, int spatial) {
     if (x.ndim == spatial + 2)
+        output_in_format_of(c, i, x, sizes, dtype);
+    else
+        c.output(i, sizes, dtype);
+}
+
+// In the order of the input, if that is a batch of pictures; volumes are row-major.
+template <int D>
+void set_pictures(ShapeCall& c, int i, const Tensor& x, IntSpan sizes, DType dtype) {
+    if (D == 2 && x.ndim == 4)
         output_in_format_of(c, i, x, sizes, dtype);
     else
         c.output(i, sizes, dtype);
@@ -488,12 +501,14 @@ Divisor divisor_of(bool count_include_pad, std::optional<int64_t> divisor_overri
 template <int D>
 void avg_shape(ShapeCall& c, const Tensor& x, IntSpan kernel_size, IntSpan stride, IntSpan padding, bool ceil_mode,
                bool count_include_pad, std::optional<int64_t> divisor_override) {
+    if (D == 3) check_rank(x, D);
+    MT_CHECK_INDEX(x.ndim > 0, "Dimension specified as -", D + 1, " but tensor has no dimensions");
     MT_CHECK_INDEX(x.ndim > D, "Dimension out of range (expected to be in range of [", -std::max<int64_t>(1, x.ndim),
                    ", ", std::max<int64_t>(1, x.ndim) - 1, "], but got ", -(D + 1), ")");
     Windows w = windows_of(D, x.sizes(), avg_name<D>(), kernel_size, stride, padding, std::nullopt, ceil_mode);
     divisor_of(count_include_pad, !divisor_override ? std::nullopt : std::optional(*divisor_override));
     check_input(x, D);
-    set_result(c, 0, x, result_sizes(w, x), x.dtype, 2);
+    set_pictures<D>(c, 0, x, result_sizes(w, x), x.dtype);
 }
 
 template <int D>
@@ -548,8 +563,8 @@ Dims adaptive_sizes(const Tensor& x, IntSpan out, const char* name, const char* 
 
 template <int D>
 void adaptive_avg_shape(ShapeCall& c, const Tensor& x, IntSpan output_size) {
-    set_result(c, 0, x, adaptive_sizes<D>(x, output_size, D == 2 ? "adaptive_avg_pool2d" : "adaptive_avg_pool3d", ""),
-               x.dtype, 2);
+    const char* name = D == 2 ? "adaptive_avg_pool2d" : "adaptive_avg_pool3d";
+    set_pictures<D>(c, 0, x, adaptive_sizes<D>(x, output_size, name, ""), x.dtype);
 }
 
 template <int D>
@@ -597,8 +612,8 @@ void adaptive_max_shape(ShapeCall& c, const Tensor& x, IntSpan output_size) {
         MT_CHECK(x.size(i) > 0, name,
                  "(): Expected input to have non-zero size for non-batch dimensions, but input has sizes ", x.sizes(),
                  " with dimension ", i, " being empty");
-    set_result(c, 0, x, sizes, x.dtype, 2);
-    set_result(c, 1, x, sizes, DType::Int64, 2);
+    set_pictures<D>(c, 0, x, sizes, x.dtype);
+    set_pictures<D>(c, 1, x, sizes, DType::Int64);
 }
 
 template <int D>

@@ -218,7 +218,7 @@ void bernoulli_number(Tensor& out, Generator& g, double p) {
     });
 }
 
-// Element by element in row-major order of the broadcast; a float probability takes one word, a double one two.
+// Element by element as the tensor lies in memory; a float probability takes one word, a double one two.
 void bernoulli_tensor(Tensor& out, const Tensor& p, Generator& g) {
     MT_CHECK_AS(NotImplemented, is_floating(p.dtype), "\"bernoulli_tensor_cpu_p_\" not implemented for '",
                 dtype_class_name(p.dtype), "'");
@@ -231,9 +231,11 @@ void bernoulli_tensor(Tensor& out, const Tensor& p, Generator& g) {
                  out.size(lead + d), ") must match the existing size (", p.size(d), ") at non-singleton dimension ",
                  lead + d, ".  Target sizes: ", out.sizes(), ".  Tensor sizes: ", p.sizes());
     }
-    Dims strides = broadcast_strides(*probability, out.dim());
+    const Dims strides = broadcast_strides(*probability, out.dim()), order = memory_order(out);
+    const Dims sizes = in_order(out.sizes(), order), steps = in_order(out.strides(), order),
+               from = in_order(strides, order);
     GeneratorLock lock(g);
-    StridedWalk<2> walk(out.sizes(), {out.strides(), IntSpan(strides)});
+    StridedWalk<2> walk(sizes, {IntSpan(steps), IntSpan(from)});
     visit(BernoulliTypes{}, out.dtype, "bernoulli_tensor_cpu_self_", [&]<class T>() {
         T* to = out.data<T>();
         walk.run([&](const auto& at, int64_t n, const auto& steps) {

@@ -3,6 +3,7 @@
 
 #include "core/saturating.h"
 #include "core/typed_kernel.h"
+#include "cpu/memory_format.h"
 #include "cpu/strided_walk.h"
 
 namespace mt {
@@ -110,6 +111,14 @@ void copy_part(Tensor& out, const Tensor& self, int64_t dim, int64_t to, int64_t
     TensorRef target = as_strided(out, sizes, out.strides(), out.offset + to * out.stride(dim));
     TensorRef source = as_strided(self, sizes, self.strides(), self.offset + from * self.stride(dim));
     copy_into(*target, *source);
+}
+
+// In the order of pictures with the channels last, else row-major; row-major where the dimensions are taken as one.
+void roll_shape(ShapeCall& c, const Tensor& self, IntSpan dims) {
+    if (dims.size == 0)
+        c.output(0, self.sizes(), self.dtype);
+    else
+        output_in_format_of(c, 0, self, self.sizes(), self.dtype);
 }
 
 void roll_cpu(Out out, const Tensor& self, IntSpan shifts, IntSpan dims) {
@@ -297,6 +306,7 @@ KERNELS
     structured<roll_cpu>("roll");
     structured<repeat_cpu>("repeat");
     shape<repeat_shape>("repeat");
+    shape<roll_shape>("roll");
     direct<repeat_interleave_cpu>("repeat_interleave.Tensor");
     structured<tril_cpu>("tril", kInputMayAlias);
     structured<triu_cpu>("triu", kInputMayAlias);

@@ -92,32 +92,14 @@ Rows as_rows(const Tensor& self, uint64_t mask, DType dtype, bool flat, bool any
 
 namespace {
 
-// The output's sizes; its strides follow the order of the input's, as PyTorch's iterator lays it out.
+// The output's sizes.
 void reduced_output(ShapeCall& c, int index, const Tensor& self, uint64_t mask, bool keepdim, DType dtype) {
-    Dims sizes, order;
+    Dims sizes;
     for (int64_t d = 0; d < self.ndim; d++) {
-        bool reduced = mask >> d & 1;
-        if (reduced && !keepdim) continue;
-        sizes.push_back(reduced ? 1 : self.size(d));
-        order.push_back(reduced ? 0 : self.stride(d));
+        const bool reduced = mask >> d & 1;
+        if (!reduced || keepdim) sizes.push_back(reduced ? 1 : self.size(d));
     }
-    if (self.is_contiguous() || sizes.size() < 2) return c.output(index, sizes, dtype);
-    int64_t n = sizes.size();
-    Dims perm(n);
-    for (int64_t i = 0; i < n; i++) perm[i] = n - 1 - i;
-    // Insertion sort, innermost first; a size-1 or stride-0 dimension never moves past another.
-    auto outside = [&](int64_t a, int64_t b) {
-        return order[a] != 0 && order[b] != 0 && sizes[a] != 1 && sizes[b] != 1 && order[a] > order[b];
-    };
-    for (int64_t i = 1; i < n; i++)
-        for (int64_t j = i; j > 0 && outside(perm[j - 1], perm[j]); j--) std::swap(perm[j - 1], perm[j]);
-    Dims strides(n);
-    int64_t step = 1;
-    for (int64_t i = 0; i < n; i++) {
-        strides[perm[i]] = step;
-        step *= std::max<int64_t>(sizes[perm[i]], 1);
-    }
-    c.output_strided(index, sizes, strides, dtype);
+    c.output(index, sizes, dtype);
 }
 
 // The words of a reduction's row. Those that the operator lacks are left out at the end or -1.
@@ -288,7 +270,7 @@ void softmax_shape(ShapeCall& c, const Tensor& self, int64_t dim, bool half_to_f
     MT_CHECK(!widen, "softmax with half to float conversion is not supported on CPU");
     MT_CHECK_AS(NotImplemented, is_floating(self.dtype), "\"", c.name() + 1,
                 "_lastdim_kernel_impl\" not implemented for '", dtype_class_name(self.dtype), "'");
-    c.output_like(0, self);
+    c.output(0, self.sizes(), self.dtype);
 }
 
 // softmax_backward: words grad_output, output, dim, input_dtype.
@@ -297,7 +279,7 @@ void softmax_backward_shape(ShapeCall& c, const Tensor& grad_output, const Tenso
     wrap_dim(dim, output.ndim);
     MT_CHECK(grad_output.sizes() == output.sizes(), c.name(), ": the gradient's sizes ", grad_output.sizes(),
              " are not the output's, ", output.sizes());
-    c.output_like(0, grad_output, input_dtype);
+    c.output(0, grad_output.sizes(), input_dtype);
 }
 
 }  // namespace

@@ -148,8 +148,8 @@ void sort_stable_cpu(Out out, const Tensor& self, std::optional<bool> stable, in
 void topk_shape(ShapeCall& c, const Tensor& self, int64_t k, int64_t given_dim) {
     int64_t dim = wrap_dim(given_dim, self.ndim);
     MT_CHECK(k >= 0 && k <= (self.ndim ? self.size(dim) : 1), "selected index k out of range");
-    MT_CHECK_AS(NotImplemented, !is_complex(self.dtype), "\"topk_cpu\" not implemented for '",
-                dtype_class_name(self.dtype), "'");
+    MT_CHECK_AS(NotImplemented, !is_complex(self.dtype) && !is_wide_unsigned(self.dtype),
+                "\"topk_cpu\" not implemented for '", dtype_class_name(self.dtype), "'");
     Dims sizes(self.sizes());
     if (self.ndim) sizes[dim] = k;
     c.output(0, sizes, self.dtype);
@@ -241,8 +241,9 @@ void ranked_shape(ShapeCall& c, const Tensor& self, int64_t given_dim, bool keep
     int64_t dim = wrap_dim(given_dim, self.ndim);
     check_rank_dim(c, self, dim);
     MT_CHECK_AS(NotImplemented,
-                !is_complex(self.dtype) && (!is_bool(self.dtype) || std::string_view(c.name()) == "mode"), "\"",
-                c.name(), "_cpu\" not implemented for '", dtype_class_name(self.dtype), "'");
+                !is_complex(self.dtype) && !is_wide_unsigned(self.dtype) &&
+                    (!is_bool(self.dtype) || std::string_view(c.name()) == "mode"),
+                "\"", c.name(), "_cpu\" not implemented for '", dtype_class_name(self.dtype), "'");
     MT_CHECK(!k || (*k >= 1 && *k <= (self.ndim ? self.size(dim) : 1)),
              "kthvalue(): selected number k out of range for dimension ", dim);
     Dims sizes;
@@ -350,8 +351,8 @@ void mode_cpu(Out out, const Tensor& self, int64_t dim, bool keepdim) {
 
 // median(self), nanmedian(self): of all elements; NaN for none.
 void median_shape(ShapeCall& c, const Tensor& self) {
-    MT_CHECK_AS(NotImplemented, !is_complex(self.dtype) && !is_bool(self.dtype), "\"median_cpu\" not implemented for '",
-                dtype_class_name(self.dtype), "'");
+    MT_CHECK_AS(NotImplemented, !is_complex(self.dtype) && !is_bool(self.dtype) && !is_wide_unsigned(self.dtype),
+                "\"median_cpu\" not implemented for '", dtype_class_name(self.dtype), "'");
     c.output(0, IntSpan(), self.dtype);
 }
 template <bool kIgnoreNan>

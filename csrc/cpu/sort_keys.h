@@ -54,6 +54,9 @@ inline uint64_t ascending_key(BFloat16 x) { return ascending_key_16(x.bits, 0x7f
 inline uint64_t ascending_key(int8_t x) { return ascending_key(static_cast<int32_t>(x)); }
 inline uint64_t ascending_key(uint8_t x) { return ascending_key(static_cast<int32_t>(x)); }
 inline uint64_t ascending_key(Bool x) { return x; }
+inline uint64_t ascending_key(uint16_t x) { return x; }
+inline uint64_t ascending_key(uint32_t x) { return x; }
+inline uint64_t ascending_key(uint64_t x) { return x; }
 inline uint64_t ascending_key(int16_t x) { return ascending_key(static_cast<int32_t>(x)); }
 
 inline bool has_wide_keys(DType t) { return itemsize(t) == 8; }
@@ -70,9 +73,10 @@ void with_key_at(const char* x, DType dtype, bool descending, const F& f) {
         f([=](int64_t i) { return static_cast<Word>(static_cast<Word>(ascending_key(v[i])) ^ flip); });
     };
     if constexpr (wide)
-        visit(Types<double, int64_t>{}, dtype, "sort", run);
+        visit(Types<double, int64_t, uint64_t>{}, dtype, "sort", run);
     else
-        visit(Types<float, Half, BFloat16, uint8_t, int8_t, int16_t, int32_t, Bool>{}, dtype, "sort", run);
+        visit(Types<float, Half, BFloat16, uint8_t, int8_t, int16_t, int32_t, Bool, uint16_t, uint32_t>{}, dtype,
+              "sort", run);
 }
 
 template <class Key>

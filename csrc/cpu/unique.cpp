@@ -93,6 +93,9 @@ Distinct consecutive_runs(const Tensor& x, IntSpan inverse_sizes, bool inverse, 
     return {std::move(result), std::move(groups), std::move(lengths)};
 }
 
+using UniqueTypes = Types<float, double, Half, BFloat16, uint8_t, int8_t, int16_t, int32_t, int64_t, Bool, c64, c128,
+                          uint16_t, uint32_t, uint64_t>;
+
 // Elements of a tensor, sorted; NaN differs from every element, itself included.
 Distinct unique_elements(const Tensor& self, bool inverse, bool counts) {
     TensorRef x = contiguous(self);
@@ -131,9 +134,12 @@ Distinct unique_slices(const Tensor& self, int64_t dim, bool sorted, bool invers
     std::vector<int64_t> order(static_cast<size_t>(n));
     std::iota(order.begin(), order.end(), int64_t(0));
     Groups g;
-    visit(RealBoolTypes{}, x->dtype, "unique_dim", []<class T>() {});
-    TensorRef compared = contiguous(*x, is_floating(x->dtype) ? DType::Float64 : DType::Int64);  // exactly
-    visit(Types<double, int64_t>{}, compared->dtype, "unique_dim", [&]<class T>() {
+    MT_CHECK_AS(NotImplemented, !is_complex(x->dtype), "\"unique_dim\" not implemented for '",
+                dtype_class_name(x->dtype), "'");
+    TensorRef compared = contiguous(*x, is_floating(x->dtype)       ? DType::Float64  // exactly
+                                        : x->dtype == DType::UInt64 ? DType::UInt64
+                                                                    : DType::Int64);
+    visit(Types<double, int64_t, uint64_t>{}, compared->dtype, "unique_dim", [&]<class T>() {
         const T* v = compared->data<T>();
         if (sorted)
             std::stable_sort(order.begin(), order.end(), [=](int64_t a, int64_t b) {
@@ -176,7 +182,7 @@ Distinct unique_consecutive_cpu(const Tensor& self, bool return_inverse, bool re
     if (dim) return unique_slices(self, *dim, false, return_inverse, return_counts);
     TensorRef x = contiguous(self);
     Distinct found;
-    visit(AllTypes{}, x->dtype, "unique",
+    visit(UniqueTypes{}, x->dtype, "unique",
           [&]<class T>() { found = consecutive_runs<T>(*x, self.sizes(), return_inverse, return_counts); });
     return found;
 }

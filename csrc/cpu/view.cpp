@@ -343,7 +343,7 @@ void check_strided(const Tensor& self, IntSpan sizes, IntSpan strides, int64_t o
     for (int64_t s : sizes)
         MT_CHECK(s >= 0, "Storage size calculation overflowed with sizes=", sizes, " and strides=", strides);
     MT_CHECK(offset >= 0, "Tensor: invalid storage offset ", offset);
-    if (numel_of(sizes) == 0) return;
+    if (numel_of(sizes) == 0 || self.is_meta()) return;
     size_t needed = storage_bytes_needed(sizes, strides, self.itemsize(), offset);
     MT_CHECK(needed <= self.storage->nbytes, "setStorage: sizes ", sizes, ", strides ", strides, ", storage offset ",
              offset, ", and itemsize ", self.itemsize(), " requiring a storage size of ", needed,

@@ -2,14 +2,16 @@
 
 import json
 import pathlib
+import types
 
 import numpy
 import pytest
 
 import mindtorch_v2 as torch
 from tests.operator_database import report
-from tests.operator_database.compare import judge, unlike
-from tests.operator_database.portable import Raised, decode, encode
+from tests.operator_database.compare import as_near, judge, unlike
+from tests.operator_database.databases import _Module, _Optimizer
+from tests.operator_database.portable import Raised, decode, decode_call, encode, encode_call
 from tests.operator_database.report import Outcome
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -46,6 +48,17 @@ def test_arguments_travel_whole():
     assert decode(torch, encode(torch, torch.device("meta"))) == torch.device("meta")
     with pytest.raises(LookupError, match="has no plain form"):
         encode(torch, object())
+
+
+def test_views_of_an_argument_stay_views_of_it():
+    whole = torch.arange(6.0)
+    args, kwargs = decode_call(
+        torch, encode_call(torch, (whole, whole[1:3]), {"out": whole[::2], "other": torch.ones(2)})
+    )
+    args[0][2] = 9
+    assert args[1].tolist() == [1, 9]
+    assert kwargs["out"].tolist() == [0, 9, 4]
+    assert kwargs["other"].tolist() == [1, 1]
 
 
 def _of(*values, **kind):
@@ -92,6 +105,57 @@ def test_conjugates_are_compared_as_they_are_shown():
 
 def test_an_error_is_a_difference():
     assert judge(Raised(["ValueError"], "no"), _of(1.0)) == "ValueError: no"
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "exact", "near"),
+    [
+        (1.5, 1.0, 1.6, True),
+        (1.0, 1.5, 1.6, False),
+        (1.6, float("inf"), 1.6, True),
+        (float("inf"), 1.6, 1.6, False),
+        (float("inf"), float("nan"), 1e6, True),  # beyond the largest number
+        (float("nan"), float("inf"), 1.0, False),
+    ],
+)
+def test_what_is_nearer_to_the_exact_result_counts(ours, theirs, exact, near):
+    half = {"dtype": torch.float16}
+    assert as_near(_of(ours, **half), _of(theirs, **half), _of(exact, dtype=torch.float64)) is near
+    assert as_near([1, _of(ours, **half)], [2, _of(theirs, **half)], [2, _of(exact, dtype=torch.float64)]) is False
+    assert as_near(Raised(["ValueError"], "no"), _of(theirs, **half), _of(exact)) is False
+    assert as_near(_of(1.0, 2.0), _of(1.0), _of(1.0)) is False
+
+
+def test_modules_and_optimizers_have_functions_and_samples():
+    call = types.SimpleNamespace
+
+    def inputs(info, device, dtype, requires_grad, training):
+        given = torch.ones(2, 3, device=device, dtype=dtype, requires_grad=requires_grad)
+        yield call(
+            constructor_input=call(args=(3, 1), kwargs={"bias": False}), forward_input=call(args=(given,), kwargs={})
+        )
+        yield call(constructor_input=call(args=(), kwargs={}), forward_input=None)
+
+    linear = call(module_cls=torch.nn.Linear, module_inputs_func=inputs, supports_gradgrad=True)
+    entry = _Module(torch, linear, "module.Linear")
+    (sample,) = entry.sample_inputs("cpu", torch.float64, True)
+    result, state = entry.op(sample.input, *sample.args, **sample.kwargs)
+    assert result.requires_grad
+    assert torch.equal(result[0], state[0].sum(1))
+    assert [each.dtype for each in state] == [torch.float64]
+
+    sgd = call(
+        optim_cls=torch.optim.SGD,
+        optim_inputs_func=lambda device: [call(kwargs={"lr": 0.1, "momentum": 0.9})],
+        supported_impls=("foreach",),
+        only_supports_sparse_grads=False,
+    )
+    entry = _Optimizer(torch, sgd, "optimizer.SGD")
+    samples = list(entry.sample_inputs("cpu", torch.float32))
+    assert [sample.kwargs["options"].get("foreach") for sample in samples] == [None, True, False]
+    first, second, kept = entry.op(samples[0].input, **samples[0].kwargs)
+    assert (first.shape, second.shape, len(kept)) == ((4, 3), (3, 4), 2)
+    assert not torch.equal(first, samples[0].input)
 
 
 def test_bfloat16_is_read_as_it_is():

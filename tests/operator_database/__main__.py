@@ -33,7 +33,7 @@ def names_of_entries() -> list[str]:
     """The names of the database, from the real PyTorch."""
     program = (
         "import sys; sys.path.insert(0, sys.argv[1]); "
-        "from tests.operator_database.worker import entries; print(*entries(), sep='\\n')"
+        "from tests.operator_database.databases import entries; print(*entries(), sep='\\n')"
     )
     command = [sys.executable, "-c", program, str(ROOT)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()

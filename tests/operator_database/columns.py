@@ -21,7 +21,7 @@ EXACT = ("float64", "complex128")
 DENSE_OUT = ("narrow_copy", "nn.functional.avg_pool3d", "nn.functional.gelu")
 
 # The signs of vectors are open in their results: these are compared as they go into derivatives.
-SIGNS_OPEN = ("linalg.eig", "linalg.eigh", "svd_lowrank", "pca_lowrank")
+SIGNS_OPEN = ("linalg.eig", "linalg.eigh", "linalg.svd", "pca_lowrank", "svd", "svd_lowrank")
 
 
 class Sample(NamedTuple):
@@ -59,7 +59,7 @@ def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
     return value
 
 
-def _changed(sample: Sample, change: Callable[[Any], Any]) -> Sample:
+def changed(sample: Sample, change: Callable[[Any], Any]) -> Sample:
     return Sample(_mapped(sample.args, change), _mapped(sample.kwargs, change), sample.process)
 
 
@@ -101,7 +101,7 @@ def method(torch: ModuleType, info: Any, sample: Sample) -> Any:
 
 def in_place(torch: ModuleType, info: Any, sample: Sample) -> Any:
     """The result of the form that writes to its first argument, and whether that is what it returns."""
-    sample = _changed(sample, lambda tensor: tensor.detach().clone())
+    sample = changed(sample, lambda tensor: tensor.detach().clone())
     result = info.inplace_variant(*sample.args, **sample.kwargs)
     return [result, sample.args[0], result is sample.args[0]]
 
@@ -143,7 +143,7 @@ def forward_mode(torch: ModuleType, info: Any, sample: Sample) -> Any:
                 return tensor
             return forward_ad.make_dual(tensor.detach(), _weights(torch, tensor, next(places)))
 
-        moved = _changed(sample, dual)
+        moved = changed(sample, dual)
         results = flat(_differentiated(info, moved))
         tangents = [forward_ad.unpack_dual(each).tangent for each in results if is_tensor(each)]
         return [None if each is None else each.clone() for each in tangents]
@@ -157,7 +157,7 @@ def _outs(torch: ModuleType, results: Any, make: Callable[[Any], Any]) -> Any:
 
 def out(torch: ModuleType, info: Any, sample: Sample) -> Any:
     """Return the tensors given as `out=`: fresh, without elements, with other strides, of another shape; each with whether it is returned."""
-    plain = _changed(sample, _plain)
+    plain = changed(sample, _plain)
     results = info.op(*plain.args, **plain.kwargs)
 
     def spread(tensor: Any) -> Any:
@@ -188,7 +188,7 @@ def out(torch: ModuleType, info: Any, sample: Sample) -> Any:
 
 def out_refused(torch: ModuleType, info: Any, sample: Sample) -> Any:
     """Whether `out=` of another shape warns, and whether that of whole numbers or float32 is refused."""
-    plain = _changed(sample, _plain)
+    plain = changed(sample, _plain)
     results = info.op(*plain.args, **plain.kwargs)
     found: list[Any] = []
     places = _outs(torch, results, lambda tensor: torch.empty((*tensor.shape, 3), dtype=tensor.dtype))
@@ -212,7 +212,7 @@ def _to_meta(tensor: Any) -> Any:
 
 def meta(torch: ModuleType, info: Any, sample: Sample) -> Any:
     """The results on the device without memory."""
-    moved = _changed(sample, _to_meta)
+    moved = changed(sample, _to_meta)
     return info.op(*moved.args, **moved.kwargs)
 
 
@@ -220,9 +220,9 @@ def fake(torch: ModuleType, info: Any, sample: Sample) -> Any:
     """The results as fake tensors."""
     from torch._subclasses.fake_tensor import FakeTensorMode
 
-    plain = _changed(sample, _plain)
+    plain = changed(sample, _plain)
     with FakeTensorMode() as mode:
-        moved = _changed(plain, mode.from_tensor)
+        moved = changed(plain, mode.from_tensor)
         return info.op(*moved.args, **moved.kwargs)
 
 
@@ -231,11 +231,11 @@ def _as_function(
 ) -> tuple[Callable[..., Any], list[Any]]:
     """The call as a function of its tensors, and these."""
     tensors: list[Any] = []
-    _changed(sample, tensors.append)
+    changed(sample, tensors.append)
 
     def function(*given: Any) -> Any:
         place = iter(given)
-        moved = _changed(sample, lambda tensor: next(place))
+        moved = changed(sample, lambda tensor: next(place))
         return call(*moved.args, **moved.kwargs) if call else _call(info, moved)
 
     return function, tensors
@@ -243,7 +243,7 @@ def _as_function(
 
 def vmap(torch: ModuleType, info: Any, sample: Sample) -> Any:
     """The results over two slices of every tensor, and of the first alone, along a last dimension."""
-    function, tensors = _as_function(info, _changed(sample, _plain))
+    function, tensors = _as_function(info, changed(sample, _plain))
     if not tensors:
         return []
     found = [torch.func.vmap(function, randomness="different")(*(torch.stack([each, each]) for each in tensors))]
@@ -256,7 +256,7 @@ def vmap(torch: ModuleType, info: Any, sample: Sample) -> Any:
 
 def functionalized(torch: ModuleType, info: Any, sample: Sample) -> Any:
     """The results of the function without writes, and of the in-place form."""
-    plain = _changed(sample, _plain)
+    plain = changed(sample, _plain)
     function, tensors = _as_function(info, plain)
     found = [torch.func.functionalize(function)(*tensors)]
     if info.inplace_variant is not None:
@@ -282,7 +282,7 @@ def noncontiguous(torch: ModuleType, info: Any, sample: Sample) -> Any:
         found = torch.empty((*tensor.shape, 2), dtype=tensor.dtype).fill_(0)[..., 0]
         return found.copy_(tensor.detach()).requires_grad_(tensor.requires_grad)
 
-    moved = _changed(sample, spread)
+    moved = changed(sample, spread)
     results = info.op(*moved.args, **moved.kwargs)
     kept = _differentiable(sample.process(results))
     grads = (
@@ -299,7 +299,7 @@ def conj_view(torch: ModuleType, info: Any, sample: Sample) -> Any:
     def view(tensor: Any) -> Any:
         return torch.conj(tensor.detach().conj_physical()) if tensor.is_complex() else tensor.detach()
 
-    moved = _changed(sample, view)
+    moved = changed(sample, view)
     return _call(info, moved)
 
 
@@ -310,7 +310,7 @@ def neg_view(torch: ModuleType, info: Any, sample: Sample) -> Any:
         inexact = tensor.is_floating_point() or tensor.is_complex()  # PyTorch reads indices without the sign
         return torch._neg_view(tensor.detach().neg()) if inexact else tensor.detach()
 
-    moved = _changed(sample, view)
+    moved = changed(sample, view)
     return _call(info, moved)
 
 
@@ -325,8 +325,7 @@ def channels_last(torch: ModuleType, info: Any, sample: Sample) -> Any:
 
     if not any(is_tensor(each) and each.dim() in (4, 5) for each in flat([list(sample.args), sample.kwargs])):
         raise NotImplementedError("no pictures")
-    moved = _changed(sample, laid)
-    return info.op(*moved.args, **moved.kwargs)
+    return _call(info, changed(sample, laid))
 
 
 def compiled(torch: ModuleType, info: Any, sample: Sample) -> Any:

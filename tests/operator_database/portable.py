@@ -88,6 +88,15 @@ class Again(NamedTuple):
     place: int
 
 
+class Part(NamedTuple):
+    """A view of a tensor that stood before among the arguments of the call; the offset in elements."""
+
+    place: int
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: int
+
+
 class Raised(NamedTuple):
     """An error of a call: the names of the classes, nearest first, and the text."""
 
@@ -122,7 +131,10 @@ def encode(
             for place, each in enumerate(seen):
                 if each is value:
                     return Again(place)
+            part = next(filter(None, (_part(place, each, value) for place, each in enumerate(seen))), None)
             seen.append(value)
+            if part is not None:
+                return part
         return _bare(value) if bare else _tensor(torch, value, device)
     if isinstance(value, torch.Size):
         return Size(tuple(int(each) for each in value))
@@ -143,6 +155,19 @@ def encode(
     if isinstance(value, numpy.ndarray) and value.dtype.kind in "biufc":
         return value
     raise LookupError(f"{type(value).__name__} has no plain form")
+
+
+def _part(place: int, of: Any, value: Any) -> Part | None:
+    """The view that `value` is of the dense tensor `of`, if it is one."""
+    if any(_name(each.layout) != "strided" or not each.numel() for each in (of, value)) or of.dtype != value.dtype:
+        return None
+    if of.untyped_storage().data_ptr() != value.untyped_storage().data_ptr() or not of.is_contiguous():
+        return None
+    offset = value.storage_offset() - of.storage_offset()
+    reach = sum((size - 1) * step for size, step in zip(value.shape, value.stride(), strict=True)) + 1
+    if offset < 0 or offset + reach > of.numel():
+        return None
+    return Part(place, tuple(value.shape), tuple(value.stride()), offset)
 
 
 def _name(dtype: Any) -> str:
@@ -198,6 +223,11 @@ def decode(torch: ModuleType, value: Any, made: list[Any] | None = None, device:
         return tensor
     if isinstance(value, Again):
         return (made or [])[value.place]
+    if isinstance(value, Part):
+        of = (made or [])[value.place]
+        part = of.as_strided(value.shape, value.stride, of.storage_offset() + value.offset)
+        (made or []).append(part)
+        return part
     if isinstance(value, Named):
         return getattr(torch, value.name)
     if isinstance(value, Device):

@@ -200,7 +200,7 @@ def test_in_place_is_the_functional_form(name: str, index: int, entry: Any) -> N
         inputs = Inputs(torch, row, index, dtype)
         target = inputs.args[0]
         same_shape, fits = (
-            expected.shape == target.shape,
+            expected.shape == target.shape or row.facts.quiet_out,  # it takes the result's size
             # abs of complex numbers is refused in place though a complex tensor could hold it.
             torch.can_cast(expected.dtype, target.dtype) and not (name == "abs" and target.is_complex()),
         )

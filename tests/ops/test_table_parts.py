@@ -19,12 +19,12 @@ _SCHEMA = "f(Tensor self) -> Tensor"
 def test_a_row_without_words_has_no_facts() -> None:
     for value in (facts.Facts(), facts.NO_FACTS, facts.stated_facts(_SCHEMA, {})):
         assert value._asdict() == {
-            **dict.fromkeys(("tags", "inplace_tags", "out_tags", "linear", "multilinear"), ()),
+            **dict.fromkeys(("tags", "inplace_tags", "out_tags", "linear", "multilinear", "out_apart"), ()),
             **dict.fromkeys(("elementwise", "draws", "cheap", "sizes_by_values", "gives_value"), False),
             **dict.fromkeys(
                 ("raises_by_values", "keeps_zero", "lifts", "takes_numbers", "gives_back", "unfilled"), False
             ),
-            **dict.fromkeys(("crosses_devices", "underived", "unlisted"), False),
+            **dict.fromkeys(("crosses_devices", "underived", "unlisted", "quiet_out"), False),
             "flops": None,
             **dict.fromkeys(
                 ("autocast", "devices", "batching", "sharding", "written_twice", "out_dtype", "seen_as", "old_order"),

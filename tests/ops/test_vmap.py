@@ -17,7 +17,6 @@ REFUSED = {
     "_unique2": "dynamic shape",
     "allclose": "vmap over torch.allclose isn't supported",
     "_test_check_tensor": "data-dependent control flow",
-    "argwhere": "dynamic shape",
     "equal": "data-dependent control flow",
     "is_nonzero": "data-dependent control flow",
     "is_pinned": "must only return Tensors",

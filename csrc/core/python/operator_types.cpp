@@ -207,16 +207,19 @@ PyObject* h_set_return_type(PyObject* o, PyObject* type) {
     Py_RETURN_NONE;
 }
 // state(*, reads_elements=..., inplace_view=..., crosses_devices=..., underived=..., takes_numbers=..., unlisted=...,
-// written_twice=..., out_dtype=...)
+// quiet_out=..., out_apart=..., written_twice=..., out_dtype=...)
 PyObject* h_state(PyObject* o, PyObject* args, PyObject* kwargs) {
     Operator* op = op_of(o);
     int reads = op->reads_elements, view = op->inplace_view, crosses = op->crosses_devices, underived = op->underived;
-    int numbers = op->takes_numbers, unlisted = op->unlisted;
+    int numbers = op->takes_numbers, unlisted = op->unlisted, quiet = op->quiet_out;
+    unsigned long long apart = op->out_apart;
     const char *written_twice = op->written_twice.c_str(), *out_dtype = op->out_dtype.c_str();
-    static const char* names[] = {"reads_elements", "inplace_view",  "crosses_devices", "underived", "takes_numbers",
-                                  "unlisted",       "written_twice", "out_dtype",       nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$ppppppss:state", const_cast<char**>(names), &reads, &view,
-                                     &crosses, &underived, &numbers, &unlisted, &written_twice, &out_dtype))
+    static const char* names[] = {"reads_elements", "inplace_view", "crosses_devices", "underived",     "takes_numbers",
+                                  "unlisted",       "quiet_out",    "out_apart",       "written_twice", "out_dtype",
+                                  nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$pppppppKss:state", const_cast<char**>(names), &reads, &view,
+                                     &crosses, &underived, &numbers, &unlisted, &quiet, &apart, &written_twice,
+                                     &out_dtype))
         return nullptr;
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         op->reads_elements = reads;
@@ -225,6 +228,8 @@ PyObject* h_state(PyObject* o, PyObject* args, PyObject* kwargs) {
         op->underived = underived;
         op->takes_numbers = numbers;
         op->unlisted = unlisted;
+        op->quiet_out = quiet;
+        op->out_apart = apart;
         op->written_twice = std::string(written_twice);
         op->out_dtype = std::string(out_dtype);
         op->resolve();
@@ -431,8 +436,8 @@ PyMethodDef handle_methods[] = {
     {"set_formula", h_set_formula, METH_VARARGS, nullptr},
     {"set_return_type", h_set_return_type, METH_O, nullptr},
     {"state", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(h_state)), METH_VARARGS | METH_KEYWORDS,
-     "state(*, reads_elements, inplace_view, crosses_devices, underived, takes_numbers, unlisted, written_twice, "
-     "out_dtype): facts of the row, "
+     "state(*, reads_elements, inplace_view, crosses_devices, underived, takes_numbers, unlisted, quiet_out, "
+     "out_apart, written_twice, out_dtype): facts of the row, "
      "before its "
      "kernel is bound."},
     {"excuse", h_excuse, METH_NOARGS,

@@ -4,6 +4,7 @@
 #include "../copy_on_write.h"
 #include "../gil.h"
 #include "../hooks.h"
+#include "../overlap.h"
 #include "../sparse.h"
 #include "indexing.h"
 #include "subclass.h"
@@ -539,7 +540,19 @@ PyObject* py_set_parameter_type(PyObject*, PyObject* o) {
     g_parameter_type = reinterpret_cast<PyTypeObject*>(o);
     Py_RETURN_NONE;
 }
-PyMethodDef functions[] = {{"_set_number_slot", py_set_number_slot, METH_VARARGS, nullptr},
+// _check_out_apart(out, *arguments): RuntimeError where `out` shows elements twice or shares memory with an argument.
+PyObject* py_check_out_apart(PyObject*, PyObject* args) {
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        const Tensor& out = *reinterpret_cast<Tensor*>(PyTuple_GET_ITEM(args, 0));
+        check_overlap(out);
+        for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(args); i++)
+            if (tensor_check(PyTuple_GET_ITEM(args, i)))
+                check_disjoint(*reinterpret_cast<Tensor*>(PyTuple_GET_ITEM(args, i)), out);
+        Py_RETURN_NONE;
+    });
+}
+PyMethodDef functions[] = {{"_check_out_apart", py_check_out_apart, METH_VARARGS, nullptr},
+                           {"_set_number_slot", py_set_number_slot, METH_VARARGS, nullptr},
                            {"_set_tensor_type", py_set_tensor_type, METH_O, nullptr},
                            {"_set_tensor_constructor", py_set_tensor_constructor, METH_O, nullptr},
                            {"_set_parameter_type", py_set_parameter_type, METH_O, nullptr},

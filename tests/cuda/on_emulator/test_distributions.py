@@ -53,6 +53,17 @@ def test_dirichlet() -> None:
         _assert_moments(drawn[:, place], a / 6, a * (6 - a) / (36 * 7))
 
 
+def test_points_stay_inside() -> None:
+    for dtype, digits in ((torch.float32, 24), (torch.float64, 53)):
+        drawn = torch._sample_dirichlet(torch.tensor([1e-30, 1e10], device="cuda", dtype=dtype)).tolist()
+        assert drawn == [torch.finfo(dtype).tiny, 1 - 2.0**-digits]
+        assert (
+            torch._standard_gamma(torch.zeros(3, device="cuda", dtype=dtype)).tolist() == [torch.finfo(dtype).tiny] * 3
+        )
+    for draw in (torch.poisson, torch._standard_gamma):
+        assert draw(torch.zeros(0, 3, device="cuda")).shape == (0, 3)
+
+
 def test_seeds() -> None:
     for draw in (lambda: torch.poisson(*_filled(3.0)), lambda: torch._standard_gamma(*_filled(0.5))):
         torch.manual_seed(5)
@@ -64,6 +75,15 @@ def test_seeds() -> None:
         assert torch.equal(
             torch.poisson(*_filled(3.0), generator=own), torch.poisson(*_filled(3.0), generator=own.manual_seed(5))
         )
+
+
+def test_seeds_of_all_bits() -> None:
+    drawn = []
+    for seed in (5, 5 + (1 << 62), 5 - (1 << 63)):
+        torch.manual_seed(seed)
+        drawn.append(torch.poisson(*_filled(3.0)))
+    assert not torch.equal(drawn[0], drawn[1])
+    assert not torch.equal(drawn[0], drawn[2])
 
 
 def test_numbers_that_are_none() -> None:

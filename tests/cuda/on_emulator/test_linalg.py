@@ -8,6 +8,7 @@ import pytest
 
 import mindtorch_v2 as torch
 from mindtorch_v2._backends.cuda.ops import linalg
+from mindtorch_v2._operators.table import aten
 
 _DTYPES = [torch.float32, torch.float64, torch.complex64, torch.complex128]
 _SHAPES = [(), (1,), (2, 2)]
@@ -177,6 +178,30 @@ def test_what_is_refused() -> None:
         (lambda: torch.linalg.ldl_solve(a, torch.tensor([1, 2, -4], dtype=torch.int32).cuda(), a), "pivot"),
         (lambda: torch.linalg.ldl_solve(a, torch.tensor([1, 2, -3], dtype=torch.int32).cuda(), a), "in pairs"),
         (lambda: torch.linalg.householder_product(a[:2], torch.ones(2).cuda()), "must be greater than or equal"),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError, match=text):
+            call()
+
+
+def test_sizes_that_do_not_fit() -> None:
+    """By the operators themselves: the public ones check before them."""
+    a, wide, pivots = torch.eye(3).cuda(), torch.ones(3, 4).cuda(), torch.tensor([1, 2, 3], dtype=torch.int32).cuda()
+    for call, text in (
+        (lambda: aten._solve_triangular(a, wide, True, False, False), r"XA = B \(3x3 and 3x4\)"),
+        (lambda: aten._solve_triangular(a, wide.mT, True, True, False), r"AX = B \(3x3 and 4x3\)"),
+        (lambda: aten._solve_triangular(a, wide.double(), True, True, False), "to have the same dtype"),
+        (lambda: aten._solve_triangular(a, wide.expand(2, 3, 4), True, True, False), "batches of A and B differ"),
+        (lambda: aten._solve_triangular(a, wide[0], True, True, False), "tensor B must have at least 2 dimensions"),
+        (lambda: aten._lu_solve(a, pivots, wide.mT, True, False), r"\(3x3 and 4x3\)"),
+        (lambda: aten._lu_solve(a, pivots[:2], wide, True, False), "expected a vector of 3"),
+        (lambda: aten._ldl_solve(a, pivots, wide.mT, False), "each A matrix is 3 by 3 but each b matrix is 4 by 3"),
+        (lambda: aten._ldl_solve(a, pivots[:2], wide, False), "expected operands of one batch"),
+        (lambda: aten._ormqr(a, torch.ones(4).cuda(), wide, True, False), "incompatible shapes"),
+        (lambda: aten._ormqr(a, torch.ones(3).cuda(), wide, False, False), "incompatible shapes"),
+        (lambda: aten._ormqr(a, torch.tensor(1.0).cuda(), wide, True, False), "at least 1 dimension"),
+        (lambda: torch.linalg.householder_product(a, torch.ones(1, 2).cuda()), "one dimension less than input"),
+        (lambda: torch.linalg.householder_product(a, torch.ones(4).cuda()), "greater than or equal to tau.shape"),
+        (lambda: torch.linalg.householder_product(a.expand(2, 3, 3), torch.ones(1, 2).cuda()), "batch dimensions of tau"),
     ):  # fmt: skip
         with pytest.raises(RuntimeError, match=text):
             call()

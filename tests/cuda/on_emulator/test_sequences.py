@@ -92,6 +92,15 @@ def test_what_ctc_loss_refuses() -> None:
     ):
         with pytest.raises(kind, match=text):
             F.ctc_loss(rows, *args)
+    F.ctc_loss(rows, labels * 0, [5, 5], [2, 2], blank=1)  # 0 is a class
+    for place in ((0, 2), (1, 0), (1, 2)):
+        one = labels.clone()
+        one[place] = 4
+        for given in (one, one.flatten()):
+            with pytest.raises(IndexError, match="Target 4 is out of bounds"):
+                F.ctc_loss(rows, given, [5, 5], [3, 3])
+    with pytest.raises(RuntimeError, match="blank must be in label range"):
+        F.ctc_loss(rows, labels, [5, 5], [3, 3], blank=4)
     unread = labels.clone()
     unread[1, 2] = 9  # beyond the length
     F.ctc_loss(rows, unread, [5, 5], [3, 2])
@@ -109,15 +118,44 @@ def test_lstm(both_ways: bool) -> None:
         return [out, h, c, x.grad, *(p.grad for p in layer.parameters()), only, cell]
 
     _on_both(run)
-    x, state, weight = (
-        torch.randn(2, 3, 20).cuda().requires_grad_(),
-        torch.randn(3, 5).cuda(),
-        torch.randn(20, 5).cuda(),
-    )
-    cell = aten._lstm_scan(x, state, state, weight, False)[1]
-    here = x.detach().cpu().requires_grad_()
-    theirs = aten._lstm_scan(here, state.cpu(), state.cpu(), weight.cpu(), False)[1]
-    _assert_close(torch.autograd.grad(cell.sum(), x)[0], torch.autograd.grad(theirs.sum(), here)[0])
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("used", [(0,), (1,), (0, 1)])
+def test_scan_of_an_lstm(reverse: bool, used: tuple[int, ...]) -> None:
+    def run(device: str) -> list[Any]:
+        draw = torch.Generator().manual_seed(0)
+        shapes = ((4, 3, 20), (3, 5), (3, 5), (20, 5))
+        given = [torch.randn(shape, generator=draw).to(device).requires_grad_() for shape in shapes]
+        found = aten._lstm_scan(*given, reverse)
+        loss = sum((found[place].square() * (place + 1)).sum() for place in used)
+        return [*found, *torch.autograd.grad(loss, given)]
+
+    _on_both(run)
+
+
+def test_grid_sample_at_many_positions() -> None:
+    draw = torch.Generator().manual_seed(0)
+    image, grid = torch.randn(2, 2, 5, 4, generator=draw), torch.rand(2, 25, 30, 2, generator=draw) * 2 - 1
+
+    def run(device: str) -> list[Any]:
+        i, g = (t.to(device).requires_grad_() for t in (image, grid))
+        out = F.grid_sample(i, g, align_corners=False)
+        return [out, *torch.autograd.grad(out.square().sum(), (i, g))]
+
+    def of_grid(device: str) -> list[Any]:
+        g = grid.to(device).requires_grad_()
+        return [*torch.autograd.grad(F.grid_sample(image.to(device), g, align_corners=False).square().sum(), g)]
+
+    _on_both(run)
+    _on_both(of_grid)
+    there, none = image.cuda().requires_grad_(), grid[:, :0].cuda()
+    out = F.grid_sample(there, none, align_corners=False)
+    assert out.shape == (2, 2, 0, 30)
+    assert not torch.autograd.grad(out.sum(), there)[0].any()
+    for mode, padding, text in ((3, 0, "interpolation_mode must be 0"), (0, 3, "padding_mode must be 0")):
+        with pytest.raises(RuntimeError, match=text):
+            aten.grid_sampler_2d(image.cuda(), grid.cuda(), mode, padding, False)
 
 
 def test_grouped_products() -> None:
@@ -125,6 +163,7 @@ def test_grouped_products() -> None:
     ends = [4, 8, 16]
     for a, b, offsets in (
         ((10, 16), (3, 16, 8), [3, 7, 10]),
+        ((10, 16), (3, 16, 68), [3, 3, 10]),
         ((3, 4, 16), (3, 16, 8), None),
         ((8, 16), (16, 8), ends),
         ((3, 4, 8), (8, 16), ends),

@@ -145,7 +145,7 @@ def parse(line: str) -> Row:
         results.append(Output(name, bool(star), chosen))
     stated = [word for word in attributes.split() if word[0] not in "?-"]
     made = tuple(_attribute(word, arguments, line) for word in stated)
-    used = {each.source for each in (*places, *made)} | {each.along for each in places}
+    used = {each.source for each in places} | {each.along for each in places} | {one.source for one in made}
     required = {name: a["default"] for name, a in arguments.items() if name not in used}
     for word in attributes.split():
         if word[0] == "-":

@@ -84,6 +84,19 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
     return register
 
 
+DRAWN: dict[Any, Rule] = {}  # of operators that draw, for slices that have numbers of their own
+
+
+def drawn(*names: str) -> Callable[[Rule], Rule]:
+    """Register the rule of operators that draw, and do not draw for each element of their first argument alone."""
+
+    def register(made: Rule) -> Rule:
+        DRAWN.update((ROWS[name].handle, made) for name in names)
+        return made
+
+    return register
+
+
 SHARED: dict[str, Rule] = {}
 
 
@@ -281,12 +294,14 @@ def _drawn(op: Any, values: list, tensors: list, level: Any) -> Any:
             return batched.wrap(
                 call(op, [*values[:place], size, *values[place + 1 :]]), tuple(e.number for e in levels)
             )
+        if level.randomness == "different" and mapped and op in DRAWN:
+            return DRAWN[op](Batch(op, [*tensors, *_of_level(level, tensors[0])]), op, values)
         if level.randomness == "different" and mapped and tensors[0] is values[0] and len(tensors) == 1:
             # Element by element: as many draws as there are elements in all slices.
             whole = Batch(op, [*tensors, *_of_level(level, tensors[0])])
             if op.form != "inplace" or batched.levels_of(values[0]) == whole.levels:
                 target = whole.full(values[0])
-                if op.form != "inplace" and 0 in target.stride():
+                if op.form != "inplace" and "memory_format" not in names:  # the slices one after the other
                     target = target.contiguous()
                 made = call(op, [target, *values[1:]])
                 if op.form == "inplace":

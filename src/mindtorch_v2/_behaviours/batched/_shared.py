@@ -111,11 +111,12 @@ def _moved(extra: int = 0) -> Callable[[Batch, Any, list], Any]:
         dims = (len(values[place]) if place is not None else first.dim()) + extra
         # A tensor without dimensions takes dim=0 and -1: it gets one for the while.
         lift = dims == 0 and place is None
+        back = lift and all(tensor.dim() == 0 for tensor in tensors_of(values))
         args = []
         for (name, _), value in zip(names, values, strict=True):
             if is_tensor(value):
                 whole = batch.full(value)
-                args.append(whole.unsqueeze(-1) if lift else whole)
+                args.append(whole.unsqueeze(-1) if lift and value.dim() == 0 else whole)
             elif isinstance(value, (list, tuple)) and any(is_tensor(v) for v in value):
                 args.append([batch.full(v) for v in value])
             elif name in _DIMS and value is not None:
@@ -129,7 +130,7 @@ def _moved(extra: int = 0) -> Callable[[Batch, Any, list], Any]:
             else:
                 args.append(value)
         made = call(op, args)
-        if lift:
+        if back:
             made = made.squeeze(-1) if is_tensor(made) else [m.squeeze(-1) for m in made]
         return wrapped(batch, made)
 

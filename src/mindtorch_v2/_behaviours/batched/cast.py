@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._call import Batch, rule
+from ... import _C
+from ._call import Batch, by_slices, call, rule
 from ._shared import _in_place
 
 
@@ -12,6 +13,14 @@ from ._shared import _in_place
 def _copy(batch: Batch, op: Any, values: list) -> Any:
     target, source, *rest = values
     return _in_place(batch, op, [target, source, *rest], max(target.dim(), source.dim()))
+
+
+@rule("chalf")
+def _chalf(batch: Batch, op: Any, values: list) -> Any:
+    x, memory_format = values
+    if memory_format in (_C.channels_last, _C.channels_last_3d):  # of each slice
+        return by_slices(op, values)
+    return batch.wrap(call(op, [batch.full(x), memory_format]))
 
 
 @rule("fill_.Tensor", "copy", "fill.Tensor")

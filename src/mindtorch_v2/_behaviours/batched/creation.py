@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from ... import _C
 from ._call import Batch, call, rule
+
+
+@rule("empty_like")
+def _empty_like(batch: Batch, op: Any, values: list) -> Any:
+    """One slice after the other, so that what is drawn into them is drawn in that order."""
+    x, *rest, memory_format = values
+    whole = batch.aligned(x)
+    inside = max(whole.stride()[batch.n :], default=0)
+    if memory_format in (None, _C.preserve_format) and min(whole.stride()[: batch.n], default=0) < inside:
+        memory_format = _C.contiguous_format
+    return batch.wrap(call(op, [whole, *rest, memory_format]))
 
 
 @rule("new_empty", "new_zeros", "new_ones", "new_full")

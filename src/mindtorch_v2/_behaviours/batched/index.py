@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from ..._core.autograd import batched
 from ..._core.dtype import DTYPES
 from ..._operators.table import aten
-from ._call import Batch, by_slices, call, is_tensor, rule
+from ._call import Batch, _sliced, by_slices, call, is_tensor, rule
 from ._shared import lined_up, past
 
 _BOOL = DTYPES["bool"]
@@ -134,6 +134,12 @@ def _index_put(batch: Batch, op: Any, values: list) -> Any:
 def _ranges(count: int, source: int, target: int) -> tuple[tuple, tuple]:
     """``count`` dimensions from ``source`` on, and from ``target`` on, as ``movedim`` takes them."""
     return tuple(range(source, source + count)), tuple(range(target, target + count))
+
+
+@rule("argwhere")
+def _argwhere(batch: Batch, op: Any, values: list) -> Any:
+    """As many elements in each slice, else they cannot be stacked: PyTorch computes one after the other here, too."""
+    return _sliced(op, values, batch, lambda: None)
 
 
 def _numbers(index: Any, n: int) -> Any:

@@ -123,7 +123,23 @@ def _in_place(batch: Batch, op: Any, values: list) -> Any:
     return x
 
 
-@rule("resize_", "resize_as_", "set_", "set_.source_Storage", "set_.source_Storage_storage_offset", "set_.source_Tensor",
+@rule("resize_")
+def _resize(batch: Batch, op: Any, values: list) -> Any:
+    """All slices at once, where they lie one after the other."""
+    x, size, memory_format = values
+    whole = batched.physical(x)
+    if (
+        batched.levels_of(x) != batch.levels
+        or not whole.is_contiguous()
+        or memory_format not in (None, _C.contiguous_format)
+    ):
+        return _other_memory(batch, op, values)
+    aten.resize_(whole, [*batch.sizes, *size])
+    _C._rebatch(x, whole)
+    return x
+
+
+@rule("resize_as_", "set_", "set_.source_Storage", "set_.source_Storage_storage_offset", "set_.source_Tensor",
       "set_.source_Tensor_storage_offset")  # fmt: skip
 def _other_memory(batch: Batch, op: Any, values: list) -> Any:
     raise RuntimeError(

@@ -11,7 +11,7 @@ from ..._core.autograd.function import Function
 from ..._core.autograd.grad_mode import enable_grad, no_grad
 from ..._operators.table import aten
 from ._levels import below
-from ._values import Storage, level_of, storage_of, value_of, wrap
+from ._values import Storage, level_of, storage_of, unwrap, value_of, wrap
 
 
 class _ToFunctional(Function):
@@ -103,10 +103,18 @@ class Arguments:
         self.level = level
         self._given: dict[int, _Given] = {}  # by the caller's tensor
         self._shown: dict[int, _Given] = {}  # by the functional one
+        self._sparse: dict[int, Any] = {}  # the functional one, by the caller's sparse tensor
         self._memories: list[tuple[Any, Storage]] = []  # one-dimensional over all of what several arguments share
         groups: dict[int, list] = {}
         for tensor in tensors:
             real = batched.physical(tensor)
+            if _C._sparse_parts(real) is not None:  # it has no memory of its own
+                if real.requires_grad:
+                    raise RuntimeError(
+                        "functionalize: gradients of sparse arguments are not supported; give a detached tensor, or its parts"
+                    )
+                self._sparse[id(real)] = wrap(real, level)
+                continue
             members = groups.setdefault(real.untyped_storage()._cdata, [])
             if not any(real is other for other in members):
                 members.append(real)
@@ -147,6 +155,8 @@ class Arguments:
 
     def show(self, tensor: Any) -> Any:
         """The functional tensor for an argument."""
+        if id(tensor) in self._sparse:
+            return self._sparse[id(tensor)]
         levels = batched.levels_of(tensor)
         return batched.wrap(self._given[id(batched.physical(tensor))].shown, levels)
 
@@ -155,6 +165,8 @@ class Arguments:
         levels = batched.levels_of(tensor)
         if levels:
             return batched.wrap(self.result(batched.physical(tensor)), levels)
+        if _C._sparse_parts(tensor) is not None:
+            return unwrap(tensor, self.level)
         given = self._shown.get(id(tensor))
         if given is not None and self._untouched(given):
             return given.real

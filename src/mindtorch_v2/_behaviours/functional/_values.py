@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ... import _C
@@ -138,7 +139,9 @@ def set_chain(x: Any, chain: tuple[Step, ...] | None) -> None:
 
 
 def wrap(value: Any, level: int) -> Any:
-    """A functional tensor of the level, over a storage of its own, that stands for ``value``."""
+    """A functional tensor of the level, over a storage of its own, that stands for ``value``; a sparse one of such parts."""
+    if _C._sparse_parts(value) is not None:
+        return _of_parts(value, lambda part: wrap(part, level))
     storage = Storage(value, level)
     tensor = _C._make_functional(value, storage)
     made = Made(storage, ())
@@ -267,9 +270,22 @@ def _viewable(value: Any, x: Any) -> Any:
     return _laid_out(value, x.stride())
 
 
+def _of_parts(sparse: Any, change: Callable[[Any], Any]) -> Any:
+    """A sparse tensor with its dense parts changed."""
+    kept = _C._sparse_parts(sparse)
+    names = kept.__slots__
+    parts = [getattr(kept, name) for name in names]
+    made = type(kept)(
+        **{n: change(p) if isinstance(p, _C.TensorBase) else p for n, p in zip(names, parts, strict=True)}
+    )
+    return _C._make_sparse(tuple(sparse.shape), sparse.dtype, sparse.layout, made, sparse.device)
+
+
 def unwrap(value: Any, level: int) -> Any:
     """``value``, or what is in the list ``value``, with the functional tensors of the level as their values."""
     if isinstance(value, _C.TensorBase):
+        if _C._sparse_parts(value) is not None:
+            return _of_parts(value, lambda part: unwrap(part, level))
         return value_of(value) if level_of(value) == level else value
     if isinstance(value, (list, tuple)):
         return [unwrap(item, level) for item in value]

@@ -33,6 +33,7 @@ def celu(self: Tensor, alpha: Number = 1.0) -> Tensor:
     "log_sigmoid(Tensor self) -> Tensor",
     "`log(1 / (1 + exp(-self)))`.",
     bind="nn out",
+    quiet_out=True,
     out_dtype="expected scalar type {result} but found {out}",
     functional="logsigmoid",
     samples=[S(3, 4)],
@@ -68,14 +69,22 @@ def prelu(self: Tensor, weight: Tensor) -> Tensor:
     return aten._prelu_kernel(self, weight)
 
 
-def _random_slope(self, lower, upper, generator):
-    """1 where `self` is positive; elsewhere numbers drawn in order, one for each such element."""
-    negative = self.detach() <= 0
+@composite(
+    "_rrelu_slope(Tensor self, Scalar lower, Scalar upper, Generator? generator=None) -> Tensor",
+    "1 where `self` is positive; elsewhere numbers drawn in order, one for each such element.",
+    explicit=True,
+    tags="nondeterministic_seeded",
+    samples=None,
+)
+def _rrelu_slope(self, lower, upper, generator=None):
+    if self.is_meta:
+        return aten.empty_like(self)
+    negative = self <= 0
     # As doubles, whatever the dtype: so PyTorch takes them from the generator.
     count = int(negative.sum().item())
     drawn = aten.zeros([count], dtype=DTYPES["float64"], device=self.device)
     aten.uniform_(drawn, lower, upper, generator=generator)
-    return aten.masked_scatter(aten.ones_like(self.detach()), negative, drawn.to(self.dtype))
+    return aten.masked_scatter(aten.ones_like(self), negative, drawn.to(self.dtype))
 
 
 def _class_name(t):
@@ -118,7 +127,7 @@ def rrelu(
     _check_slopes(lower, upper)
     if not training:
         return aten.leaky_relu(self, (lower + upper) / 2)
-    return self * _random_slope(self, lower, upper, generator)
+    return self * aten._rrelu_slope(self.detach(), lower, upper, generator)
 
 
 @composite(
@@ -172,7 +181,7 @@ def rrelu_(
     _check_slopes(lower, upper)
     if not training:
         return aten.leaky_relu_(self, (lower + upper) / 2)
-    return aten.mul_(self, _random_slope(self, lower, upper, generator))
+    return aten.mul_(self, aten._rrelu_slope(self.detach(), lower, upper, generator))
 
 
 @composite(

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Never
 
 from ... import _C
+from ..._core.dtype import DTYPES
 from ..table import S, T, aten, composite, cpp_name
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ def _fits_blocks(query, key, value, attn_mask) -> bool:
     if q[0] != k[0] or k[0] != v[0] or k[1] != v[1] or q[3] != k[3] or k[2] != v[2]:
         return False
     if 0 in (*q, *k, *v):
+        return False
+    if q[3] != 1 and not query.stride(3) == key.stride(3) == value.stride(3) == 1:
         return False
     if attn_mask is None:
         return True
@@ -152,6 +155,10 @@ def _scaled_dot_product_attention_math(
     scale=None,
     enable_gqa=False,
 ) -> tuple:
+    dtype = query.dtype
+    if str(dtype) in ("torch.float16", "torch.bfloat16"):  # in single precision, as PyTorch
+        query, key, value = (x.to(DTYPES["float32"]) for x in (query, key, value))
+        attn_mask = attn_mask.to(query.dtype) if attn_mask is not None and attn_mask.dtype == dtype else attn_mask
     # The root of the scale goes to each side, which keeps 16-bit products in range.
     factor = 1.0 / math.sqrt(max(1, query.size(-1))) if scale is None else scale
     root = math.sqrt(abs(factor))
@@ -172,9 +179,9 @@ def _scaled_dot_product_attention_math(
     if dropout_p > 0.0:
         if dropout_mask is not None:
             kept = weights.masked_fill(dropout_mask.logical_not(), 0.0)
-            return aten.matmul(kept, value * (1.0 / (1.0 - dropout_p))), weights
+            return aten.matmul(kept, value * (1.0 / (1.0 - dropout_p))).to(dtype), kept.to(dtype)
         weights = aten.dropout(weights, dropout_p, True)
-    return aten.matmul(weights, value), weights
+    return aten.matmul(weights, value).to(dtype), weights.to(dtype)
 
 
 @composite(

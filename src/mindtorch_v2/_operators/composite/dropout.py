@@ -25,7 +25,7 @@ def _noise(input, p: float, feature: bool):
         if input.dim() < 2:
             raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
         shape = [*input.shape[:2], *([1] * (input.dim() - 2))]
-        noise = aten.empty(shape, dtype=input.dtype, device=input.device)
+        noise = aten.new_empty(input, shape)
     else:
         noise = aten.empty_like(input)
     return noise.bernoulli_(1 - p)

@@ -19,11 +19,12 @@ def _ormqr_grad(grad, self, input2, input3, left, transpose, result, needs) -> t
     if needs[2]:
         to_other = aten.ormqr(self, input2, grad, left, not transpose)
     if needs[0] or needs[1]:
-        # Through Q itself: the product with all of its columns, as householder_product differentiates it.
+        # Through Q itself: the product with all of its columns, as householder_product differentiates it. Columns beyond
+        # the rows take no part.
         full = aten.constant_pad_nd(self, [0, self.size(-2) - self.size(-1)])
         slope = grad @ input3.mH if left else input3.mH @ grad
         to_full, to_tau = _householder_product_grad(slope.mH if transpose else slope, full, input2)
-        to_self = to_full[..., : self.size(-1)]
+        to_self = aten.constant_pad_nd(to_full, [0, self.size(-1) - self.size(-2)])
     return to_self, to_tau, to_other
 
 

@@ -5,10 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ... import _C
 from ..table import S, T, aten, composite
 
 if TYPE_CHECKING:
     from ..._tensor import Tensor
+
+
+def _channels_come_last(x: Tensor) -> bool:
+    """Whether the order of the strides says so, be the pictures or volumes dense or a view with steps."""
+    if x.dim() not in (4, 5) or x.stride(1) == 0:
+        return False
+    least = 0
+    for d in (1, *range(x.dim() - 1, 1, -1), 0):
+        if x.size(d) == 0 or x.stride(d) < least or (d == 0 and least == x.stride(1)):
+            return False
+        least = x.stride(d) * max(x.size(d), 1)
+    return True
+
+
+def _in_format_of(given: Tensor, result: Tensor) -> Tensor:
+    """The result in memory of its own, with the channels last where those that were given come last."""
+    last = _C.channels_last if given.dim() == 4 else _C.channels_last_3d
+    return result.clone(memory_format=last if _channels_come_last(given) else _C.contiguous_format)
 
 
 @composite(
@@ -54,7 +73,7 @@ def channel_shuffle(self: Tensor, groups: int) -> Tensor:
             f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
         )
     grouped = self.reshape([self.size(0), groups, channels // groups, *self.shape[2:]])
-    return grouped.transpose(1, 2).reshape(self.shape)
+    return _in_format_of(self, grouped.transpose(1, 2).reshape(self.shape))
 
 
 @composite(
@@ -98,7 +117,8 @@ def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
     n = len(lead)
     split = self.reshape([*lead, channels // (factor * factor), factor, factor, height, width])
     order = [*range(n), n, n + 3, n + 1, n + 4, n + 2]
-    return split.permute(order).reshape([*lead, channels // (factor * factor), height * factor, width * factor])
+    sizes = [*lead, channels // (factor * factor), height * factor, width * factor]
+    return _in_format_of(self, split.permute(order).reshape(sizes))
 
 
 @composite(
@@ -129,4 +149,5 @@ def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
     n = len(lead)
     split = self.reshape([*lead, channels, height // factor, factor, width // factor, factor])
     order = [*range(n), n, n + 2, n + 4, n + 1, n + 3]
-    return split.permute(order).reshape([*lead, channels * factor * factor, height // factor, width // factor])
+    sizes = [*lead, channels * factor * factor, height // factor, width // factor]
+    return _in_format_of(self, split.permute(order).reshape(sizes))

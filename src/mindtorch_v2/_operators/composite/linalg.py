@@ -338,7 +338,11 @@ def _linalg_solve_ex(A, B, *, left=True, check_errors=False) -> tuple:
     if check_errors:
         aten._linalg_check_errors(info, "torch.linalg.solve_ex", is_matrix=A.dim() == 2)
     result = aten.linalg_lu_solve(factors, pivots, right, left=left)
-    return (result.squeeze(-1) if vector else result), factors, pivots, info
+    if vector:
+        result = result.squeeze(-1)
+        if result.dim() > 1:  # by columns, as matrices are
+            result = result.mT.contiguous().mT
+    return result, factors, pivots, info
 
 
 @composite(
@@ -415,6 +419,8 @@ def _parity(pivots):
 
 
 def _det_grad(grads, A, result0):
+    if A.size(-1) <= 1 or A.numel() == 0:  # of one element it is that element, of none it is 1
+        return grads[0].unsqueeze(-1).unsqueeze(-1).expand(A.shape) if A.numel() else aten.zeros_like(A)
     slope = grads[0] * conj(result0)
     eye = aten.eye(A.size(-1), dtype=A.dtype, device=A.device).expand(A.shape)
     return aten.linalg_solve(_adjoint(A), eye * slope.unsqueeze(-1).unsqueeze(-1))
@@ -566,11 +572,10 @@ def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
     if x.dim() == 0:
         x = x.unsqueeze(0)
     count = x.size(-1) if N is None else N
-    if count <= 1 and N is not None:
+    if count <= 1:
         raise RuntimeError("N must be greater than 1.")
-    columns = x.unsqueeze(-1).expand([*x.shape, count - 1]) if count > 0 else x.unsqueeze(-1)[..., :0]
-    ones = aten.ones_like(x).unsqueeze(-1)
-    return aten.cumprod(aten.cat([ones, columns], -1), -1)
+    powers = aten.cumprod(x.unsqueeze(-1).expand([*x.shape, count - 1]), -1)
+    return aten.cat([aten.ones_like(powers[..., :1]), powers], -1)
 
 
 def _cross(a, b, dim):

@@ -177,9 +177,9 @@ def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other:
         if self.size(a) == other.size(b):
             continue
         if self.size(a) == 1:
-            other = other.sum(b, True)
+            other = other.sum(b, True, dtype=other.dtype)
         elif other.size(b) == 1:
-            self = self.sum(a, True)
+            self = self.sum(a, True, dtype=self.dtype)
         else:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {self.size(a)} in dim {a} "
@@ -213,8 +213,7 @@ def _check_square(x, name) -> None:
 @composite(
     "linalg_matrix_power(Tensor self, int n) -> Tensor",
     "Integer power of square matrices.",
-    bind="linalg out",
-    out_dtype="exact",
+    bind="linalg",
 )
 def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
     _check_square(self, "linalg.matrix_power")

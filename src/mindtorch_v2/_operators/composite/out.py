@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import _C
 from ..table import aten, class_name, composite, fill, fill_exactly
+from ..table.facts import EXACT_OUT
 from ..table.writing import check_dtype
 
 if TYPE_CHECKING:
@@ -163,6 +164,39 @@ def _drawn(schema, name) -> None:
 
 _drawn("bernoulli.float_out(Tensor self, float p=0.5", "bernoulli_")
 _drawn("normal.out(Tensor self, float mean=0., float std=1.", "normal_")
+
+
+@composite(
+    "diff.out(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None, *, Tensor(a!) out)"
+    " -> Tensor(a!)",
+    "`diff` into `out`, which is of the dtype of `self` where nothing is subtracted.",
+    bind="function",
+)
+def diff_out(
+    self: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+    *,
+    out: Tensor,
+) -> Tensor:
+    result = aten.diff(self, n, dim, prepend, append)
+    if n == 0:
+        check_dtype(out, result, "expected scalar_type {result} but found {out}")
+    return fill(out, result)
+
+
+@composite(
+    "linalg_matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)",
+    "`linalg.matrix_power` into `out`, of the same dtype but where the power is none, one, or squared more than once.",
+    bind="linalg",
+)
+def linalg_matrix_power_out(self: Tensor, n: int, *, out: Tensor) -> Tensor:
+    result = aten.linalg_matrix_power(self, n)
+    if n < 0 or n == 2 or n & (n - 1):
+        check_dtype(out, result, EXACT_OUT)
+    return fill(out, result)
 
 
 for _name in ("max", "min"):

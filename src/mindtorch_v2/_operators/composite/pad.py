@@ -39,7 +39,7 @@ def _pad_circular(self, pad):
         if after > 0:
             parts.append(self.narrow(dim, max(0, -before), after))
         self = aten.cat(parts, dim) if len(parts) > 1 else kept.clone()
-    return self
+    return self.contiguous()
 
 
 @composite(

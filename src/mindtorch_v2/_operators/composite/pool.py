@@ -107,16 +107,26 @@ def avg_pool1d(
     ).squeeze(-2)
 
 
+def _check_pooled_line(x: Tensor) -> None:
+    if x.dim() not in (2, 3) or 0 in x.shape[-2:]:
+        raise RuntimeError(
+            "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, "
+            f"but got:{list(x.shape)}"
+        )
+
+
 def _check_pool1d(size: int, kernel: int, step: int, padding: int, dilation: int, ceil_mode: bool) -> None:
-    for name, value in (("kernel_size", kernel), ("stride", step)):
+    for name, value in (("kernel_size", kernel), ("stride", step), ("dilation", dilation)):
         if value <= 0:
             raise RuntimeError(f"max_pool1d() {name} must be greater than zero, but got {value}")
+    if padding < 0:
+        raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {padding}")
     if padding > kernel // 2:
         raise RuntimeError(
             f"max_pool1d() padding should be at most half of kernel size, but got padding={padding} and kernel_size={kernel}"
         )
     room = size + 2 * padding - dilation * (kernel - 1) - 1
-    if room < 0 <= padding and not ceil_mode:
+    if room < 0 and not ceil_mode:
         raise RuntimeError(f"max_pool1d() Invalid computed output size: {-(-room // step) + 1}")
 
 
@@ -135,8 +145,8 @@ def max_pool1d(
     dilation: Sequence[int] = (1,),
     ceil_mode: bool = False,
 ) -> Tensor:
-    if self.dim() in (2, 3):
-        _check_pool1d(self.size(-1), kernel_size[0], (stride or kernel_size)[0], padding[0], dilation[0], ceil_mode)
+    _check_pooled_line(self)
+    _check_pool1d(self.size(-1), kernel_size[0], (stride or kernel_size)[0], padding[0], dilation[0], ceil_mode)
     return aten.max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
@@ -156,10 +166,7 @@ def max_pool1d_with_indices(
     ceil_mode: bool = False,
 ) -> tuple:
     if self.dim() not in (2, 3):
-        raise RuntimeError(
-            "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, "
-            f"but got:{list(self.shape)}"
-        )
+        _check_pooled_line(self)
     step = stride or kernel_size
     values, indices = aten.max_pool2d_with_indices(
         self.unsqueeze(-2), [1, kernel_size[0]], [1, step[0]], [0, padding[0]], [1, dilation[0]], ceil_mode

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ... import _C
 from ..native.random import _no_gradient
 from ..table import aten, composite
 
@@ -65,6 +66,11 @@ def normal_functional(
     return aten.empty_like(self).normal_(mean, std, generator=generator)
 
 
+def _row_major_like(x) -> Tensor:
+    """Memory in which the numbers that are drawn one after another lie in the order of the elements."""
+    return aten.empty_like(x, memory_format=_C.contiguous_format)
+
+
 def _check_deviation(std) -> None:
     if std.is_meta:
         return
@@ -98,7 +104,7 @@ def normal_tensor_tensor(mean: Tensor, std: Tensor, *, generator: Generator | No
     node="NormalBackward1",
 )
 def normal_tensor_float(mean: Tensor, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    return aten.empty_like(mean).normal_(0.0, std, generator=generator).add_(mean)
+    return _row_major_like(mean).normal_(0.0, std, generator=generator).add_(mean)
 
 
 @composite(
@@ -112,4 +118,4 @@ def normal_tensor_float(mean: Tensor, std: float = 1.0, *, generator: Generator 
 )
 def normal_float_tensor(mean: float, std: Tensor, *, generator: Generator | None = None) -> Tensor:
     _check_deviation(std)
-    return aten.empty_like(std).normal_(0.0, 1.0, generator=generator).mul_(std).add_(mean)
+    return _row_major_like(std).normal_(0.0, 1.0, generator=generator).mul_(std).add_(mean)

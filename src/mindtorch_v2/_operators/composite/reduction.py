@@ -163,7 +163,7 @@ def _areas(y, x, dim: int):
 @composite(
     "diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
     "Differences of neighbours along `dim`, n times.",
-    bind="function method out",
+    bind="function method",
     samples=[S(3, 5), S(T(3, 5), 2, 0)],
     dtypes="real bool",
 )
@@ -461,4 +461,4 @@ def hash_tensor(self: Tensor, dim: Sequence[int] = (), keepdim: bool = False, mo
     bits = bits.squeeze(-1)
     if keepdim:
         bits = bits.reshape([1 if d in dims else self.size(d) for d in range(self.dim())])
-    return bits.view(DTYPES["uint64"])
+    return bits.contiguous().view(DTYPES["uint64"])

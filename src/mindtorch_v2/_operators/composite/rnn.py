@@ -121,10 +121,13 @@ def rnn_tanh_cell(
 
 
 def _is_fused(*tensors):
-    """Whether a kernel for a whole layer takes these: plain tensors in the processor's memory, of one wide dtype."""
-    dtype = tensors[0].dtype
+    """Whether a kernel for a whole layer takes these: tensors of one device that has it, and of one wide dtype."""
+    first = tensors[0]
     return (
-        dtype in _FUSED and tensors[0].size(0) > 0 and all(t.dtype == dtype and t.device.type == "cpu" for t in tensors)
+        first.dtype in _FUSED
+        and first.size(0) > 0
+        and first.device.type in ("cpu", "cuda")
+        and all(t.dtype == first.dtype and t.device == first.device for t in tensors)
     )
 
 

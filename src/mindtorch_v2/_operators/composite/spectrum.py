@@ -316,7 +316,7 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
     solution = solution.mT.contiguous().mT
     rank = _rank(self.detach(), None, rcond, False)
     nothing = values.new_empty([0])
-    residuals = nothing
+    residuals = aten.real(solution).flatten()[:0]  # has gradients where the solution has
     if driver not in (None, "gelsy") and rows > cols and bool((rank == cols).all()):
         rest = aten.matmul(self, solution) - right
         residuals = (rest * conj(rest)).sum(-2)

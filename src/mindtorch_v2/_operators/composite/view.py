@@ -470,6 +470,7 @@ for _schema, _view in (
     "narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor",
     "A copy of `length` elements of a dimension from `start` on.",
     bind="function method out",
+    quiet_out=True,
     out_dtype="Expected self.dtype() == output.dtype() to be true, but got false.  (Could this error message be "
     "improved?  If so, please report an enhancement request to PyTorch.)",
     tags="view_copy",
@@ -484,6 +485,13 @@ def narrow_copy(self: Tensor, dim: int, start: int, length: int) -> Tensor:
                 f"Invalid range to narrow. range(start, start+length) must be a subset of range(0, {self.shape[dim]})."
             )
         return aten.index_select(self, dim, aten.arange(start, start + length))
+    if dim >= self.dim() > 0:
+        raise RuntimeError(
+            "Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  (Could this error message "
+            "be improved?  If so, please report an enhancement request to PyTorch.)"
+        )
+    if length < 0:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({self.size(dim)}).")
     return _row_major(self.narrow(dim, start, length))
 
 

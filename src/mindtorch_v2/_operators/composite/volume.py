@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
+from ..._core.dtype import DTYPES
 from ..table import S, T, aten, composite
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ def _source(x, size, padding_mode, align_corners):
     x = (x + 1) / 2 * (size - 1) if align_corners else ((x + 1) * size - 1) / 2
     if padding_mode == 2:
         x = _reflect(x, 0, 2 * (size - 1)) if align_corners else _reflect(x, -1, 2 * size - 1)
-    if padding_mode != 0:
-        x = x.clamp(0, size - 1)
+    if padding_mode != 0:  # at the border itself the slope is that outside
+        x = aten.where((x > 0) & (x < size - 1), x, x.detach().clamp(0, size - 1))
     return x
 
 
@@ -93,6 +94,9 @@ def grid_sampler_3d(
         keep = inside.unsqueeze(1).to(input.dtype)
         part = found * keep if weight is None else found * (weight.unsqueeze(1) * keep)
         total = part if total is None else total + part
+    if interpolation_mode == 1 and grid.requires_grad:  # it has a gradient: zero
+        moved = grid[..., 0]
+        total = total + moved.masked_fill(aten.ones_like(moved, dtype=DTYPES["bool"]), 0).unsqueeze(1)
     return total
 
 

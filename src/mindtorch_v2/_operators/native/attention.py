@@ -1,5 +1,7 @@
 """Scaled dot product attention: the fused kernels."""
 
+from ... import _C
+from ..._core.autograd.backward import grad as gradients_of
 from ..table import S, T, aten, op, rule
 
 
@@ -10,6 +12,11 @@ def _gradients(grads, query, key, value, result0, result1, dropout_p, is_causal,
 
 
 def _dropout_gradients(grads, query, key, value, result0, result1, result2, dropout_p, is_causal, attn_mask, scale):
+    """The kernel; where its own gradients may be asked for, through the same product made of operators that have some."""
+    if _C.is_grad_enabled() and not (is_causal and attn_mask is not None):
+        inputs = [x if x.requires_grad else x.detach().requires_grad_() for x in (query, key, value)]
+        out = aten._scaled_dot_product_attention_math(*inputs, attn_mask, dropout_p, is_causal, result2, scale=scale)[0]
+        return tuple(gradients_of(out, inputs, grads[0], create_graph=True))
     return aten._scaled_dot_product_attention_dropout_backward(
         grads[0], query, key, value, result0, result1, result2, dropout_p, is_causal, attn_mask=attn_mask, scale=scale
     )

@@ -55,7 +55,6 @@ op(
     f"empty_like(Tensor self, {_LIKE}) -> Tensor",
     "Uninitialised, shaped like `self`.",
     bind="function generated_out",
-    batching="whole",
     meta=rule("factory_like", "self", "dtype", "memory_format"),
     grad=None,
     unfilled=True,

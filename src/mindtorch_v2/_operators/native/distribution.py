@@ -29,7 +29,7 @@ op(
     "Points of a Dirichlet distribution.",
     bind="function generated_out",
     tags="nondeterministic_seeded",
-    meta=like("self"),
+    meta=rule("contiguous_like", "self"),
     grad={"self": _sample_dirichlet_grad},
 )
 op(
@@ -37,7 +37,7 @@ op(
     "Numbers of gamma distributions of rate one.",
     bind="function generated_out",
     tags="nondeterministic_seeded",
-    meta=like("self"),
+    meta=rule("contiguous_like", "self"),
     grad={"self": lambda grad, self, result: grad * aten._standard_gamma_grad(self, result)},
 )
 op(
@@ -60,6 +60,7 @@ op(
     "multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
     "Categories drawn with the weights of each row.",
     bind="function method out",
+    quiet_out=True,
     out_dtype="multinomial expects Long tensor out, got: {out}",
     tags="nondeterministic_seeded",
     raises_by_values=True,
@@ -71,6 +72,6 @@ op(
     "Poisson numbers with the elements as rates.",
     bind="function generated_out",
     tags="nondeterministic_seeded",
-    meta=like("self"),
+    meta=rule("contiguous_like", "self"),
     grad={"self": _zero},
 )

@@ -186,6 +186,7 @@ op(
     "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
     "out[i][j] = self[index[i][j]][j] for dim 0, and so on.",
     bind="function method out",
+    out_apart="self",
     out_dtype="exact",
     batching="dims",
     tags="core",
@@ -318,6 +319,7 @@ op(
     "masked_select(Tensor self, Tensor mask) -> Tensor",
     "The elements under the mask, one-dimensional.",
     bind="function method out",
+    out_apart="self mask",
     out_dtype="masked_select(): self and result must have the same scalar type",
     batching="refused",
     tags="dynamic_output_shape",
@@ -440,6 +442,7 @@ op(
     "take(Tensor self, Tensor index) -> Tensor",
     "Elements by their position in the flattened tensor.",
     bind="function method out",
+    out_apart="self index",
     out_dtype="take(): self and out expected to have the same dtype, but got self.dtype = {result} and out.dtype = "
     "{out}",
     linear="self",

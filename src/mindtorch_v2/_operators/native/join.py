@@ -23,7 +23,6 @@ op(
     "cat(Tensor[] tensors, int dim=0) -> Tensor",
     "Tensors one after the other along a dimension.",
     bind="function out",
-    batching="dims",
     tags="core",
     linear="tensors",
     autocast="promote",

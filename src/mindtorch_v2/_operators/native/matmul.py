@@ -72,6 +72,7 @@ op(
     "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     "`beta * self` plus the sum over the batch of the products.",
     bind="function method inplace out",
+    quiet_out=True,
     out_dtype="self and mat2 must have the same dtype, but got {out} and {result}",
     autocast="lower",
     meta=rule("addbmm"),

@@ -36,7 +36,7 @@ op(
     "1 with the probability that the element gives, else 0.",
     bind="function method",
     tags="nondeterministic_seeded",
-    meta=rule("like", "self"),
+    meta=rule("contiguous_like", "self"),
     grad={"self": _no_gradient},
 )
 _draw(
@@ -54,7 +54,7 @@ op(
     "1 with probability `p`, else 0, shaped like `self`.",
     bind="function method",
     tags="nondeterministic_seeded",
-    meta=rule("like", "self"),
+    meta=rule("contiguous_like", "self"),
     grad={"self": _bernoulli_p_has_none},
     node="NotImplemented",
 )

@@ -1,6 +1,6 @@
 """Elements in another order or repeated, and the triangles of matrices."""
 
-from ..table import S, T, like, op, rule
+from ..table import S, T, aten, like, op, rule
 
 _FACTORY = "*, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
@@ -47,12 +47,21 @@ op(
     samples=[S(T(3, 4), [2, 1]), S(T(3), [2, 2]), S(T(3), [0])],
     dtypes="all",
 )
+
+
+def _repeat_interleave_meta(repeats, output_size=None):
+    if output_size is None:
+        raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
+    return aten.new_empty(repeats, [output_size])
+
+
 op(
     "repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor",
     "0 repeats[0] times, 1 repeats[1] times, and so on.",
     bind="function generated_out",
     tags="dynamic_output_shape",
     sizes_by_values=lambda repeats, output_size=None: output_size is None,
+    meta_kernel=_repeat_interleave_meta,
     grad=None,
     samples=[S(T(4, dtype="int64", low=0, high=3))],
     dtypes="integer",
@@ -63,7 +72,7 @@ op(
     bind="function method out",
     out_tags="generated",
     linear="self",
-    meta=like("self"),
+    meta=rule("roll", "self", "dims"),
     grad={"self": lambda grad, shifts, dims: grad.roll([-s for s in shifts], dims)},
     samples=[S(T(3, 4), 1), S(T(3, 4), [1, -1], [0, 1])],
     dtypes="all",
@@ -74,7 +83,7 @@ op(
     bind="function method inplace out",
     out_dtype="exact",
     linear="self",
-    meta=like("self"),
+    meta=rule("contiguous_like", "self"),
     grad={"self": lambda grad, diagonal: grad.tril(diagonal)},
     samples=[S(3, 4), S(T(2, 4, 3), 1), S(T(4, 4), -1)],
     dtypes="all",
@@ -92,7 +101,7 @@ op(
     bind="function method inplace out",
     out_dtype="exact",
     linear="self",
-    meta=like("self"),
+    meta=rule("contiguous_like", "self"),
     grad={"self": lambda grad, diagonal: grad.triu(diagonal)},
     samples=[S(3, 4), S(T(2, 4, 3), 1), S(T(4, 4), -1)],
     dtypes="all",

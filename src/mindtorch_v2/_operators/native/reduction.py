@@ -96,7 +96,7 @@ def _norm_grad(grad, self, ord, dim, keepdim, result):
     if ord == 1:
         return self.sgn() * grad
     if ord == 2:
-        return self * (grad / norm).masked_fill(norm == 0, 0)
+        return grad * (self / norm).masked_fill(norm == 0, 0)
     if math.isinf(ord):
         magnitude = self.abs()
         mask = (magnitude == norm) | (magnitude.isnan() & norm.isnan())

@@ -12,7 +12,7 @@ def _cumsum_grad(grad, dim):
 
 def _cumprod_grad(grad, self, dim, result):
     """Reversed running sums, divided by the element; with zeros, each element's share is summed term by term."""
-    if self.dim() == 0:
+    if self.dim() == 0 or self.size(dim) == 1:
         return grad
     if not (self == 0).any().item():
         return _cumsum_grad(grad * conj(result), dim) / conj(self)

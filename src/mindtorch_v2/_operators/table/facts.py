@@ -68,6 +68,8 @@ class FactWords(TypedDict, total=False):
     seen_as: the overload that modes, classes and graphs see instead where a program gives a number: PyTorch's Python functions
         have no form for it, and call that one with the number. After it that of the in-place form, if it is another.
     written_twice: where the in-place form may write to an expanded tensor, with a warning, how Python spells that.
+    quiet_out: whether an `out=` of another size takes the result's without a warning, and so does the tensor in place.
+    out_apart: the arguments with which an `out=` may share no memory.
     out_dtype: what an `out=` of another dtype than the result's is refused with, whose names stand in the text as {out} and
         {result} ("Double"), {out_cpp} and {result_cpp} ("double"); "exact" and "found" are the usual two. Without it the
         result is cast where it can be.
@@ -102,6 +104,8 @@ class FactWords(TypedDict, total=False):
     underived: bool
     seen_as: str
     written_twice: str
+    quiet_out: bool
+    out_apart: str
     out_dtype: str
 
 
@@ -137,6 +141,8 @@ class Facts(NamedTuple):
     underived: bool = False
     seen_as: str = ""
     written_twice: str = ""
+    quiet_out: bool = False
+    out_apart: tuple[str, ...] = ()
     out_dtype: str = ""
 
 
@@ -244,6 +250,7 @@ def _resolved(schema: str, words: Any) -> Facts:
         draws=draws,
         linear=tuple(words.get("linear", "").split()),
         multilinear=tuple(words.get("multilinear", "").split()),
+        out_apart=tuple(words.get("out_apart", "").split()),
         cheap=words.get("cheap", elementwise and not draws),
         sizes_by_values=words.get("sizes_by_values", Tag.dynamic_output_shape in tags),
         gives_value=words.get("gives_value", Tag.data_dependent_output in tags),
@@ -275,6 +282,11 @@ def tell_core(form: Any, facts: Facts, tags: tuple[Tag, ...]) -> None:
         said["unlisted"] = True
     if facts.written_twice and in_place:
         said["written_twice"] = facts.written_twice
+    if facts.quiet_out and (form.form == "out" or in_place):
+        said["quiet_out"] = True
+    if facts.out_apart and form.form == "out":
+        names = [each["name"] for each in form.arguments]
+        said["out_apart"] = sum(1 << names.index(name) for name in facts.out_apart)
     if facts.out_dtype and form.form == "out":
         said["out_dtype"] = facts.out_dtype
     if said:
@@ -307,10 +319,10 @@ def flops_of(handle: Any, facts: Facts, args: tuple[Any, ...], kwargs: dict[str,
 
 def check_arguments(handle: Any, facts: Facts) -> None:
     """ValueError where a fact names an argument that the operator has not."""
-    if not (facts.linear or facts.multilinear or facts.old_order or facts.tangent or facts.flops):
+    if not (facts.linear or facts.multilinear or facts.out_apart or facts.old_order or facts.tangent or facts.flops):
         return
     names = {argument["name"] for argument in handle.arguments}
-    for name in (*facts.linear, *facts.multilinear):
+    for name in (*facts.linear, *facts.multilinear, *facts.out_apart):
         if name not in names:
             raise ValueError(f"{handle.name}: it is stated to be linear in '{name}', which is no argument")
     for order in facts.old_order.split(","):

@@ -274,7 +274,7 @@ def op(
                 derived.set_shape(meta)
             _native(derived, *candidates, key=where)
         else:
-            derived.impl("CompositeImplicitAutograd", through_functional(handle, derived, row.facts.out_dtype))
+            derived.impl("CompositeImplicitAutograd", through_functional(handle, derived, row.facts))
 
 
 def composite(
@@ -324,7 +324,7 @@ def composite(
             if derived is row.out and _lists(schema):
                 derived.impl("CompositeImplicitAutograd", into_generated(row.handle, derived))
             else:
-                derived.impl("CompositeImplicitAutograd", through_functional(row.handle, derived, row.facts.out_dtype))
+                derived.impl("CompositeImplicitAutograd", through_functional(row.handle, derived, row.facts))
         return body
 
     return decorate

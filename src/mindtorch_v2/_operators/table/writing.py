@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import _C
-from .facts import EXACT_OUT
+from .facts import EXACT_OUT, Facts
 from .names import aten
 
 _CLASSES = {
@@ -122,11 +122,8 @@ def into_generated(functional: Any, form: Any) -> Callable[..., Any]:
     return into_outs
 
 
-def through_functional(functional: Callable[..., Any], form: Any, out_dtype: str = "") -> Callable[..., Any]:
-    """The in-place or out= form of an operator whose kernel makes its own result: compute, then copy.
-
-    `out_dtype` is that fact of the row: what an `out=` of another dtype is refused with.
-    """
+def through_functional(functional: Callable[..., Any], form: Any, facts: Facts) -> Callable[..., Any]:
+    """The in-place or out= form of an operator whose kernel makes its own result: compute, then copy."""
     if form.form == "inplace":
 
         def in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -138,15 +135,19 @@ def through_functional(functional: Callable[..., Any], form: Any, out_dtype: str
 
         return in_place
 
-    names = _written(form)
+    names, inputs = _written(form), [each["name"] for each in form.arguments]
 
     def into_outs(*args: Any, **kwargs: Any) -> Any:
         outs = [kwargs.pop(name) for name in names]
+        if facts.out_apart:
+            given = dict(zip(inputs, args)) | kwargs
+            for out in outs:
+                _C._check_out_apart(out, *(given[name] for name in facts.out_apart))
         results = functional(*args, **kwargs)
         many = isinstance(results, (tuple, list))
         for out, result in zip(outs, results if many else (results,), strict=True):
-            check_dtype(out, result, out_dtype)
-            fill(out, result)
+            check_dtype(out, result, facts.out_dtype)
+            fill(out, result, warn=not facts.quiet_out)
         return tuple(outs) if many else outs[0]
 
     return into_outs

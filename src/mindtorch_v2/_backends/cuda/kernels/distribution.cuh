@@ -2,22 +2,7 @@
 // from it as its draw asks for. The words: OUT (element type), KIND (one of the structs below).
 #pragma once
 
-struct Words {
-    uint32_t word[4];
-};
-DEVICE Words philox(uint64_t seed, uint64_t subsequence, uint64_t counter) {
-    uint32_t x = static_cast<uint32_t>(counter), y = static_cast<uint32_t>(counter >> 32);
-    uint32_t z = static_cast<uint32_t>(subsequence), w = static_cast<uint32_t>(subsequence >> 32);
-    uint32_t k0 = static_cast<uint32_t>(seed), k1 = static_cast<uint32_t>(seed >> 32);
-    for (int round = 0; round < 10; round++) {
-        const uint32_t high0 = __umulhi(0xD2511F53u, x), low0 = 0xD2511F53u * x;
-        const uint32_t high1 = __umulhi(0xCD9E8D57u, z), low1 = 0xCD9E8D57u * z;
-        x = high1 ^ y ^ k0, y = low1, z = high0 ^ w ^ k1, w = low0;
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
-    }
-    return {{x, y, z, w}};
-}
+#include "philox.cuh"
 
 struct Args {
     int64_t n;
@@ -31,16 +16,16 @@ struct Args {
 struct Stream {
     uint64_t seed, subsequence, counter;
     int left;
-    Words words;
-    DEVICE uint32_t word() {
+    uint4x words;
+    DEVICE uint32_t next() {
         if (!left) {
             words = philox(seed, subsequence, counter++);
             left = 4;
         }
-        return words.word[4 - left--];
+        return word(words, 4 - left--);
     }
     DEVICE double uniform() {  // in (0, 1)
-        const uint64_t bits = static_cast<uint64_t>(word()) << 21 ^ word();
+        const uint64_t bits = static_cast<uint64_t>(next()) << 21 ^ next();
         return (static_cast<double>(bits & ((uint64_t(1) << 53) - 1)) + 0.5) * 1.1102230246251565e-16;
     }
     DEVICE double normal() {

@@ -11,6 +11,14 @@ struct Args {
     int32_t* info;  // 1 where the rotations did not end
 };
 
+DEVICE Rotation kept(const T* numbers) {
+    Rotation made;
+    made.c = real(numbers[0]);
+    made.s = real(numbers[1]);
+    made.phase = numbers[2];
+    return made;
+}
+
 // a becomes diagonal.
 KERNEL(hermitian, Args) {
     SHARED(double, space);
@@ -43,8 +51,7 @@ KERNEL(hermitian, Args) {
             for (int64_t t = threadIdx.x; t < pairs * n; t += blockDim.x) {
                 const int64_t pair = t / n, i = t % n;
                 if (real(own[3 * pair + 1]) == 0 || !pair_of(n, round, pair, p, q)) continue;
-                Rotation made;
-                made.c = real(own[3 * pair]), made.s = real(own[3 * pair + 1]), made.phase = own[3 * pair + 2];
+                const Rotation made = kept(own + 3 * pair);
                 made.columns(a.a.at(b, i, p), a.a.at(b, i, q));
                 made.columns(a.v.at(b, i, p), a.v.at(b, i, q));
             }
@@ -52,8 +59,7 @@ KERNEL(hermitian, Args) {
             for (int64_t t = threadIdx.x; t < pairs * n; t += blockDim.x) {
                 const int64_t pair = t / n, i = t % n;
                 if (real(own[3 * pair + 1]) == 0 || !pair_of(n, round, pair, p, q)) continue;
-                Rotation made;
-                made.c = real(own[3 * pair]), made.s = real(own[3 * pair + 1]), made.phase = own[3 * pair + 2];
+                const Rotation made = kept(own + 3 * pair);
                 made.rows(a.a.at(b, p, i), a.a.at(b, q, i));
             }
             __syncthreads();

@@ -82,7 +82,7 @@ def _filled(product: Tensor, s: Tensor, cols: int) -> Tensor:
     rows, n = product.shape[-2:]
     least = s[..., :1] * (finfo(s.dtype).eps * max(rows, n)) if n else s
     good = (s > least).unsqueeze(-2)
-    u = aten.where(good, product / aten.where(s == 0, 1, s).unsqueeze(-2).to(product.dtype), 0)
+    u = aten.where(good, product / s.unsqueeze(-2).to(product.dtype), 0)
     factors, tau = reflectors(u)
     q = identity_like(product, rows, cols)
     reflect(factors, tau, q)
