@@ -1,4 +1,4 @@
-"""What programs ask of torch.cuda besides operators: mixed precision, files, reports of memory and of waits, switches."""
+"""Programs ask more of torch.cuda than operators: mixed precision, files, reports of memory and of waits, switches."""
 
 import io
 
