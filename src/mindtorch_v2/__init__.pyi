@@ -1514,7 +1514,11 @@ def diagonal_copy(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _in
     """A copy of what `diagonal` gives."""
 def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """A copy of `self` with a diagonal replaced by `src`."""
-def diff(input: Tensor, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
+@overload
+def diff(input: Tensor, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, out: Tensor) -> Tensor:
+    """`diff` into `out`, which is of the dtype of `self` where nothing is subtracted."""
+@overload
+def diff(input: Tensor, n: _int = ..., dim: _int = ..., prepend: Tensor | None = ..., append: Tensor | None = ...) -> Tensor:
     """Differences of neighbours along `dim`, n times."""
 def digamma(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Logarithmic derivative of the gamma function."""

@@ -70,8 +70,12 @@ def matrix_norm(input: Tensor, ord: str = ..., dim: _Sequence[_int] = ..., keepd
 @overload
 def matrix_norm(input: Tensor, ord: _Number, dim: _Sequence[_int] = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor:
     """Norm of matrices, by a number."""
-def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = ...) -> Tensor:
+@overload
+def matrix_power(input: Tensor, n: _int) -> Tensor:
     """Integer power of square matrices."""
+@overload
+def matrix_power(input: Tensor, n: _int, *, out: Tensor) -> Tensor:
+    """`linalg.matrix_power` into `out`, of the same dtype but where the power is none, one, or squared more than once."""
 @overload
 def matrix_rank(input: Tensor, tol: Tensor, hermitian: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Number of singular values above a tolerance, one for each matrix."""
