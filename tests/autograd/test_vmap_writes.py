@@ -91,7 +91,13 @@ def test_slices_do_not_fit_in_what_is_the_same_for_all(name: str) -> None:
 @pytest.mark.parametrize("change", [lambda v: v.resize_(4), lambda v: v.set_(), lambda v: v.set_(torch.ones(3))])
 def test_a_slice_has_no_memory_of_its_own(change: Callable) -> None:
     with pytest.raises(RuntimeError, match="the memory of a slice is not its own"):
-        vmap(change)(torch.ones(2, 2))
+        vmap(change, in_dims=1)(torch.ones(2, 2))
+
+
+def test_slices_that_lie_one_after_the_other_are_resized_at_once() -> None:
+    whole = torch.zeros(3, 2)
+    assert vmap(lambda v: v.resize_(4).fill_(1))(whole).tolist() == [[1] * 4] * 3
+    assert whole.tolist() == [[1] * 4] * 3
 
 
 DRAWS: dict[str, tuple[Callable, list]] = {

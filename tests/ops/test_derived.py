@@ -209,6 +209,8 @@ def test_in_place_is_the_functional_form(name: str, index: int, entry: Any) -> N
             with pytest.raises(RAISED):
                 row.inplace(*inputs.args, **inputs.kwargs)
             continue
+        if expected.shape != target.shape:  # memory of NumPy's has its size
+            inputs.args[0] = target = target.clone()
         version = target._version
         assert row.inplace(*inputs.args, **inputs.kwargs) is target
         assert target._version == version + 1

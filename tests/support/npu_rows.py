@@ -178,6 +178,22 @@ DRAWS: dict[str, tuple[Callable[[], Any], float, float | None]] = {
         math.sqrt(80 / 12),
     ),
     "randint_like": (lambda: torch.randint_like(_like(), 9), 4, math.sqrt(80 / 12)),
+    "randint_like.Tensor": (lambda: aten.randint_like(_like(), torch.tensor(9).npu()), 4, math.sqrt(80 / 12)),
+    "randint_like.Tensor_generator": (
+        lambda: aten.randint_like(_like(), torch.tensor(9).npu(), generator=_generator()),
+        4,
+        math.sqrt(80 / 12),
+    ),
+    "randint_like.generator": (
+        lambda: aten.randint_like(_like(), 9, generator=_generator()),
+        4,
+        math.sqrt(80 / 12),
+    ),
+    "randint_like.low_generator_dtype": (
+        lambda: aten.randint_like(_like(), -4, 5, generator=_generator()),
+        0,
+        math.sqrt(80 / 12),
+    ),
     "randint_like.low_dtype": (lambda: torch.randint_like(_like(), -4, 5), 0, math.sqrt(80 / 12)),
     "randn": (lambda: torch.randn(DRAWN, device="npu"), 0, 1),
     "randn.generator": (lambda: torch.randn(DRAWN, device="npu", generator=_generator()), 0, 1),

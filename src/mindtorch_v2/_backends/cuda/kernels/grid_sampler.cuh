@@ -34,7 +34,7 @@ DEVICE T brought_in(T x, int64_t size, T& slope) {
         }
     }
     if (!(x > 0)) {
-        slope = x == 0 && OUTSIDE == 2 ? slope : T(0);
+        slope = 0;
         return 0;
     }
     const T last = static_cast<T>(size - 1);
