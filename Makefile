@@ -45,8 +45,9 @@ WHEELS_ARGS ?=
 SITE_ARGS ?=
 PYTORCH ?= torch==2.13.0
 
-# The native sources and build files: a change in one of them means a new build.
-SOURCES := $(shell find src csrc emulator -type f \( -name '*.py' -o -name '*.cpp' -o -name '*.h' \) 2>/dev/null) \
+# Sources and build files: a change in one of them means a new build.
+SOURCES := $(shell find src csrc emulator -type f \( -name '*.py' -o -name '*.pyi' -o -name '*.cpp' -o -name '*.h' -o -name '*.cuh' \
+	-o -name '*.tsv' -o -name '*.jsonl' \) 2>/dev/null) \
            $(wildcard CMakeLists.txt pyproject.toml)
 
 PIP = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check

@@ -178,7 +178,11 @@ DRAWS: dict[str, tuple[Callable[[], Any], float, float | None]] = {
         math.sqrt(80 / 12),
     ),
     "randint_like": (lambda: torch.randint_like(_like(), 9), 4, math.sqrt(80 / 12)),
-    "randint_like.Tensor": (lambda: aten.randint_like(_like(), torch.tensor(9).npu()), 4, math.sqrt(80 / 12)),
+    "randint_like.Tensor": (
+        lambda: torch.ops.aten.randint_like.Tensor(_like(), torch.tensor(9).npu()),
+        4,
+        math.sqrt(80 / 12),
+    ),
     "randint_like.Tensor_generator": (
         lambda: aten.randint_like(_like(), torch.tensor(9).npu(), generator=_generator()),
         4,
