@@ -29,6 +29,7 @@ class UserKernel:
         self._source, self._target, self._options = source, target, tuple(options)
         self._functions: dict[int, int] = {}
         self._most_shared = 0
+        self._sizes: list[int] | None = None  # of the parameters, in bytes
 
     def __call__(
         self,
@@ -61,7 +62,7 @@ class UserKernel:
             )
         device = held.thread.device if stream is None else stream.device_index
         function = self._function(device)
-        self._check_sizes(function, packed)
+        self._check_sizes(packed)
         handle = held.stream_handle(device) if stream is None else stream.handle
         held.activate(device)
         if held.emulated:
@@ -88,20 +89,13 @@ class UserKernel:
             compiler.allow_shared(self._function(device), shared_mem_bytes)
         self._most_shared = shared_mem_bytes
 
-    def _check_sizes(self, function: int, packed: Sequence[Any]) -> None:
+    def _check_sizes(self, packed: Sequence[Any]) -> None:
         """RuntimeError for arguments that the kernel would take for something else, where the driver can tell."""
-        told = runtime.get().parameter_info
-        if told is None:
-            return
-        offset, size = ctypes.c_size_t(), ctypes.c_size_t()
-        wanted: list[int] = []
-        while told(ctypes.c_void_p(function), len(wanted), ctypes.byref(offset), ctypes.byref(size)) == 0:
-            wanted.append(size.value)
         given = [ctypes.sizeof(each) for each in packed]
-        if given != wanted:
+        if self._sizes is not None and given != self._sizes:
             raise RuntimeError(
-                f"{self.name}: its parameters have {wanted} bytes, but the arguments have {given}: tensors are pointers of 8 bytes, "
-                "int is a C int of 4, float a double of 8"
+                f"{self.name}: its parameters have {self._sizes} bytes, but the arguments have {given}: tensors are pointers of 8 "
+                "bytes, int is a C int of 4, float a double of 8"
             )
 
     def _function(self, device: int) -> int:
@@ -112,6 +106,7 @@ class UserKernel:
                 source, entry = _for_emulator(source, self.name), "emulated_user"
             found = compiler.function(source, entry, device, self.name, target=self._target, options=self._options)
             self._functions[device] = found
+            self._sizes = _parameter_sizes(found)
         return found
 
 
@@ -145,6 +140,18 @@ def compile_kernel(
     made = UserKernel(kernel_source, kernel_name, compute_capability and f"sm_{compute_capability}", options)
     made._function(runtime.get().thread.device)
     return made
+
+
+def _parameter_sizes(function: int) -> list[int] | None:
+    """The bytes of a function's parameters; None where the driver cannot tell."""
+    told = runtime.get().parameter_info
+    if told is None:
+        return None
+    offset, size = ctypes.c_size_t(), ctypes.c_size_t()
+    sizes: list[int] = []
+    while told(ctypes.c_void_p(function), len(sizes), ctypes.byref(offset), ctypes.byref(size)) == 0:
+        sizes.append(size.value)
+    return sizes
 
 
 def _for_emulator(source: str, name: str) -> str:
