@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .allocator import Allocator
+from .stream import Stream
 
 if TYPE_CHECKING:
     from ..._tensor import Tensor
 
 
-def record_stream(tensor: Tensor, stream: Any, kind: Any, handle: str, memory: Sequence[Allocator]) -> None:
+def record_stream(tensor: Tensor, stream: Any, kind: type[Stream], memory: Sequence[Allocator]) -> None:
     """Note that a stream uses the memory of a tensor.
 
     Args:
         tensor: on the device; memory that is not the allocator's is its owner's to keep.
         stream: of the class `kind`.
-        kind: the back end's streams.
-        handle: their attribute that the driver knows them by.
+        kind: the class of the back end's streams.
         memory: the allocator of each device.
 
     Raises:
@@ -37,4 +37,4 @@ def record_stream(tensor: Tensor, stream: Any, kind: Any, handle: str, memory: S
     assert index is not None
     block = memory[index].block_of(tensor.untyped_storage().data_ptr())
     if block is not None:
-        memory[index].record_stream(block.address, getattr(stream, handle))
+        memory[index].record_stream(block.address, stream.handle)

@@ -16,4 +16,4 @@ if TYPE_CHECKING:
 
 @kernel("record_stream")
 def record_stream(self: Tensor, s: int | _Stream) -> None:
-    memory_users.record_stream(self, s, Stream, "npu_stream", state.get().memory)
+    memory_users.record_stream(self, s, Stream, state.get().memory)
