@@ -88,7 +88,7 @@ PyObject* py_set_lazy(PyObject*, PyObject* const* args, Py_ssize_t n) {
             t.keys = t.keys - K;
         } else {
             MT_CHECK(K == Key::Negative || is_complex(t.dtype), "_set_conj expects a complex tensor, but got ",
-                     t.dtype);
+                     dtype_name(t.dtype));
             t.keys = t.keys | K;
         }
         Py_RETURN_NONE;
