@@ -243,6 +243,15 @@ def check_significant_strides(
     return True, None
 
 
+def check_all_strides(a: torch.Tensor, b: torch.Tensor, *, only_cuda: bool = True) -> tuple[bool, int | None]:
+    """Whether all strides are the same, and the first dimension where not; only of CUDA's tensors with `only_cuda`."""
+    if (not only_cuda or "cuda" in (a.device.type, b.device.type)) and a.numel() > 0:
+        for dim, (one, other) in enumerate(zip(a.stride(), b.stride(), strict=True)):
+            if one != other:
+                return False, dim
+    return True, None
+
+
 def compare_tensor_meta(
     a: Any,
     b: Any,

@@ -35,8 +35,9 @@ def _beside(op: Any, args: tuple, kwargs: dict, carry_out: Callable[..., Any]) -
     if op.name == "lift_fresh":  # whose argument is no tensor of the program yet
         return carry_out(op, args, kwargs)
     mode = FakeTensorMode()
+    shown = pytree.tree_map_only(torch.Tensor, _shown, (args, kwargs))  # what this computes is part of the program
     with _torch_dispatch.no_modes(), below(1):
-        fakes = pytree.tree_map_only(torch.Tensor, lambda x: mode.from_tensor(_shown(x)), (args, kwargs))
+        fakes = pytree.tree_map_only(torch.Tensor, mode.from_tensor, shown)
         with mode:
             expected = op(*fakes[0], **fakes[1])
     result = carry_out(op, args, kwargs)
