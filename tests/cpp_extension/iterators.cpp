@@ -146,7 +146,7 @@ void check_helpers() {
     EXPECT(said(error_of([] { at::native::safe_downcast<int>(int64_t(1) << 40); }), "without overflow"));
     float sum = 0;
     at::parallel_for(0, 1000, 10, [&](int64_t b, int64_t e) {
-        for (int64_t i = b; i < e; i++) at::native::cpu_atomic_add_float(&sum, 1);
+        for (int64_t i = b; i < e; i++) cpu_atomic_add_float(&sum, 1);
     });
     EXPECT(sum == 1000);
     EXPECT((c10::convert<float, c10::complex<float>>(c10::complex<float>(2, 3)) == 2 &&
@@ -159,7 +159,7 @@ void check_helpers() {
     EXPECT(c10::load<bool>(static_cast<const void*>(&odd)) && c10::load(&sum) == 1000);
     c10::utils::set_env("MINDTORCH_TEST_OF_ENV", "1");
     EXPECT(c10::utils::check_env("MINDTORCH_TEST_OF_ENV") == true && !c10::utils::get_env("MINDTORCH_NO_SUCH_ENV"));
-    using traits = function_traits<decltype(&at::native::cpu_atomic_add_float)>;
+    using traits = function_traits<decltype(&cpu_atomic_add_float)>;
     auto lambda = [](int a, const float&) { return a; };
     EXPECT(traits::arity == 2 && (std::is_same_v<binary_function_traits<decltype(lambda)>::arg2_t, const float&>));
 }

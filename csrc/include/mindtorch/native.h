@@ -78,14 +78,6 @@ T pooling_output_shape(T input, T kernel, T pad, T stride, T dilation, bool ceil
                 " and dilation=", dilation);
     return pooling_output_shape_pad_lr(input, kernel, pad, pad, stride, dilation, ceil_mode);
 }
-// Adds to a number that other threads add to as well.
-inline void cpu_atomic_add_float(float* to, float value) {
-    float seen, wanted;
-    __atomic_load(to, &seen, __ATOMIC_RELAXED);
-    do wanted = seen + value;
-    while (!__atomic_compare_exchange(to, &seen, &wanted, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-}
-
 namespace utils {
 // dst (N x M) of src (M x N); `ld_` are the distances of rows.
 template <class T>
@@ -124,3 +116,11 @@ inline std::array<int64_t, 4> upsample_2d_common_check(IntArrayRef input, IntArr
 
 }  // namespace native
 }  // namespace at
+
+// Adds to a number that other threads add to as well.
+inline void cpu_atomic_add_float(float* to, float value) {
+    float seen, wanted;
+    __atomic_load(to, &seen, __ATOMIC_RELAXED);
+    do wanted = seen + value;
+    while (!__atomic_compare_exchange(to, &seen, &wanted, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+}
