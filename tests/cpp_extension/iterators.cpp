@@ -155,6 +155,8 @@ void check_helpers() {
             c10::convert<int>(c10::Half(2.5f)) == 2));
     EXPECT(said(error_of([] { c10::checked_convert<int8_t>(300, "int8_t"); }),
                 "value cannot be converted to type int8_t"));
+    EXPECT(at::zeros_like(out, at::CPU(at::kByte)).scalar_type() == at::kByte &&
+           &at::CPU(at::kInt) == &at::CPU(at::kInt));
     const unsigned char odd = 2;
     EXPECT(c10::load<bool>(static_cast<const void*>(&odd)) && c10::load(&sum) == 1000);
     c10::utils::set_env("MINDTORCH_TEST_OF_ENV", "1");

@@ -35,7 +35,7 @@ _PACKAGE = Path(mindtorch_v2.__file__).parent
 
 # PyTorch's header -> ours that has what it declares.
 _FORWARDS = {
-    "mindtorch/all.h": "torch/all.h torch/torch.h torch/types.h torch/autograd.h torch/cuda.h torch/utils.h torch/version.h "
+    "mindtorch/all.h": "torch/all.h torch/types.h torch/autograd.h torch/cuda.h torch/utils.h torch/version.h "
     "torch/print.h torch/sparse.h torch/nested.h torch/script.h torch/data.h torch/csrc/api/include/torch/types.h torch/csrc/api/include/torch/all.h torch/arg.h torch/enum.h "
     "torch/csrc/jit/runtime/custom_operator.h torch/csrc/jit/runtime/operator.h torch/csrc/autograd/functions/basic_ops.h",
     "mindtorch/record.h": "ATen/record_function.h torch/csrc/autograd/profiler.h",
@@ -601,6 +601,10 @@ def _files():
     for target, names in _FORWARDS.items():
         for name in names.split():
             files[name] = f"{_FORWARD}#include <{target}>\n"
+    # Setup scripts and load() define the macro: then it brings pybind11's part too.
+    files["torch/torch.h"] = (
+        f"{_FORWARD}#include <mindtorch/all.h>\n#ifdef TORCH_API_INCLUDE_EXTENSION_H\n#include <mindtorch/python.h>\n#endif\n"
+    )
     for what, names in _MISSING.items():
         for name in names.split():
             files[name] = f'#error "<{name}>: mindtorch_v2 has no {what}; docs/cpp-operators.md lists what there is"\n'
