@@ -40,7 +40,6 @@ ALLOWED = {
     "_capture/_tensors.py": (1, _ATTRIBUTES),
     "_core/dtype.py": (1, _DTYPES),
     "_core/exchange.py": (1, _DTYPES),
-    "_functorch/compilers.py": (1, "a constant of PyTorch, whose members are what it says"),
     "_namespace.py": (1, "names of torch, by the module that has them"),
     "_operators/help.py": (1, _DTYPES),
     "_operators/load.py": (1, "operators that the engine of C++ calls itself, by its names for them"),

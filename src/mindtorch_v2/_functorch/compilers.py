@@ -6,26 +6,14 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from mindtorch_v2._decomp import get_decompositions
+from mindtorch_v2._core.unavailable import unavailable_object
 from mindtorch_v2._functorch.aot_autograd import make_boxed_func
-from mindtorch_v2._ops import ops
 from mindtorch_v2.fx import GraphModule
 
 __all__ = ["default_decompositions", "make_boxed_compiler", "nop", "print_compile"]
 
-_DECOMPOSED = (
-    "detach gelu_backward leaky_relu_backward sigmoid_backward threshold_backward hardtanh_backward hardsigmoid_backward "
-    "hardswish_backward tanh_backward silu_backward elu_backward elu leaky_relu hardtanh hardswish hardsigmoid "
-    "conj_physical is_same_size"
-)
-# Activations and their gradients, in simpler operators: what PyTorch takes apart for compilers that fuse.
-default_decompositions = get_decompositions(
-    [
-        *(getattr(ops.aten, name) for name in _DECOMPOSED.split()),
-        ops.aten.masked_fill.Scalar,
-        ops.aten.masked_fill.Tensor,
-    ]
-)
+# PyTorch's choice of operators that compilers which fuse take apart: here a back end names its own.
+default_decompositions = unavailable_object("torch._functorch.compilers.default_decompositions")
 
 
 def make_boxed_compiler(compiler: Callable) -> Callable:

@@ -1,4 +1,4 @@
-"""What PyTorch wraps its references in, by the names that its tests import."""
+"""Decorators of PyTorch's references, by the names that its tests import."""
 
 from __future__ import annotations
 

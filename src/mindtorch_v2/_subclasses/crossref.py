@@ -11,6 +11,7 @@ from mindtorch_v2._behaviours.functional._call import watched
 from mindtorch_v2._behaviours.functional._levels import below
 from mindtorch_v2._behaviours.functional._values import is_functional, value_of
 from mindtorch_v2._core import torch_dispatch as _torch_dispatch
+from mindtorch_v2._operators.table import facts_of
 from mindtorch_v2.utils import _pytree as pytree
 
 from .fake_tensor import FakeTensorMode
@@ -32,7 +33,7 @@ def enable_crossref_functionalize() -> Iterator[None]:
 
 
 def _beside(op: Any, args: tuple, kwargs: dict, carry_out: Callable[..., Any]) -> Any:
-    if op.name == "lift_fresh":  # whose argument is no tensor of the program yet
+    if facts_of(op).lifts:  # its argument is no tensor of the program yet
         return carry_out(op, args, kwargs)
     mode = FakeTensorMode()
     shown = pytree.tree_map_only(torch.Tensor, _shown, (args, kwargs))  # what this computes is part of the program
