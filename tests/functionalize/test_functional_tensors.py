@@ -282,11 +282,12 @@ def _doubled(x):
 def test_functionalization_is_held_against_fake_tensors(monkeypatch):
     from mindtorch_v2._behaviours.functional import _call
     from mindtorch_v2._subclasses.crossref import enable_crossref_functionalize
+    from mindtorch_v2.fx.experimental.proxy_tensor import make_fx
 
     x = torch.ones(2, 2)
     with enable_crossref_functionalize():
         assert functionalize(_doubled)(x).tolist() == [3, 3, 2, 2]
-        traced = torch.fx.experimental.proxy_tensor.make_fx(functionalize(_doubled))(x)
+        traced = make_fx(functionalize(_doubled))(x)
     assert "aten.view" in traced.code
     assert "tensor_constant" not in traced.code
     carry_out = _call._carry_out
