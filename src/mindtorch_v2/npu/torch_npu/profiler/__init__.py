@@ -2,7 +2,7 @@
 
 from mindtorch_v2.profiler import record_function
 
-from .._C._profiler import ProfilerActivity
+from ._recording import ProfilerActivity
 from . import dynamic_profile, profiler
 from ._profile import _KinetoProfile, profile, tensorboard_trace_handler
 from .experimental_config import (

@@ -49,6 +49,6 @@ def get_flop_func(op_name: str) -> _Formula | None:
 
 
 def get_npu_flop_targets() -> dict[str, str]:
-    """What is called, by name."""
+    """The functions that are counted, by name."""
     both = [*_default_npu_flop_registry.items(), *_npu_flop_registry.items()]
     return {name: target for name, (_, target) in both if target is not None}

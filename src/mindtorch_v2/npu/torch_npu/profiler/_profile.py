@@ -16,13 +16,13 @@ import mindtorch_v2 as torch
 from mindtorch_v2.autograd._profiler_trace import write_timeline
 from mindtorch_v2.profiler import ProfilerAction, record_function
 
-from .._C._profiler import (
+from ._profiler_action_controller import ProfActionController
+from ._profiler_path_creator import ProfPathCreator
+from ._recording import (
     NpuProfilerConfig,
     _disable_profiler_in_child_thread,
     _enable_profiler_in_child_thread,
 )
-from ._profiler_action_controller import ProfActionController
-from ._profiler_path_creator import ProfPathCreator
 from ._tables import stack_lines, trace
 from .analysis.prof_common_func._constant import Constant, print_warn_msg
 from .experimental_config import _ExperimentalConfig
@@ -309,5 +309,5 @@ def tensorboard_trace_handler(
         if analyse_flag:
             prof.prof_if.analyse()
 
-    write.place = {"dir_name": dir_name, "worker_name": worker_name}  # type: ignore[attr-defined]
+    write.place = {"dir_name": dir_name, "worker_name": worker_name}  # type: ignore[attr-defined]  # (for `start`)
     return write

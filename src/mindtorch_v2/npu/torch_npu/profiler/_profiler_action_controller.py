@@ -1,4 +1,4 @@
-"""What is done between two steps of a profile, by what the schedule says of them."""
+"""Steps of a profile: recordings begin and end between them, as the schedule says."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ import os
 import struct
 from typing import Any
 
-from .._C._profiler import _get_monotonic, _get_syscnt, _get_syscnt_enable
 from ._profiler_path_creator import ProfPathCreator
+from ._recording import _get_monotonic, _get_syscnt, _get_syscnt_enable
 from .analysis.prof_common_func._constant import Constant, print_error_msg, print_warn_msg
 from .analysis.prof_common_func._file_manager import FileManager
 from .analysis.prof_common_func._path_manager import ProfilerPathManager
@@ -55,11 +55,11 @@ class ProfGCDetector:
         path = os.path.join(ProfilerPathManager.get_fwk_path(folder), self.SAVE_FILE)
         try:
             FileManager.create_bin_file_by_path(path, data)
-        except Exception as error:  # noqa: BLE001  # a profile without its garbage is a profile still
+        except Exception as error:  # noqa: BLE001  (a profile without its garbage is a profile still)
             print_error_msg(f"Collections of garbage could not be written to {path}: {error}")
 
     def gc_callback(self, phase: str, info: Any) -> None:
-        """What Python calls when a collection begins and when it ends."""
+        """Take note: Python calls this when a collection begins and when it ends."""
         process, now = os.getpid(), _get_monotonic()
         if phase == self.START_PHASE:
             self.time_info[process] = now, self.get_cur_ts()

@@ -31,7 +31,7 @@ class ProfilerActivity(enum.Enum):
 
 
 class NpuProfilerConfig(NamedTuple):
-    """What is recorded, and the folder that it is written to; none is written without one."""
+    """The wishes for a recording, and the folder that it is written to; none is written without one."""
 
     path: str
     record_shapes: bool

@@ -151,7 +151,7 @@ def _DynamicProfile() -> _Profiles:
 
 
 def _harmless(function: Callable[..., None]) -> Callable[..., None]:
-    """What goes wrong with a profile is told, and the program goes on."""
+    """Let the program go on where something goes wrong with a profile, with a warning."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> None:

@@ -13,7 +13,10 @@ import mindtorch_v2 as torch
 from mindtorch_v2.npu import Event, is_available
 from mindtorch_v2.npu.utils import get_cann_version
 
-from .._C._profiler import (
+from ._flops_hook import FlopsHookManager
+from ._profiler_gc_detect import ProfGCDetector
+from ._profiler_path_creator import ProfPathCreator
+from ._recording import (
     NpuProfilerConfig,
     ProfilerActivity,
     _finalize_profiler,
@@ -28,9 +31,6 @@ from .._C._profiler import (
     _supported_npu_activities,
     _warmup_profiler,
 )
-from ._flops_hook import FlopsHookManager
-from ._profiler_gc_detect import ProfGCDetector
-from ._profiler_path_creator import ProfPathCreator
 from .analysis._npu_profiler import NpuProfiler
 from .analysis.prof_common_func._constant import Constant, print_warn_msg
 from .analysis.prof_common_func._file_manager import FileManager
@@ -56,7 +56,7 @@ def _enable_event_record() -> None:
             with torch.autograd.profiler.record_function(f"Event::{plain.__name__}"):
                 return plain(*args, **kwargs)
 
-        call.origin_func = plain  # type: ignore[attr-defined]
+        call.origin_func = plain  # type: ignore[attr-defined]  # (marks the function)
         return call
 
     for name in _EVENT_METHODS:
@@ -72,7 +72,7 @@ def _disable_event_record() -> None:
 
 
 class _ProfInterface:
-    """What a profile does at the edges of its cycles.
+    """The work of a profile at the edges of its cycles.
 
     A value that is none of an argument's is set to its default, with a warning, as in torch_npu.
     """
@@ -187,7 +187,7 @@ class _ProfInterface:
         ProfPathCreator().delete_prof_dir()
 
     def cycle(self) -> Any:
-        """What was recorded last. AssertionError before anything was."""
+        """The record of the last cycle. AssertionError before anything was."""
         if self.recording is None:
             raise AssertionError("Profiler must be initialized before reading what it recorded")
         return self.recording.cycle({**self._written, **self.metadata})
@@ -205,7 +205,7 @@ class _ProfInterface:
             return f"{uuid.uuid4().int:032X}"
         try:
             found = callback()
-        except Exception as error:  # noqa: BLE001  # the program's function may raise anything; the profile goes on
+        except Exception as error:  # noqa: BLE001  (the program's function may raise anything; the profile goes on)
             print_warn_msg(f"custom_trace_id_callback raised {error!r}; the recording has a number for its name")
         else:
             if isinstance(found, str) and len(found) <= self.MAX_TRACE_ID_LEN:

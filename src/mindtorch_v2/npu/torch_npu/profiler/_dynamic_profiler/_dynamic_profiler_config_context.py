@@ -1,11 +1,11 @@
-"""What a file asks for."""
+"""The wishes of a file."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from ..._C._profiler import ProfilerActivity
+from .._recording import ProfilerActivity
 from ..experimental_config import AiCMetrics, ProfilerLevel, _ExperimentalConfig
 from ._dynamic_profiler_utils import DynamicProfilerUtils
 
@@ -84,11 +84,11 @@ class ConfigContext:
         return self.is_valid and (not self.is_rank or DynamicProfilerUtils.get_rank_id() in self._ranks)
 
     def meta_data(self) -> dict[str, Any]:
-        """What is added to the profile's files."""
+        """The values that are added to the profile's files."""
         return self._meta_data if isinstance(self._meta_data, dict) else {}
 
     def activities(self) -> list[ProfilerActivity]:
-        """What is recorded."""
+        """The activities that are recorded."""
         return sorted(self.activity_set, key=lambda each: each.value)
 
     def analyse(self) -> bool:

@@ -45,7 +45,7 @@ class DynamicProfilerMonitor:
             self._process.start()
 
     def shm_to_prof_conf_context(self) -> ConfigContext | None:
-        """What the file asks this process for, if it was written since the last look; None else."""
+        """The wishes that the file has of this process, if it was written since the last look; None else."""
         if self._shm_obj is None:
             DynamicProfilerUtils.out_log("There is no shared memory", _Level.ERROR)
             return None
@@ -55,7 +55,7 @@ class DynamicProfilerMonitor:
                 return None
             self._cur_time = written
             asked = ConfigContext(ConfigContext.bytes_to_profiler_cfg_json(self._shm_obj.read_bytes()))
-        except Exception as error:  # noqa: BLE001  # a file that cannot be understood must not end a program
+        except Exception as error:  # noqa: BLE001  (a file that cannot be understood must not end a program)
             DynamicProfilerUtils.out_log(f"What the file says cannot be read: {error}", _Level.ERROR)
             return None
         return asked if asked.valid() else None

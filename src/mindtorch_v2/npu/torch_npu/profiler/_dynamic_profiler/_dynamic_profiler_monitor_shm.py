@@ -84,7 +84,7 @@ class DynamicProfilerShareMemory:
         """When a process began; None where there is none."""
         try:
             descriptor = os.open(f"/proc/{pid}", os.O_RDONLY)
-        except Exception as error:  # noqa: BLE001  # whatever it is, the moment is not known
+        except Exception as error:  # noqa: BLE001  (whatever it is, the moment is not known)
             DynamicProfilerUtils.out_log(f"When process {pid} began is not known: {error}")
             return None
         try:

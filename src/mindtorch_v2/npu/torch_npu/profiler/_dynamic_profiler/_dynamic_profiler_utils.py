@@ -18,7 +18,7 @@ __all__ = ["DynamicProfilerUtils"]
 
 
 class DynamicProfilerUtils:
-    """What the parts share: where the file is, and how they tell what they do."""
+    """Facts that the parts share: where the file is, and how they tell what they do."""
 
     class DynamicProfilerConfigModel(enum.Enum):
         """Who asks for profiles: a file, or the daemon of msmonitor, which is not there."""

@@ -1,1 +1,1 @@
-"""What is made of a profile's record, and the names around it, by the modules that programs take them from."""
+"""Tables that are made of a profile's record, and names around them, by the modules that programs take them from."""

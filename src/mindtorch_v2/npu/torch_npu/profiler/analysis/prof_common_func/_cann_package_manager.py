@@ -1,4 +1,4 @@
-"""What this package's profiler can write of what CANN's can."""
+"""Kinds of files that CANN's profiler can write, and whether this package's can."""
 
 from __future__ import annotations
 
