@@ -78,12 +78,11 @@ class ClassSource:
 
 
 def _literal(node: ast.expr, file: str) -> Any:
-    by_name = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "float"
-    if by_name and len(node.args) == 1:  # type: ignore[attr-defined]  # (a call)
-        node = node.args[0]  # type: ignore[attr-defined]
+    named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "float"
     try:
-        value = ast.literal_eval(node)
-        return float(value) if by_name else value
+        if isinstance(node, ast.Call) and named and len(node.args) == 1:
+            return float(ast.literal_eval(node.args[0]))
+        return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         raise _refuse(node, "a constant was expected", file) from None
 
