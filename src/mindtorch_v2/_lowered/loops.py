@@ -69,7 +69,7 @@ def step_of(node: Node, places: Mapping[Node, int]) -> Step:
     bound.update(zip(bound, node.args))
     bound.update(node.kwargs)
     given = {name: Place(places[each]) if isinstance(each, Node) else each for name, each in bound.items()}
-    promoted = [
+    promoted: list[Any] = [
         each.meta["val"] if isinstance(each, Node) else each
         for each in bound.values()
         if isinstance(each, (Node, int, float, complex))
