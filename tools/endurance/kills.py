@@ -28,6 +28,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributed import checkpoint as distributed_checkpoint
@@ -211,7 +212,7 @@ def checkpoint(folder: Path, draw: random.Random) -> None:
             if rank.stdout is not None:
                 rank.stdout.close()
         meeting.unlink(missing_ok=True)
-    state = {"number": -1, "x": torch.zeros(100_000)}
+    state: dict[str, Any] = {"number": -1, "x": torch.zeros(100_000)}
     if (saved / ".metadata").exists():
         distributed_checkpoint.load(state, checkpoint_id=str(saved), no_dist=True)
         if state["number"] < 0 or not bool((state["x"] == state["number"]).all()):
