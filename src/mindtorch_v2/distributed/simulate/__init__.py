@@ -1,4 +1,4 @@
-"""What a training step would take on a cluster that is described only: its schedule is recorded here, and replayed there.
+"""Predictions of a training step on a cluster that is described only: its schedule is recorded here, and replayed there.
 
     with mindtorch_v2.distributed.simulate.record("step.json"):     # in the program, one process or several
         loss = loss_function(model(x), y); loss.backward(); optimizer.step()

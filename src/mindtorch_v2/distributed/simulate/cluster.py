@@ -67,8 +67,7 @@ class Cluster:
         with open(path, "rb") as file:
             found: dict[str, Any] = tomllib.load(file)
         try:
-            links = {name: Link(**found.pop(name)) for name in ("between", "inside") if name in found}
-            return cls(**links, **found)
+            return cls(**found | {name: Link(**found[name]) for name in ("between", "inside") if name in found})
         except TypeError as error:
             raise ValueError(f"{path} describes no cluster: {error}") from None
 

@@ -46,12 +46,12 @@ class Prediction:
 
     @property
     def bound_by(self) -> str:
-        """What more of would help most: "communication" where its links are busy for longer than the rank computes."""
+        """The thing of which more would help: "communication" where its links are busy for longer than the rank computes."""
         return "communication" if self.communication > self.compute else "compute"
 
 
 def predict(schedule: Schedule, cluster: Cluster, ranks: int, grow: Sequence[str] = ()) -> Prediction:
-    """What a step of a schedule takes on some ranks of a cluster.
+    """Predict how long a step of a schedule takes on some ranks of a cluster.
 
     The ranks that were recorded are there as often as the number of ranks is theirs. Each computes what it computed: the batch of
     a rank stays the same. Collectives of a group that grows are among as many more ranks, on the same bytes; those of another group

@@ -19,7 +19,7 @@ _FORM = 1  # of the file
 
 @dataclasses.dataclass
 class Schedule:
-    """What was recorded.
+    """The recording of a step.
 
     Attributes:
         steps: how many steps the events are of.
