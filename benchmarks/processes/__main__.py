@@ -116,12 +116,12 @@ def memory():
     """A rank's memory with FSDP2."""
     for size in (2, 4):
         with Ranks(HERE / "memory.py", size) as ranks:
-            found = max(ranks.read(), key=lambda each: each["peak"])
-        bar = found["whole"] / size + found["layer"]
-        grew = found["peak"] - found["before"] + found["kept"] / 4  # parameters were there before
+            found = max(ranks.read(), key=lambda each: each["gradients"])
+        bar, megabytes = found["whole"] / size + found["layer"], {name: each / 1e6 for name, each in found.items()}
         print(
-            f"FSDP2 on {size} ranks, of {found['whole'] / 1e6:.0f} MB of parameters, gradients and states: {found['kept'] / 1e6:.0f} MB"
-            f" stay, the peak of a step is {grew / 1e6:.0f} MB (bar: {bar / 1e6:.0f} MB)"
+            f"FSDP2 on {size} ranks, of {megabytes['whole']:.0f} MB of parameters, gradients and states: {megabytes['kept']:.0f} MB stay,"
+            f" at most {megabytes['gradients']:.0f} MB in forward and backward, {megabytes['update']:.0f} in the optimizer's step"
+            f" (bar: {bar / 1e6:.0f} MB)"
         )
 
 
