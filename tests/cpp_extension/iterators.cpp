@@ -4,10 +4,20 @@
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/TensorIterator.h>
+#include <ATen/native/CPUBlas.h>
+#include <ATen/native/CanUse32BitIndexMath.h>
 #include <ATen/native/EmbeddingBag.h>
+#include <ATen/native/Pool.h>
+#include <ATen/native/ReduceOpsUtils.h>
+#include <ATen/native/Resize.h>
 #include <ATen/native/UpSample.h>
+#include <ATen/native/cpu/AtomicAddFloat.h>
 #include <ATen/native/cpu/Loops.h>
+#include <ATen/native/cpu/Reduce.h>
 #include <ATen/native/cpu/utils.h>
+#include <ATen/native/quantized/AffineQuantizerBase.h>
+#include <c10/util/TypeCast.h>
+#include <c10/util/env.h>
 #include <c10/util/flat_hash_map.h>
 
 #include "expect.h"
@@ -115,6 +125,47 @@ void check_native() {
     EXPECT(said(error_of([&] { at::native::upsample_2d_common_check(image, {0, 6}); }), "greater than 0"));
 }
 
+void check_helpers() {
+    at::Tensor out = at::empty({0});
+    EXPECT(at::native::resize_output(out, {2, 3}) && out.size(1) == 3 && !at::native::resize_output(out, {2, 3}));
+    EXPECT(at::native::canUse32BitIndexMath(out) && !at::native::canUse32BitIndexMath(out, 5));
+    EXPECT(!at::native::canUse32BitIndexMath(at::ones({2}).expand({3, 2}), 6));
+    for (int64_t input : {1, 2, 5, 8, 13})
+        for (int64_t kernel : {1, 2, 3})
+            for (int64_t stride : {1, 2, 3})
+                for (bool ceil : {false, true}) {
+                    const int64_t pad = kernel / 2;
+                    if (input + 2 * pad < kernel) continue;
+                    at::Tensor pooled = at::max_pool1d(at::ones({1, 1, input}), kernel, stride, pad, 1, ceil);
+                    EXPECT(at::native::pooling_output_shape<int64_t>(input, kernel, pad, stride, 1, ceil) ==
+                           pooled.size(2));
+                }
+    EXPECT(said(error_of([] { at::native::pooling_output_shape<int64_t>(5, 2, 2, 1, 1, false); }),
+                "pad should be at most half of effective kernel size"));
+    EXPECT(at::native::safe_downcast<int>(int64_t(7)) == 7);
+    EXPECT(said(error_of([] { at::native::safe_downcast<int>(int64_t(1) << 40); }), "without overflow"));
+    float sum = 0;
+    at::parallel_for(0, 1000, 10, [&](int64_t b, int64_t e) {
+        for (int64_t i = b; i < e; i++) cpu_atomic_add_float(&sum, 1);
+    });
+    EXPECT(sum == 1000);
+    EXPECT((c10::convert<float, c10::complex<float>>(c10::complex<float>(2, 3)) == 2 &&
+            c10::convert<uint8_t>(-1.0f) == 255));
+    EXPECT((c10::convert<bool, c10::complex<float>>(c10::complex<float>(0, 3)) &&
+            c10::convert<int>(c10::Half(2.5f)) == 2));
+    EXPECT(said(error_of([] { c10::checked_convert<int8_t>(300, "int8_t"); }),
+                "value cannot be converted to type int8_t"));
+    EXPECT(at::zeros_like(out, at::CPU(at::kByte)).scalar_type() == at::kByte &&
+           &at::CPU(at::kInt) == &at::CPU(at::kInt));
+    const unsigned char odd = 2;
+    EXPECT(c10::load<bool>(static_cast<const void*>(&odd)) && c10::load(&sum) == 1000);
+    c10::utils::set_env("MINDTORCH_TEST_OF_ENV", "1");
+    EXPECT(c10::utils::check_env("MINDTORCH_TEST_OF_ENV") == true && !c10::utils::get_env("MINDTORCH_NO_SUCH_ENV"));
+    using traits = function_traits<decltype(&cpu_atomic_add_float)>;
+    auto lambda = [](int a, const float&) { return a; };
+    EXPECT(traits::arity == 2 && (std::is_same_v<binary_function_traits<decltype(lambda)>::arg2_t, const float&>));
+}
+
 void check_containers() {
     ska::flat_hash_map<std::string, c10::IValue> table;
     table["a"] = int64_t(3);
@@ -136,6 +187,102 @@ void check_containers() {
     EXPECT(said(error_of([] { throw c10::ValueError({"f", "file", 1}, "with a place"); }), "with a place"));
 }
 
+// The largest element and where it is, as argmax finds it.
+struct Largest {
+    using Acc = std::pair<float, int64_t>;
+    Acc reduce(Acc acc, float value, int64_t index) const { return combine(acc, Acc(value, index)); }
+    Acc combine(Acc a, Acc b) const { return a.first > b.first || (a.first == b.first && a.second < b.second) ? a : b; }
+    std::tuple<float, int64_t> project(Acc acc) const { return {acc.first, acc.second}; }
+    Acc translate_idx(Acc acc, int64_t base) const { return {acc.first, acc.second + base}; }
+};
+struct SquareSum {
+    double reduce(double acc, float value, int64_t) const { return acc + double(value) * value; }
+    double combine(double a, double b) const { return a + b; }
+    float project(double acc) const { return static_cast<float>(acc); }
+    double translate_idx(double acc, int64_t) const { return acc; }
+};
+at::Tensor total(const at::Tensor& x, at::OptionalIntArrayRef dims, bool keepdim) {
+    at::Tensor out = at::empty({0}, x.options());
+    auto iter = at::native::make_reduction("total", out, x, dims, keepdim, x.scalar_type());
+    AT_DISPATCH_ALL_TYPES(x.scalar_type(), "total", [&] {
+        at::native::binary_kernel_reduce_vec(
+            iter, [](scalar_t a, scalar_t b) -> scalar_t { return a + b; },
+            [](at::vec::Vectorized<scalar_t> a, at::vec::Vectorized<scalar_t> b) { return a + b; });
+    });
+    return out;
+}
+
+void check_reductions() {
+    at::Tensor x = at::arange(24, at::kFloat).reshape({2, 3, 4});
+    for (const at::Tensor& t : {x, x.transpose(0, 2), x.permute({1, 2, 0}), x.slice(2, 1, 4, 2)})
+        for (bool keepdim : {false, true}) {
+            EXPECT(at::equal(total(t, at::IntArrayRef{1}, keepdim), t.sum(1, keepdim)));
+            EXPECT(at::equal(total(t, at::IntArrayRef{0, -1}, keepdim), t.sum(at::IntArrayRef{0, -1}, keepdim)));
+            EXPECT(at::equal(total(t, std::nullopt, keepdim), t.sum(at::IntArrayRef{0, 1, 2}, keepdim)));
+        }
+    at::Tensor big = at::arange(200000, at::kLong);
+    EXPECT(total(big, std::nullopt, false).item<int64_t>() == 200000LL * 199999 / 2);
+    EXPECT(at::equal(total(big.reshape({1000, 200}), at::IntArrayRef{0}, false), big.reshape({1000, 200}).sum(0)));
+
+    at::Tensor values = at::empty({0}), indices = at::empty({0}, at::kLong),
+               y = at::sin(at::arange(120.0)).reshape({6, 20});
+    auto iter = at::native::make_reduction("largest", values, indices, y.to(at::kFloat), at::IntArrayRef{1}, false,
+                                           at::kFloat, at::kLong);
+    EXPECT(iter.noutputs() == 2 && iter.num_reduce_dims() == 1 && iter.num_output_elements() == 6);
+    at::native::binary_kernel_reduce(iter, Largest(), Largest::Acc(-1e30f, 0));
+    EXPECT(at::equal(indices, y.argmax(1)) && at::equal(values, y.to(at::kFloat).amax(1)));
+
+    at::Tensor out = at::empty({0}), long_one = at::ones({100000}) * 3;
+    auto squares = at::native::make_reduction("squares", out, long_one, std::nullopt, false, at::kFloat);
+    at::native::binary_kernel_reduce(squares, SquareSum(), 0.0);
+    EXPECT(out.dim() == 0 && out.item<float>() == 900000);
+
+    at::Tensor rows = at::empty({0});
+    auto last = at::native::make_reduction("rows", rows, x, at::IntArrayRef{2}, false, at::kFloat);
+    EXPECT(at::native::is_reduce_lastdim(last));
+    at::native::binary_kernel_reduce_lastdim(last, [](char* o, char* in, int64_t n) {
+        const float* p = reinterpret_cast<const float*>(in);
+        *reinterpret_cast<float*>(o) = p[0] - p[n - 1];
+    });
+    EXPECT(at::equal(rows, at::full({2, 3}, -3.0)));
+    EXPECT(said(error_of([&] { at::native::make_dim_mask(at::IntArrayRef{1, 1}, 2); }), "appears multiple times"));
+    EXPECT(said(error_of([&] { total(x, at::IntArrayRef{3}, false); }), "Dimension out of range"));
+    EXPECT(at::native::make_dim_mask(std::nullopt, 3)[2] && !at::native::make_dim_mask(at::IntArrayRef{-1}, 3)[0]);
+    EXPECT(at::native::get_dtype_from_self(big.to(at::kInt), std::nullopt, true) == at::kLong);
+    EXPECT(at::native::lower_bound<int32_t>() == INT32_MIN && std::isinf(at::native::upper_bound<float>()));
+}
+
+void check_blas() {
+    namespace blas = at::native::cpublas;
+    at::Tensor a = at::arange(6, at::kFloat).reshape({2, 3}), b = at::arange(12, at::kFloat).reshape({3, 4}) - 5;
+    at::Tensor c = at::zeros({2, 5}), wanted = a.mm(b);
+    blas::brgemm(2, 4, 3, 3, 4, 5, false, a.const_data_ptr<float>(), b.const_data_ptr<float>(), c.data_ptr<float>(),
+                 false);
+    EXPECT(at::equal(c.slice(1, 0, 4), wanted) && c.select(1, 4).abs().sum().item<float>() == 0);
+    blas::brgemm(2, 4, 3, 3, 4, 5, true, a.const_data_ptr<float>(), b.const_data_ptr<float>(), c.data_ptr<float>(),
+                 false);
+    EXPECT(at::equal(c.slice(1, 0, 4), wanted * 2));
+    blas::brgemm_release(false);
+    EXPECT(at::native::to_blas(at::native::TransposeType::ConjTranspose) == 'C');
+}
+
+void check_quantised() {
+    using at::native::quantize_val;
+    EXPECT(quantize_val<c10::quint8>(0.1, 10, 1.26f).val_ == 23 && quantize_val<c10::quint8>(0.1, 10, -9.0f).val_ == 0);
+    EXPECT(quantize_val<c10::qint8>(0.5, 0, 0.75f).val_ == 2 && quantize_val<c10::qint8>(0.5, 0, 0.25f).val_ == 0);
+    EXPECT(quantize_val<c10::qint8>(0.1, -5, 1e9f).val_ == 127);
+    EXPECT(at::native::dequantize_val(0.25, 3, c10::quint8(7)) == 1.0f);
+    EXPECT(at::native::dequantize_val(0.5, -1, c10::qint8(-3)) == -1.0f);
+    EXPECT((at::native::requantize_val<c10::qint8, c10::quint8>(0.5, 0, 0.25, 4, c10::qint8(3)).val_ == 10));
+    EXPECT(at::native::requantize_from_int<c10::qint8>(0.01, 2, 5000).val_ == 52);
+    int seen = 0;
+    AT_DISPATCH_QINT_TYPES(at::kQInt32, "quantised", [&] {
+        seen = sizeof(scalar_t) == 4 && std::is_same_v<underlying_t, int32_t> && UNDERLYING_TYPE == at::kInt;
+    });
+    EXPECT(seen && at::toUnderlying(at::kQUInt8) == at::kByte && at::isQIntType(at::kQInt8));
+    EXPECT(at::toComplexType(at::kHalf) == at::kComplexHalf && at::isBarebonesUnsignedType(at::kUInt16));
+}
+
 }  // namespace
 
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
@@ -143,5 +290,9 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     m.def("types", &check_types);
     m.def("outputs", &check_outputs);
     m.def("native", &check_native);
+    m.def("reductions", &check_reductions);
+    m.def("blas", &check_blas);
+    m.def("quantised", &check_quantised);
     m.def("containers", &check_containers);
+    m.def("helpers", &check_helpers);
 }

@@ -7,6 +7,7 @@ from .test_survey import errors_of
 PROGRAMS = {
     "ATen/ATen.h": 'void f(at::Tensor x) { AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "f", [&] { x.data_ptr<scalar_t>(); }); }',
     "torch/library.h": 'struct C : torch::CustomClassHolder {}; TORCH_LIBRARY(a, m) { m.class_<C>("C").def(torch::init<>()); }',
+    "torch/torch.h": 'PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("f", [](torch::Tensor x) { return x; }); }',
     "torch/data.h": "at::Tensor f() { return torch::ones({2}); }",
 }
 

@@ -3,6 +3,8 @@
 import pytest
 
 
-@pytest.mark.parametrize("name", ["shapes", "types", "outputs", "native", "containers"])
+@pytest.mark.parametrize(
+    "name", ["shapes", "types", "outputs", "native", "reductions", "blas", "quantised", "containers", "helpers"]
+)
 def test_iterators(iterators, name):
     getattr(iterators.module, name)()

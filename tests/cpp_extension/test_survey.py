@@ -143,6 +143,7 @@ def errors_of(which, source, folder):
     path = folder / "survey.cpp"
     path.write_text(source)
     command = [os.environ.get("CXX", "c++"), "-std=c++20", "-fsyntax-only", "-w", "-DTORCH_EXTENSION_NAME=survey"]
+    command.append("-DTORCH_API_INCLUDE_EXTENSION_H")  # as load() and setup scripts do
     done = subprocess.run([*command, *flags, str(path)], capture_output=True, text=True, check=False)
     return [line for line in done.stderr.splitlines() if "error" in line]
 

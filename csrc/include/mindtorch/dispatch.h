@@ -60,6 +60,23 @@ namespace mindtorch MINDTORCH_HIDDEN {
     AT_DISPATCH_CASE_INTEGRAL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__)
 #define AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX(...) \
     AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE_COMPLEX_TYPES(__VA_ARGS__)
+#define AT_DISPATCH_CASE_QINT(enum_type, scalar_type, ...)                            \
+    case enum_type: {                                                                 \
+        using scalar_t = scalar_type;                                                 \
+        using underlying_t [[maybe_unused]] = typename scalar_t::underlying;          \
+        [[maybe_unused]] const auto SCALAR_TYPE = enum_type;                          \
+        [[maybe_unused]] const auto UNDERLYING_TYPE = ::c10::toUnderlying(enum_type); \
+        return __VA_ARGS__();                                                         \
+    }
+#define AT_DISPATCH_CASE_QINT_BYTE_TYPES(...)                                 \
+    AT_DISPATCH_CASE_QINT(::at::ScalarType::QInt8, ::c10::qint8, __VA_ARGS__) \
+    AT_DISPATCH_CASE_QINT(::at::ScalarType::QUInt8, ::c10::quint8, __VA_ARGS__)
+#define AT_DISPATCH_CASE_QINT_TYPES(...)          \
+    AT_DISPATCH_CASE_QINT_BYTE_TYPES(__VA_ARGS__) \
+    AT_DISPATCH_CASE_QINT(::at::ScalarType::QInt32, ::c10::qint32, __VA_ARGS__)
+#define AT_DISPATCH_QINT_BYTE_TYPES(TYPE, NAME, ...) \
+    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_QINT_BYTE_TYPES(__VA_ARGS__))
+#define AT_DISPATCH_QINT_TYPES(TYPE, NAME, ...) AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_QINT_TYPES(__VA_ARGS__))
 
 // A list with one to eight more types.
 #define MINDTORCH_CASES_1(S1, ...) AT_DISPATCH_CASE(S1, __VA_ARGS__)

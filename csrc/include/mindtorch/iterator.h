@@ -2,9 +2,12 @@
 #pragma once
 
 #include <mindtorch/dispatch.h>
+#include <mindtorch/function_traits.h>
 #include <mindtorch/functions.h>
 #include <mindtorch/parallel.h>
 #include <mindtorch/vec.h>
+
+#include <bitset>
 
 namespace at {
 
@@ -39,6 +42,24 @@ struct TensorIteratorBase {
     IntArrayRef strides(int64_t i) const { return at(i).strides; }  // in bytes
     void* data_ptr(int64_t i) const { return at(i).data; }
     bool is_scalar(int64_t i) const { return at(i).tensor.numel() == 1; }
+    using DimMask = std::bitset<64>;
+    // A dimension along which no output moves.
+    bool is_dim_reduced(int d) const {
+        for (int i = 0; i < outputs_; i++)
+            if (at(i).strides[static_cast<size_t>(d)] == 0 && shape_[static_cast<size_t>(d)] > 1) return true;
+        return false;
+    }
+    int num_reduce_dims() const {
+        int count = 0;
+        for (int d = 0; d < ndim(); d++) count += is_dim_reduced(d);
+        return count;
+    }
+    int64_t num_output_elements() const {
+        int64_t count = 1;
+        for (int d = 0; d < ndim(); d++)
+            if (!is_dim_reduced(d)) count *= shape_[static_cast<size_t>(d)];
+        return count;
+    }
     bool is_cpu_scalar(int64_t i) const { return is_scalar(i) && device(i).is_cpu(); }
     bool is_contiguous() const {
         if (numel_ == 1) return true;
@@ -93,7 +114,13 @@ struct TensorIteratorBase {
         std::vector<size_t> dims;
         for (size_t d = shape.size(); d-- > 0;)
             if (shape[d] != 1) dims.push_back(d);
+        auto reduced = [&](size_t d) {
+            for (int i = 0; i < outputs_; i++)
+                if (operands_[static_cast<size_t>(i)].strides[d] == 0) return true;
+            return false;
+        };
         std::stable_sort(dims.begin(), dims.end(), [&](size_t a, size_t b) {
+            if (reduced(a) != reduced(b)) return reduced(a);
             for (const Operand& o : operands_)
                 if (o.strides[a] && o.strides[b] && o.strides[a] != o.strides[b]) return o.strides[a] < o.strides[b];
             return false;
@@ -129,6 +156,9 @@ struct TensorIterator : TensorIteratorBase {
     }
     static TensorIterator comparison_op(const Tensor& out, const Tensor& a, const Tensor& b);
     static TensorIterator nullary_op(const Tensor& out);
+    // Outputs have the input's dimensions, of size one where it is reduced.
+    static TensorIterator reduce_op(Tensor& out, const Tensor& a);
+    static TensorIterator reduce_op(Tensor& out1, Tensor& out2, const Tensor& a);
 };
 
 class TensorIteratorConfig {
@@ -163,12 +193,8 @@ class TensorIteratorConfig {
     MINDTORCH_SETTING(cast_common_dtype_to_outputs)
     MINDTORCH_SETTING(allow_cpu_scalars)
     MINDTORCH_SETTING(resize_outputs)
+    MINDTORCH_SETTING(is_reduction)
 #undef MINDTORCH_SETTING
-    TensorIteratorConfig& is_reduction(bool on) {
-        TORCH_CHECK_NOT_IMPLEMENTED(!on, "TensorIteratorConfig: reductions are not supported; docs/cpp-operators.md ",
-                                    "lists what is");
-        return *this;
-    }
     TensorIteratorConfig& declare_static_dtype(ScalarType t) {
         static_dtype_ = t;
         return *this;
@@ -196,7 +222,7 @@ class TensorIteratorConfig {
             Tensor t = given;
             const ScalarType wanted = made.common_;
             if (!t.defined()) t = at::empty(shape, TensorOptions(static_dtype_.value_or(wanted)).device(device));
-            if (t.sizes() != IntArrayRef(shape)) {
+            if (t.sizes() != IntArrayRef(shape) && !is_reduction_) {
                 TORCH_CHECK(resize_outputs_ && !static_shape_, "the output has sizes ", t.sizes(),
                             ", the operands together ", IntArrayRef(shape));
                 t.resize_(shape);
@@ -291,7 +317,8 @@ class TensorIteratorConfig {
     bool set_check_mem_overlap_ = true, check_all_same_dtype_ = true, check_all_same_device_ = true,
          enforce_safe_casting_to_output_ = false, enforce_linear_iteration_ = false,
          promote_inputs_to_common_dtype_ = false, promote_integer_inputs_to_float_ = false,
-         cast_common_dtype_to_outputs_ = false, allow_cpu_scalars_ = false, resize_outputs_ = true;
+         cast_common_dtype_to_outputs_ = false, allow_cpu_scalars_ = false, resize_outputs_ = true,
+         is_reduction_ = false;
 };
 
 inline TensorIterator TensorIterator::unary_op(const Tensor& out, const Tensor& a) {
@@ -320,6 +347,29 @@ inline TensorIterator TensorIterator::comparison_op(const Tensor& out, const Ten
     TensorIteratorConfig config;
     config.add_output(result).add_input(a).add_input(b).allow_cpu_scalars(true).promote_inputs_to_common_dtype(true);
     return config.build();
+}
+inline TensorIterator TensorIterator::reduce_op(Tensor& out, const Tensor& a) {
+    return TensorIteratorConfig()
+        .set_check_mem_overlap(false)
+        .add_output(out)
+        .add_input(a)
+        .resize_outputs(false)
+        .is_reduction(true)
+        .promote_inputs_to_common_dtype(true)
+        .build();
+}
+inline TensorIterator TensorIterator::reduce_op(Tensor& out1, Tensor& out2, const Tensor& a) {
+    TORCH_CHECK(out1.sizes() == out2.sizes(), "reduce_op(): expected both outputs to have same dims, but output1 has ",
+                out1.sizes(), " and output2 has ", out2.sizes());
+    return TensorIteratorConfig()
+        .set_check_mem_overlap(false)
+        .add_output(out1)
+        .add_output(out2)
+        .add_input(a)
+        .resize_outputs(false)
+        .is_reduction(true)
+        .check_all_same_dtype(false)
+        .build();
 }
 inline TensorIterator TensorIterator::nullary_op(const Tensor& out) {
     return TensorIteratorConfig().add_output(out).check_all_same_dtype(false).resize_outputs(false).build();

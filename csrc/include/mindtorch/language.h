@@ -43,6 +43,67 @@ constexpr auto ssize(const C& c) -> std::common_type_t<std::ptrdiff_t, std::make
     return static_cast<std::common_type_t<std::ptrdiff_t, std::make_signed_t<decltype(c.size())>>>(c.size());
 }
 
+// A value of any type in memory; of bool also where the byte is neither 0 nor 1.
+template <class T>
+T load(const void* from) {
+    if constexpr (std::is_same_v<T, bool>)
+        return *static_cast<const unsigned char*>(from) != 0;
+    else
+        return *static_cast<const T*>(from);
+}
+template <class T>
+T load(const T* from) {
+    return load<T>(static_cast<const void*>(from));
+}
+
+// Between numbers of any types: the real part of a complex one where the other is not.
+template <class To, class From>
+To convert(From value) {
+    constexpr bool loses = is_complex<From>::value && !is_complex<To>::value;
+    if constexpr (loses && std::is_same_v<To, bool>)
+        return value.real() != 0 || value.imag() != 0;
+    else if constexpr (loses)
+        return static_cast<To>(value.real());
+    else if constexpr (std::is_same_v<To, uint8_t>)
+        return static_cast<uint8_t>(static_cast<int64_t>(value));
+    else
+        return static_cast<To>(value);
+}
+// Convert, or RuntimeError where the type has no such number.
+template <class To, class From>
+To checked_convert(From value, const char* name) {
+    if constexpr (std::is_arithmetic_v<To> && std::is_arithmetic_v<From> && !std::is_same_v<To, bool>) {
+        using limits = std::numeric_limits<To>;
+        bool fits = true;
+        if constexpr (std::is_integral_v<To> && std::is_integral_v<From>) {
+            fits = static_cast<From>(static_cast<To>(value)) == value && (static_cast<To>(value) < 0) == (value < 0);
+        } else if (value == value && (std::is_integral_v<To> || value - value == 0)) {
+            fits = static_cast<long double>(value) >= static_cast<long double>(limits::lowest()) &&
+                   static_cast<long double>(value) <= static_cast<long double>(limits::max());
+        } else {
+            fits = !std::is_integral_v<To>;
+        }
+        TORCH_CHECK(fits, "value cannot be converted to type ", name, " without overflow");
+    }
+    return convert<To, From>(value);
+}
+
+namespace utils {
+inline std::optional<std::string> get_env(const char* name) noexcept {
+    const char* value = std::getenv(name);
+    return value ? std::optional<std::string>(value) : std::nullopt;
+}
+inline bool has_env(const char* name) noexcept { return std::getenv(name) != nullptr; }
+inline void set_env(const char* name, const char* value, bool overwrite = true) { setenv(name, value, overwrite); }
+// "1" and "0"; of anything else it is warned.
+inline std::optional<bool> check_env(const char* name) {
+    const std::optional<std::string> value = get_env(name);
+    if (value == "0" || value == "1") return *value == "1";
+    if (value) TORCH_WARN("Ignoring invalid value for boolean flag ", name, ": ", *value, "valid values are 0 or 1.");
+    return std::nullopt;
+}
+}  // namespace utils
+
 // Several functions as one.
 template <class... F>
 struct overloaded_t : F... {

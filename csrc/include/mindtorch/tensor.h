@@ -50,6 +50,15 @@ class DeprecatedTypeProperties {
     ScalarType type_;
     Device device_;
 };
+// Old programs make them by hand: at::CPU(kByte) where options are asked for.
+inline DeprecatedTypeProperties& CPU(ScalarType t) {
+    static std::array<std::optional<DeprecatedTypeProperties>, 64> made;
+    static std::mutex lock;
+    const std::lock_guard<std::mutex> guard(lock);
+    auto& one = made.at(static_cast<size_t>(t));
+    if (!one) one.emplace(t, Device(DeviceType::CPU));
+    return *one;
+}
 inline std::ostream& operator<<(std::ostream& s, const DeprecatedTypeProperties& t) { return s << t.toString(); }
 
 // The memory behind a tensor.

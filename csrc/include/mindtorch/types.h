@@ -92,6 +92,19 @@ struct ScalarTypeToCPPType;
 }  // namespace impl
 template <class T>
 struct CppTypeToScalarType;
+// Elements of quantised tensors: whole numbers, with a type of their own.
+#define AT_FORALL_QINT_TYPES(_) _(c10::qint8, QInt8) _(c10::quint8, QUInt8) _(c10::qint32, QInt32)
+#define MINDTORCH_QUANTISED(name, T)            \
+    struct name {                               \
+        using underlying = T;                   \
+        T val_;                                 \
+        name() = default;                       \
+        explicit name(T value) : val_(value) {} \
+    };
+MINDTORCH_QUANTISED(qint8, int8_t)
+MINDTORCH_QUANTISED(quint8, uint8_t)
+MINDTORCH_QUANTISED(qint32, int32_t)
+#undef MINDTORCH_QUANTISED
 #define MINDTORCH_TYPE(T, Name)                           \
     template <>                                           \
     struct impl::ScalarTypeToCPPType<ScalarType::Name> {  \
@@ -101,6 +114,7 @@ struct CppTypeToScalarType;
     template <>                                           \
     struct CppTypeToScalarType<T> : std::integral_constant<ScalarType, ScalarType::Name> {};
 AT_FORALL_SCALAR_TYPES_WITH_COMPLEX_AND_QINTS(MINDTORCH_TYPE)
+AT_FORALL_QINT_TYPES(MINDTORCH_TYPE)
 #undef MINDTORCH_TYPE
 template <>
 struct CppTypeToScalarType<long long> : std::integral_constant<ScalarType, ScalarType::Long> {};
@@ -174,11 +188,27 @@ constexpr bool isIntegralType(ScalarType t, bool includeBool = false) {
 constexpr bool isQIntType(ScalarType t) {
     return t == ScalarType::QInt8 || t == ScalarType::QUInt8 || t == ScalarType::QInt32;
 }
+inline ScalarType toUnderlying(ScalarType t) {
+    return t == ScalarType::QInt8    ? ScalarType::Char
+           : t == ScalarType::QUInt8 ? ScalarType::Byte
+           : t == ScalarType::QInt32 ? ScalarType::Int
+                                     : t;
+}
+constexpr bool isBarebonesUnsignedType(ScalarType t) {
+    return t == ScalarType::UInt16 || t == ScalarType::UInt32 || t == ScalarType::UInt64;
+}
 inline ScalarType toRealValueType(ScalarType t) {
     return t == ScalarType::ComplexHalf     ? ScalarType::Half
            : t == ScalarType::ComplexFloat  ? ScalarType::Float
            : t == ScalarType::ComplexDouble ? ScalarType::Double
                                             : t;
+}
+inline ScalarType toComplexType(ScalarType t) {
+    if (isComplexType(t)) return t;
+    if (t == ScalarType::Half) return ScalarType::ComplexHalf;
+    if (t == ScalarType::Float || t == ScalarType::BFloat16) return ScalarType::ComplexFloat;
+    TORCH_CHECK(t == ScalarType::Double, "Unknown Complex ScalarType for ", toString(t));
+    return ScalarType::ComplexDouble;
 }
 inline std::ostream& operator<<(std::ostream& s, ScalarType t) { return s << toString(t); }
 
@@ -193,6 +223,7 @@ constexpr ScalarType kDouble = ScalarType::Double, kFloat64 = ScalarType::Double
 constexpr ScalarType kComplexHalf = ScalarType::ComplexHalf, kComplex32 = ScalarType::ComplexHalf;
 constexpr ScalarType kComplexFloat = ScalarType::ComplexFloat, kComplex64 = ScalarType::ComplexFloat;
 constexpr ScalarType kComplexDouble = ScalarType::ComplexDouble, kComplex128 = ScalarType::ComplexDouble;
+constexpr ScalarType kQInt8 = ScalarType::QInt8, kQUInt8 = ScalarType::QUInt8, kQInt32 = ScalarType::QInt32;
 constexpr ScalarType kBool = ScalarType::Bool, kBFloat16 = ScalarType::BFloat16;
 constexpr ScalarType kUInt16 = ScalarType::UInt16, kUInt32 = ScalarType::UInt32, kUInt64 = ScalarType::UInt64;
 constexpr ScalarType kFloat8_e5m2 = ScalarType::Float8_e5m2, kFloat8_e4m3fn = ScalarType::Float8_e4m3fn;

@@ -35,7 +35,7 @@ _PACKAGE = Path(mindtorch_v2.__file__).parent
 
 # PyTorch's header -> ours that has what it declares.
 _FORWARDS = {
-    "mindtorch/all.h": "torch/all.h torch/torch.h torch/types.h torch/autograd.h torch/cuda.h torch/utils.h torch/version.h "
+    "mindtorch/all.h": "torch/all.h torch/types.h torch/autograd.h torch/cuda.h torch/utils.h torch/version.h "
     "torch/print.h torch/sparse.h torch/nested.h torch/script.h torch/data.h torch/csrc/api/include/torch/types.h torch/csrc/api/include/torch/all.h torch/arg.h torch/enum.h "
     "torch/csrc/jit/runtime/custom_operator.h torch/csrc/jit/runtime/operator.h torch/csrc/autograd/functions/basic_ops.h",
     "mindtorch/record.h": "ATen/record_function.h torch/csrc/autograd/profiler.h",
@@ -78,7 +78,7 @@ _FORWARDS = {
     "mindtorch/custom_class.h": "ATen/core/custom_class.h torch/library.h torch/custom_class.h torch/custom_class_detail.h",
     "mindtorch/ivalue.h": "ATen/core/ivalue.h ATen/core/List.h ATen/core/Dict.h ATen/core/IListRef.h "
     "ATen/core/ivalue_inl.h ATen/core/ivalue_to.h ATen/core/IListRef_inl.h ATen/core/List_inl.h ATen/core/Dict_inl.h",
-    "mindtorch/parallel.h": "ATen/Parallel.h ATen/ParallelOpenMP.h",
+    "mindtorch/parallel.h": "ATen/Parallel.h ATen/Parallel-inl.h ATen/ParallelOpenMP.h ATen/ParallelNative.h",
     "mindtorch/dispatch.h": "ATen/Dispatch.h ATen/Dispatch_v2.h",
     "mindtorch/aten.h": "ATen/ATen.h",
     "mindtorch/config.h": "ATen/Config.h",
@@ -104,7 +104,7 @@ _FORWARDS = {
     "mindtorch/numbers.h": "c10/util/Half.h c10/util/BFloat16.h c10/util/complex.h c10/util/Float8_e4m3fn.h "
     "c10/util/Float8_e5m2.h ATen/NumericUtils.h",
     "mindtorch/language.h": "c10/util/C++17.h c10/util/Metaprogramming.h c10/util/Type.h c10/util/TypeList.h c10/util/TypeTraits.h c10/util/hash.h "
-    "c10/util/FunctionRef.h c10/util/ScopeExit.h c10/util/bit_cast.h c10/util/overloaded.h c10/util/ssize.h ATen/core/functional.h",
+    "c10/util/FunctionRef.h c10/util/ScopeExit.h c10/util/bit_cast.h c10/util/overloaded.h c10/util/ssize.h c10/util/Load.h c10/util/TypeCast.h c10/util/env.h ATen/core/functional.h",
     "mindtorch/math.h": "ATen/ceil_div.h ATen/div_rtn.h ATen/core/Reduction.h c10/util/MathConstants.h c10/util/TypeSafeSignMath.h "
     "c10/util/copysign.h c10/util/generic_math.h c10/util/safe_numerics.h c10/util/strides.h",
     "mindtorch/dispatch_stub.h": "ATen/native/DispatchStub.h",
@@ -123,7 +123,14 @@ _FORWARDS = {
     "mindtorch/vec.h": "ATen/cpu/vec/vec.h ATen/cpu/vec/functional.h ATen/cpu/vec/vec_base.h ATen/cpu/vec/functional_base.h "
     "ATen/cpu/vec256/vec256.h ATen/cpu/vec256/functional.h",
     "mindtorch/iterator.h": "ATen/native/TensorIterator.h ATen/native/cpu/Loops.h ATen/TensorIterator.h",
-    "mindtorch/native.h": "ATen/native/cpu/utils.h ATen/native/EmbeddingBag.h ATen/native/IndexingUtils.h ATen/native/UpSample.h",
+    "mindtorch/function_traits.h": "ATen/detail/FunctionTraits.h",
+    "mindtorch/reduce.h": "ATen/native/cpu/Reduce.h ATen/native/ReduceOpsUtils.h",
+    "mindtorch/blas.h": "ATen/native/CPUBlas.h ATen/native/TransposeType.h",
+    "mindtorch/quantized.h": "ATen/native/quantized/AffineQuantizerBase.h ATen/native/quantized/AffineQuantizer.h "
+    "c10/util/qint8.h c10/util/quint8.h c10/util/qint32.h",
+    "mindtorch/native.h": "ATen/native/cpu/utils.h ATen/native/EmbeddingBag.h ATen/native/IndexingUtils.h ATen/native/UpSample.h "
+    "ATen/native/Resize.h ATen/native/ResizeCommon.h ATen/native/CanUse32BitIndexMath.h ATen/native/Pool.h ATen/native/NonEmptyUtils.h "
+    "ATen/native/cpu/AtomicAddFloat.h",
     "mindtorch/hash_map.h": "c10/util/flat_hash_map.h",
     "mindtorch/generated/spaces.h": "torch/fft.h torch/linalg.h torch/special.h",
     "mindtorch/sparse.h": "ATen/SparseTensorUtils.h",
@@ -594,6 +601,10 @@ def _files():
     for target, names in _FORWARDS.items():
         for name in names.split():
             files[name] = f"{_FORWARD}#include <{target}>\n"
+    # Setup scripts and load() define the macro: then it brings pybind11's part too.
+    files["torch/torch.h"] = (
+        f"{_FORWARD}#include <mindtorch/all.h>\n#ifdef TORCH_API_INCLUDE_EXTENSION_H\n#include <mindtorch/python.h>\n#endif\n"
+    )
     for what, names in _MISSING.items():
         for name in names.split():
             files[name] = f'#error "<{name}>: mindtorch_v2 has no {what}; docs/cpp-operators.md lists what there is"\n'
