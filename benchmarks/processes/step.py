@@ -39,7 +39,7 @@ def main(store, rank, size):
 
     def hook(state, bucket):
         sizes.append(bucket.buffer().numel())
-        return dist.all_reduce(bucket.buffer(), async_op=True).get_future()
+        return dist.all_reduce(bucket.buffer(), async_op=True).get_future().then(lambda done: done.value()[0])
 
     probe = torch.nn.parallel.DistributedDataParallel(network())
     probe.register_comm_hook(None, hook)
