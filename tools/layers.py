@@ -57,7 +57,7 @@ LEVELS = {
         9,
     ),
     # They trace what they check or run, as a user would.
-    "_library.opcheck": 9, "_as_torch.mkldnn": 9, "_as_torch.torchvision": 9,
+    "_dispatch.python": 5, "_library.opcheck": 9, "_as_torch.mkldnn": 9, "_as_torch.torchvision": 9, "_as_torch.vendor_operators": 9,
     **dict.fromkeys(
         "_compile _jit_internal _dynamo _export _functorch _inductor _higher_order_ops compiler distributed export graph jit onnx torchair".split(), 10
     ),

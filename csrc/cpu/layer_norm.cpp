@@ -61,7 +61,7 @@ void layer_norm_shape(ShapeCall& c, const Tensor& input, IntSpan shape, const Te
 // Words: input, normalized_shape, weight.
 void rms_norm_shape(ShapeCall& c, const Tensor& input, IntSpan shape, const Tensor* weight) {
     check_normalized_shape(input, shape, weight, nullptr);
-    c.output(0, input.sizes(), input.dtype);
+    c.output_like(0, input);  // as the product with a scale of each row
     statistics_output(c, 1, input, shape.size, wide_type(input.dtype));
 }
 

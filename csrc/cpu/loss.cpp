@@ -157,17 +157,20 @@ DType loss_type(const Tensor& self, const Tensor& target) {
     if (target.ndim == 0 && self.ndim > 0 && is_floating(self.dtype)) t = self.dtype;
     return t;
 }
-void loss_shape(ShapeCall& c, const Tensor& self, const Tensor& target, int64_t reduction) {
+void loss_output(ShapeCall& c, const Tensor& self, const Tensor& target, bool reduced, DType t) {
     Dims sizes = broadcast_sizes(self.sizes(), target.sizes());
+    if (!reduced && IntSpan(sizes) == self.sizes()) return c.output_like(0, self, t);  // element by element
+    c.output(0, reduced ? IntSpan() : IntSpan(sizes), t);
+}
+void loss_shape(ShapeCall& c, const Tensor& self, const Tensor& target, int64_t reduction) {
     DType t = loss_type(self, target);
     if (!is_floating(t)) unsupported_dtype(c.name(), t);
-    c.output(0, reduction == kNone ? IntSpan(sizes) : IntSpan(), t);
+    loss_output(c, self, target, reduction != kNone, t);
 }
 // Of losses whose result has the input's dtype, whatever the target's.
 void loss_like_self_shape(ShapeCall& c, const Tensor& self, const Tensor& target, int64_t reduction) {
-    Dims sizes = broadcast_sizes(self.sizes(), target.sizes());
     if (!is_floating(self.dtype)) unsupported_dtype(c.name(), self.dtype);
-    c.output(0, reduction == kNone ? IntSpan(sizes) : IntSpan(), self.dtype);
+    loss_output(c, self, target, reduction != kNone, self.dtype);
 }
 void loss_of_one_dtype_shape(ShapeCall& c, const Tensor& self, const Tensor& target, int64_t reduction) {
     MT_CHECK(self.dtype == target.dtype, "Found dtype ", dtype_class_name(target.dtype), " but expected ",
@@ -175,7 +178,7 @@ void loss_of_one_dtype_shape(ShapeCall& c, const Tensor& self, const Tensor& tar
     loss_like_self_shape(c, self, target, reduction);
 }
 void loss_backward_shape(ShapeCall& c, const Tensor& self, const Tensor& target) {
-    c.output(0, broadcast_sizes(self.sizes(), target.sizes()), loss_type(self, target));
+    loss_output(c, self, target, false, loss_type(self, target));
 }
 
 // ---- kernels ----

@@ -120,6 +120,7 @@ newaxis = None
 def _companion_operators(namespace: str) -> bool:
     module = {
         "_c10d_functional": ".distributed._functional_operators",
+        "aten": "._as_torch.vendor_operators",
         "atb": "._backends.npu.rows",
         "c10d": ".distributed._functional_operators",
         "c10d_functional": ".distributed._functional_operators",

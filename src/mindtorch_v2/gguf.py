@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import nn
+from mindtorch_v2.serialization._gguf_header import check_header
 
 if TYPE_CHECKING:
     from mindtorch_v2._tensor import Tensor
@@ -76,7 +77,11 @@ def _reader(path: str | os.PathLike) -> Any:
         import gguf
     except ImportError:
         raise ImportError("reading GGUF files needs the package 'gguf': pip install gguf") from None
-    return gguf.GGUFReader(os.fspath(path))
+    try:
+        check_header(path)
+        return gguf.GGUFReader(os.fspath(path))
+    except (ValueError, KeyError, IndexError, OverflowError, TypeError, MemoryError) as error:
+        raise RuntimeError(f"{os.fspath(path)} is no GGUF file, or not a whole one: {error}") from error
 
 
 def _tensor(found: Any) -> Tensor | PackedTensor:
@@ -94,6 +99,8 @@ def _tensor(found: Any) -> Tensor | PackedTensor:
             return PackedTensor(torch.from_numpy(found.data), kind)
     try:
         return torch.from_numpy(gguf.quants.dequantize(found.data, found.tensor_type))
+    except ValueError as error:
+        raise RuntimeError(f"the tensor '{found.name}' of a GGUF file is damaged: {error}") from error
     except NotImplementedError:
         raise NotImplementedError(
             f"the tensor '{found.name}' has the GGUF type {kind}, which neither this package nor 'gguf' can unpack"
@@ -103,7 +110,8 @@ def _tensor(found: Any) -> Tensor | PackedTensor:
 def read(path: str | os.PathLike) -> dict[str, Tensor | PackedTensor]:
     """The tensors of a file by their names in it; matrices in one of `FORMATS` stay packed.
 
-    Their memory is the file's, which is mapped: what is not used is not read. NotImplementedError names a type that
+    Their memory is the file's, which is mapped: what is not used is not read. RuntimeError for a file that is no whole one,
+    FileNotFoundError where there is none; NotImplementedError names a type that
     cannot be unpacked; ImportError if the package `gguf` is missing.
     """
     return {found.name: _tensor(found) for found in _reader(path).tensors}

@@ -271,3 +271,39 @@ def test_sizes_of_another_tensor():
     for made, plain in zip(torch.func.functionalize(program)(torch.arange(6.0)), expected, strict=True):
         assert made.tolist() == plain.tolist()
     assert [each.tolist() for each in expected] == [[[1, 2], [3, 4]], [1, 2, 3, 4, 4, 5], [[5] * 4] * 2]
+
+
+def _doubled(x):
+    y = x.clone()
+    y[0].mul_(2)
+    return y.view(-1) + 1
+
+
+def test_functionalization_is_held_against_fake_tensors(monkeypatch):
+    from mindtorch_v2._behaviours.functional import _call
+    from mindtorch_v2._subclasses.crossref import enable_crossref_functionalize
+    from mindtorch_v2.fx.experimental.proxy_tensor import make_fx
+
+    x = torch.ones(2, 2)
+    with enable_crossref_functionalize():
+        assert functionalize(_doubled)(x).tolist() == [3, 3, 2, 2]
+        traced = make_fx(functionalize(_doubled))(x)
+    assert "aten.view" in traced.code
+    assert "tensor_constant" not in traced.code
+    carry_out = _call._carry_out
+
+    def flattens(op, args, kwargs):
+        made = carry_out(op, args, kwargs)
+        return made.reshape(-1) if op.name == "add" else made
+
+    monkeypatch.setattr(_call, "_carry_out", flattens)
+    with enable_crossref_functionalize(), pytest.raises(AssertionError, match="output 0: sizes"):
+        functionalize(lambda x: x + 1)(x)
+
+
+def test_dispatch_functionalize_leaves_arguments_alone():
+    from mindtorch_v2._subclasses.functional_tensor import dispatch_functionalize
+
+    x = torch.zeros(2)
+    assert dispatch_functionalize(lambda x: x.add_(1))(x).tolist() == [1, 1]
+    assert x.tolist() == [0, 0]

@@ -111,3 +111,16 @@ def test_a_kernel_gives_nothing_where_the_schema_names_nothing():
     assert operator(torch.ones(1), False) is None
     with pytest.raises(RuntimeError, match="to return None but it returned something else instead"):
         operator(torch.ones(1), True)
+
+
+def test_lists_among_other_results_have_gradients():
+    def split(x: Tensor, n: int) -> tuple[list[Tensor], int, Tensor]:
+        return [x[:n].clone(), x[n:].clone()], n, x.sum()
+
+    op = _op(split)
+    op.register_autograd(lambda ctx, parts, _, total: (torch.cat(parts) + total, None))
+    x = torch.arange(3.0, requires_grad=True)
+    (first, rest), n, total = op(x, 1)
+    assert (n, rest.tolist(), total.item()) == (1, [1.0, 2.0], 3.0)
+    (first.sum() * 2 + rest.sum() * 3 + total * 10).backward()
+    assert x.grad.tolist() == [12.0, 13.0, 13.0]

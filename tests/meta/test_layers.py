@@ -36,6 +36,7 @@ COMPUTED = {
     "_namespace": (1, "what registers the operators of a namespace: a table in the function"),
     "_operators.load": (1, "the modules of `native` and `composite`, all of them"),
     "_utils": (1, "the module of a class that a program names"),
+    "npu.torch_npu.profiler._flops_hook": (1, "the module of a function that a program counts by name"),
     "onnx._library": (1, "packages of others"),
     "ops": (1, "modules of programs"),
 }

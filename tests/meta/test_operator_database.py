@@ -61,6 +61,13 @@ def test_views_of_an_argument_stay_views_of_it():
     assert kwargs["other"].tolist() == [1, 1]
 
 
+def test_views_that_overlap_do_so_afterwards():
+    whole = torch.arange(6.0)
+    args, _ = decode_call(torch, encode_call(torch, (whole[2:4], whole[1:3], whole[5:]), {}))
+    args[0][0] = 9
+    assert [each.tolist() for each in args] == [[9, 3], [1, 9], [5]]
+
+
 def _of(*values, **kind):
     return encode(torch, torch.tensor(values, **kind))
 
@@ -70,6 +77,8 @@ def _of(*values, **kind):
     [
         (_of(1.0, 2.0), _of(1.0, 2.0), ""),
         (_of(1.0, 2.00001), _of(1.0, 2.0), ""),
+        (_of(1e6, 0.1), _of(1e6, 0.0), "off by"),
+        (_of(1e6 + 1e-3j), _of(1e6 + 0j), ""),
         (_of(1.0, 2.01), _of(1.0, 2.0), "off by"),
         (_of(1.0, 2.01, dtype=torch.bfloat16), _of(1.0, 2.0, dtype=torch.bfloat16), ""),
         (_of(1.0, float("nan")), _of(1.0, 2.0), "inf or nan elsewhere"),

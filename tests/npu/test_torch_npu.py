@@ -60,8 +60,8 @@ def test_the_profiler_writes_what_its_readers_look_for(tmp_path: pathlib.Path) -
     with pytest.raises(RuntimeError, match="databases are not written"):
         profiler._ExperimentalConfig(export_type=profiler.ExportType.Db)
     with pytest.warns(UserWarning, match="aic_metrics, l2_cache have no effect here"):
-        profiler._ExperimentalConfig(aic_metrics=profiler.AiCMetrics.Memory, l2_cache=True, mstx=True)
-    with pytest.raises(TypeError, match="there is no option levels"):
+        profiler._ExperimentalConfig("Level1", aic_metrics=profiler.AiCMetrics.Memory, l2_cache=True, mstx=True)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'levels'"):
         profiler._ExperimentalConfig(levels=1)
 
 

@@ -28,7 +28,6 @@ def test_quantised_types_are_names_and_numbers() -> None:
     "name",
     [
         "npu.stop_device", "npu.NPUPluggableAllocator", "contrib.module.QuantConv2d",
-        "profiler.dynamic_profile.step",
         "multiprocessing.reductions.rebuild_npu_tensor", "HiFloat8Tensor.to_hifloat8",
     ],
 )  # fmt: skip

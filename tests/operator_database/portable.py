@@ -110,15 +110,38 @@ def is_tensor(value: Any) -> bool:
 
 
 def encode_call(torch: ModuleType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The arguments of a call as plain Python; a tensor that stands there twice is one tensor for `decode_call` too."""
-    seen: list[Any] = []
-    return encode(torch, (args, kwargs), seen=seen)
+    """The arguments of a call as plain Python; a tensor that stands there twice is one tensor for `decode_call` too.
+
+    Tensors that share memory are views of all that they reach, which travels before them.
+    """
+    return encode(torch, (_shared_memory(flat([list(args), kwargs])), args, kwargs), seen=[])
+
+
+def _shared_memory(values: list[Any]) -> list[Any]:
+    """For each memory that several dense tensors of one dtype share, all of it that they reach."""
+    groups: dict[int, dict[int, Any]] = {}
+    for each in values:
+        if is_tensor(each) and _name(each.layout) == "strided" and each.numel() and not each.requires_grad:
+            groups.setdefault(each.untyped_storage().data_ptr(), {})[id(each)] = each
+    found = []
+    for members in (list(group.values()) for group in groups.values()):
+        if len(members) < 2 or len({(each.dtype, each.is_conj(), each.is_neg()) for each in members}) > 1:
+            continue
+        begin = min(each.storage_offset() for each in members)
+        end = max(each.storage_offset() + _reach(each) for each in members)
+        found.append(members[0].as_strided((end - begin,), (1,), begin))
+    return found
+
+
+def _reach(tensor: Any) -> int:
+    """The number of elements of memory from the first of a tensor to its last."""
+    return sum((size - 1) * step for size, step in zip(tensor.shape, tensor.stride(), strict=True)) + 1
 
 
 def decode_call(torch: ModuleType, plain: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Make the arguments of a call."""
     made: list[Any] = []
-    args, kwargs = decode(torch, plain, made)
+    _, args, kwargs = decode(torch, plain, made)
     return args, kwargs
 
 
@@ -164,8 +187,7 @@ def _part(place: int, of: Any, value: Any) -> Part | None:
     if of.untyped_storage().data_ptr() != value.untyped_storage().data_ptr() or not of.is_contiguous():
         return None
     offset = value.storage_offset() - of.storage_offset()
-    reach = sum((size - 1) * step for size, step in zip(value.shape, value.stride(), strict=True)) + 1
-    if offset < 0 or offset + reach > of.numel():
+    if offset < 0 or offset + _reach(value) > of.numel():
         return None
     return Part(place, tuple(value.shape), tuple(value.stride()), offset)
 
@@ -200,9 +222,7 @@ def _tensor(torch: ModuleType, tensor: Any, device: str) -> Any:
         flags = (tensor.is_conj(), tensor.is_neg())
         memory = torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage()).numpy()
         begin = tensor.storage_offset() * tensor.itemsize
-        reach = sum((size - 1) * step for size, step in zip(tensor.shape, tensor.stride(), strict=True)) + 1
-        if 0 in tensor.shape:
-            reach = 0
+        reach = 0 if 0 in tensor.shape else _reach(tensor)
         held = memory[begin : begin + reach * tensor.itemsize].tobytes()
         return Strided(_name(tensor.dtype), tuple(tensor.shape), tuple(tensor.stride()), held, grad, flags)
     else:

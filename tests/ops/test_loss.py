@@ -176,3 +176,12 @@ def test_cross_entropy_of_rows_is_one_operator(shape, whole):
         whole,
         not whole,
     )
+
+
+@pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy"])
+def test_losses_of_elements_lie_as_the_input_does(name):
+    def run(torch):
+        x, y = (torch.full((2, 3, 4, 5), 0.5).contiguous(memory_format=torch.channels_last) for _ in range(2))
+        return getattr(torch.nn.functional, name)(x, y, reduction="none").stride()
+
+    assert run(torch) == (60, 1, 15, 3)

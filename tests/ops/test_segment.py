@@ -104,3 +104,11 @@ def test_lengths_and_offsets_in_other_numbers(name):
     for dtype in (torch.int16, torch.float32):
         with pytest.raises(NotImplementedError, match=f'"_segment_reduce_{name}_cpu_kernel1" not implemented for'):
             torch.segment_reduce(X, "max", **{name: torch.tensor([0, 6], dtype=dtype)})
+
+
+def test_products_beside_a_nan():
+    x = torch.tensor([1, math.nan, 3, 4, 5], requires_grad=True)
+    made = torch.segment_reduce(x, "prod", lengths=torch.tensor([1, 2, 2]))
+    made.sum().backward()
+    assert x.grad.isnan().tolist() == [False, False, True, False, False]
+    assert x.grad[[0, 1, 3, 4]].tolist() == [1, 3, 5, 4]

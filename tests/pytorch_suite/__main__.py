@@ -28,6 +28,7 @@ WORKER = pathlib.Path(__file__).with_name("worker.py")
 RECORD = ROOT / "tests" / "snapshots" / "pytorch_suite.json"
 PAGE = ROOT / "docs" / "pytorch-test-files.md"
 RESTARTS = 40  # of one file, whose tests may end the process
+START = 120  # seconds for a process to import what it tests, on a machine with other work
 
 
 def _is_done(log: pathlib.Path) -> bool:
@@ -63,12 +64,13 @@ def run(
         worker = subprocess.Popen(
             command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
         )
+        patience = START + 2 * timeout
         while True:
             try:
-                worker.wait(2 * timeout)
+                worker.wait(patience)
                 break
             except subprocess.TimeoutExpired:
-                after = len(results.read(log))
+                after, patience = len(results.read(log)), 2 * timeout
                 if after == before:  # beyond signals: it has to be ended, and the test is a crash
                     os.killpg(worker.pid, 9)
                 before = after

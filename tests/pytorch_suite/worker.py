@@ -200,11 +200,11 @@ class Result(unittest.TestResult):
     def startTest(self, test: unittest.TestCase) -> None:
         super().startTest(test)
         self.status, self.cause = "pass", ""
-        self.log.begin(test.id())
+        self.log.begin(name_of(test))
 
     def stopTest(self, test: unittest.TestCase) -> None:
         super().stopTest(test)
-        self.log.end(test.id(), self.status, self.cause)
+        self.log.end(name_of(test), self.status, self.cause)
         self.failures.clear()
         self.errors.clear()
 
@@ -244,6 +244,11 @@ def _time_out(number: int, frame: types.FrameType | None) -> None:
     raise TimedOut("took too long")
 
 
+def name_of(case: unittest.TestCase) -> str:
+    """Id of a test as PyTorch has it: names made of a class's module have this package's in it here."""
+    return case.id().replace("mindtorch_v2_", "")
+
+
 def _cases(suite: Any) -> Any:
     for each in suite:
         if isinstance(each, unittest.TestSuite):
@@ -257,10 +262,10 @@ def _chosen(cases: list[Any], most: int | None, wanted: pathlib.Path | None) -> 
     if wanted is not None:
         entries = [json.loads(line) for line in wanted.read_text("utf-8").splitlines()]
         passed = {entry["id"] for entry in entries if entry.get("status") == "pass"}
-        return [case for case in cases if case.id() in passed]
+        return [case for case in cases if name_of(case) in passed]
     if most is not None and len(cases) > most:
-        drawn = {case.id() for case in sorted(cases, key=lambda case: zlib.crc32(case.id().encode()))[:most]}
-        return [case for case in cases if case.id() in drawn]
+        drawn = {name_of(case) for case in sorted(cases, key=lambda case: zlib.crc32(name_of(case).encode()))[:most]}
+        return [case for case in cases if name_of(case) in drawn]
     return cases
 
 
@@ -315,7 +320,7 @@ def main() -> None:
         raise
     signal.signal(signal.SIGALRM, _time_out)
     for case in cases:
-        if case.id() in log.done:
+        if name_of(case) in log.done:
             continue
         result = Result(log)
         signal.alarm(timeout)
@@ -323,10 +328,10 @@ def main() -> None:
             with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
                 case.run(result)
         except TimedOut:  # between the test and its clean-up
-            log.end(case.id(), "hang", f"not done after {timeout} s")
+            log.end(name_of(case), "hang", f"not done after {timeout} s")
         except BaseException:  # noqa: BLE001  (whatever a test ends in is its result)
-            if case.id() not in log.done:
-                log.end(case.id(), "fail", cause_of(sys.exc_info()))
+            if name_of(case) not in log.done:
+                log.end(name_of(case), "fail", cause_of(sys.exc_info()))
         finally:
             signal.alarm(0)
     sampled = options.wanted is None and len(cases) < len(everything)

@@ -81,3 +81,23 @@ def test_a_model_of_a_file(tmp_path):
     script = Path(__file__).with_name("gguf_model.py")
     done = subprocess.run([sys.executable, script, tmp_path], capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.endswith("same\n"), done.stderr
+
+
+@pytest.mark.parametrize("length", [0, 3, 20, 40])
+def test_a_file_that_ends_early_is_refused(tmp_path, length):
+    gguf = pytest.importorskip("gguf")
+    path = tmp_path / "file.gguf"
+    _write(gguf, path, {"x": (np.ones((2, 3), np.float32), None)})
+    path.write_bytes(path.read_bytes()[:length])
+    with pytest.raises(RuntimeError, match=r"file.gguf is no GGUF file, or not a whole one: .*bytes are left"):
+        read(path)
+
+
+def test_a_count_beyond_the_file_is_refused_at_once(tmp_path):
+    """The package 'gguf' goes through as many strings as a file announces."""
+    pytest.importorskip("gguf")
+    path = Path(__file__).parents[2] / "fuzz/corpus/gguf_file/found-endless-array"
+    with pytest.raises(
+        RuntimeError, match=f"{1 << 60} parts of at least 8 bytes each are announced where 0 bytes are left"
+    ):
+        read(path)

@@ -87,6 +87,8 @@ def _adam(name: str) -> Callable[[str], Any]:
 
 
 CASES: dict[str, Callable[[str], Any]] = {
+    "unique_dim": lambda d: aten.unique_dim(_whole(6, 2, 3, high=2).to(d), 0, True, True, True),
+    "unique_dim_consecutive": lambda d: aten.unique_dim_consecutive(_whole(2, 9, high=2).to(d), 1, True, True),
     "_as_strided_backward": lambda d: aten._as_strided_backward(_x(2, 3).to(d), [3, 3], [2, 3], [1, 2], 1),
     "_cross_entropy": _cross_entropy,
     "_cross_entropy_backward": _cross_entropy,

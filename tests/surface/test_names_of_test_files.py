@@ -1,6 +1,7 @@
 """Names that PyTorch's own test files import, and what they do; each fact is PyTorch's too."""
 
 import math
+import pickle
 
 import pytest
 
@@ -259,3 +260,85 @@ def test_the_python_dispatcher_changes_nothing():
         assert torch.ones(2).sum().item() == 2.0
     with no_python_dispatcher():
         assert torch.ones(2).sum().item() == 2.0
+
+
+def test_forms_of_tensors_are_compared():
+    from mindtorch_v2._prims_common import check_all_strides, check_significant_strides, compare_tensor_meta
+
+    x, turned = torch.zeros(2, 3), torch.zeros(3, 2).t()
+    compare_tensor_meta(x, turned)
+    assert check_significant_strides(x, turned) == (True, None)
+    assert check_significant_strides(x, turned, only_cuda=False) == (False, 0)
+    assert check_significant_strides(x[:1], turned[:1], only_cuda=False) == (False, 1)
+    assert check_all_strides(x[:1], turned[:1], only_cuda=False) == (False, 0)
+    for other, said in ((x[:1], "Shapes"), (x.double(), "Dtypes"), (x.to("meta"), "Devices")):
+        with pytest.raises(AssertionError, match=f"{said} .* are not equal"):
+            compare_tensor_meta(x, other)
+    z = torch.zeros(2, dtype=torch.complex64)
+    with pytest.raises(RuntimeError, match="Conj mismatch"):
+        compare_tensor_meta(z, z.conj())
+    with pytest.raises(RuntimeError, match="Neg mismatch"):
+        compare_tensor_meta(x, torch._neg_view(x))
+
+
+def test_functions_run_as_their_references():
+    from mindtorch_v2._prims.context import TorchRefsMode
+
+    x = torch.ones(2)
+    with TorchRefsMode(strict=True):
+        assert (torch.add(x, 1) + x.mul(2)).tolist() == [4, 4]
+        with pytest.raises(RuntimeError, match="no _refs support for torch.functional.cartesian_prod"):
+            torch.cartesian_prod(x, x)
+    with TorchRefsMode():
+        assert torch.cartesian_prod(x).tolist() == [1, 1]
+
+
+def test_operators_of_other_vendors_have_a_schema_and_no_kernel():
+    assert str(torch.ops.aten.cudnn_grid_sampler.default._schema) == (
+        "aten::cudnn_grid_sampler(Tensor self, Tensor grid) -> Tensor output"
+    )
+    with pytest.raises(NotImplementedError, match="Could not run 'aten::cudnn_grid_sampler'"):
+        torch.ops.aten.cudnn_grid_sampler(torch.ones(1), torch.ones(1))
+    with pytest.raises(AttributeError, match="has no attribute 'nobody_has_this'"):
+        torch.ops.aten.nobody_has_this
+
+
+def test_sign_bits_are_set_by_hand():
+    z, x = torch.tensor([1 + 2j]), torch.ones(2)
+    torch._C._set_conj(z, True)
+    torch._C._set_neg(x, True)
+    assert (z.is_conj(), z.tolist(), (x + 0).tolist()) == (True, [1 - 2j], [-1, -1])
+    torch._C._set_conj(z, False)
+    assert z.tolist() == [1 + 2j]
+    with pytest.raises(RuntimeError, match="expects a complex tensor, but got float32"):
+        torch._C._set_conj(x, True)
+
+
+def test_kernels_of_attention_are_no_numbers():
+    kernel = torch.nn.attention.SDPBackend
+    assert (kernel(1), int(kernel.ERROR), kernel.MATH == 0) == (kernel.FLASH_ATTENTION, -1, False)
+    assert pickle.loads(pickle.dumps(kernel.MATH)) is kernel.MATH
+    assert list(kernel.__members__) == [str(each).rpartition(".")[2] for each in kernel.__members__.values()]
+    with pytest.raises(ValueError, match="7 is no SDPBackend"):
+        kernel(7)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "low", "high", "said"),
+    [
+        (torch.float64, 2, 1, "`low` must be less than `high`, but got 2 >= 1"),
+        (torch.bool, 0, 0, "`low` must be less than `high`, but got 0 >= 0"),
+        (torch.uint8, 300, 400, r"is \[300, 400\), but torch.uint8 only supports \[0, 256\)"),
+    ],
+)
+def test_intervals_without_numbers(dtype, low, high, said):
+    with pytest.raises(ValueError, match=said):
+        torch.testing.make_tensor(2, dtype=dtype, device="cpu", low=low, high=high)
+
+
+def test_wide_and_empty_intervals_of_floats():
+    with pytest.warns(FutureWarning, match="low==high"):
+        assert torch.testing.make_tensor(2, dtype=torch.float32, device="cpu", low=3, high=3).tolist() == [3, 3]
+    wide = torch.testing.make_tensor(100, dtype=torch.float32, device="cpu", low=-math.inf, high=math.inf)
+    assert wide.isfinite().all()
+    assert wide.abs().max() > 1e38

@@ -75,17 +75,22 @@ def test_calls_end_with_what_was_under_way_in_them():
     outer, inner = frame_of("outer"), frame_of("inner")
     seen._see(outer, "call", None)
     seen._see(inner, "call", None)
-    seen._see(outer, "c_call", None)
-    seen._see(outer, "return", None)  # the end of the inner one was not seen
+    seen._see(inner, "c_call", len)
+    seen._see(inner, "c_exception", len)
+    seen._see(inner, "c_call", print)
+    seen._see(inner, "c_return", len)  # of a call that was not seen
+    seen._see(outer, "return", None)  # the ends of the inner ones were not seen
     seen._see(inner, "return", None)
-    first, second = seen.taken
+    compiled, also, first, second = seen.taken
+    assert (compiled.name, also.name) == ("<built-in function len>", "<built-in function print>")
+    assert (compiled.number, compiled.parent, also.number, also.parent) == (3, 2, 4, 2)
     assert (first.name, second.name) == ("/somewhere/inner.py(1): inner", "/somewhere/outer.py(1): outer")
     assert (first.number, first.parent, second.number, second.parent) == (2, 1, 1, None)
     assert second.start <= first.start <= first.end == second.end
     own = sys._getframe()
     assert own.f_code.co_filename not in _profiler_frames._OWN
     seen._see(own, "return", None)
-    assert len(seen.taken) == 2
+    assert len(seen.taken) == 4
 
 
 def test_calls_are_named_from_the_innermost_folder(monkeypatch):

@@ -1,11 +1,13 @@
 """Kill processes at random moments, and look at what they leave.
 
-    python -m tools.endurance.kills [--rounds 1000] [--kinds save,loader,step,cache] [--seed 0]
+    python -m tools.endurance.kills [--rounds 1000] [--kinds save,loader,step,checkpoint,cache] [--seed 0]
 
 * save: a program that saves one file again and again. The file is always a whole one, and nothing else is left in its folder
   after the next save.
 * loader: a program with DataLoader workers. Its workers end within two seconds, and the next loader removes what they shared.
 * step: one of two ranks in the middle of collectives. The other one ends with an exception within the time limit, not later.
+* checkpoint: one of two ranks that save a distributed checkpoint into one folder, again and again. What is there is a whole one, the
+  last or the one before, and nothing else is left in its folder after the next save.
 * cache: a program that builds and loads a C++ extension into a folder of builds. The next program gets it from there, whole.
 
 One program lives until it is killed; its moment is drawn between its first sign of work and a few steps later. The exit status is
@@ -26,8 +28,10 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2.distributed import checkpoint as distributed_checkpoint
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -62,6 +66,21 @@ print("begun", flush=True)
 while True:
     torch.distributed.all_reduce(x.fill_(1.0))
     assert x[0].item() == 2
+"""
+_CHECKPOINT = """
+import sys, datetime, mindtorch_v2 as torch
+from mindtorch_v2.distributed import checkpoint
+from mindtorch_v2.distributed.tensor import Shard, distribute_tensor
+rank, store, folder = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+torch.distributed.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=2,
+                                     timeout=datetime.timedelta(seconds=20))
+mesh = torch.distributed.device_mesh.init_device_mesh("cpu", (2,))
+print("begun", flush=True)
+number = 0
+while True:
+    number += 1
+    x = distribute_tensor(torch.full((100_000,), float(number)), mesh, [Shard(0)])
+    checkpoint.save({"number": number, "x": x}, checkpoint_id=folder)
 """
 _CACHE = """
 import sys, mindtorch_v2 as torch
@@ -175,6 +194,38 @@ def step(folder: Path, draw: random.Random) -> None:
         meeting.unlink(missing_ok=True)
 
 
+def checkpoint(folder: Path, draw: random.Random) -> None:
+    """Kill one of two ranks that save a distributed checkpoint."""
+    saved, meeting = folder / "checkpoint", folder / f"store-{draw.getrandbits(40)}"
+    ranks = [_start(_CHECKPOINT, folder, str(rank), str(meeting), str(saved)) for rank in range(2)]
+    victim = draw.randrange(2)
+    try:
+        _kill(ranks[victim], draw, 0.3)
+        if ranks[1 - victim].wait(60) in (0, -signal.SIGSEGV, -signal.SIGABRT):
+            raise Kept(f"the other rank ended with {ranks[1 - victim].returncode}")
+    except subprocess.TimeoutExpired:
+        raise Kept("the other rank waits for ever") from None
+    finally:
+        for rank in ranks:
+            rank.kill()
+            rank.wait()
+            if rank.stdout is not None:
+                rank.stdout.close()
+        meeting.unlink(missing_ok=True)
+    state: dict[str, Any] = {"number": -1, "x": torch.zeros(100_000)}
+    if (saved / ".metadata").exists():
+        distributed_checkpoint.load(state, checkpoint_id=str(saved), no_dist=True)
+        if state["number"] < 0 or not bool((state["x"] == state["number"]).all()):
+            raise Kept(f"the checkpoint is not a whole one: {state}")
+    elif list(saved.parent.glob("whole")):
+        raise Kept("the checkpoint is lost")
+    distributed_checkpoint.save({"number": 0, "x": torch.zeros(100_000)}, checkpoint_id=str(saved), no_dist=True)
+    (folder / "whole").touch()  # from now on there is one, always
+    left = sorted(os.listdir(saved))
+    if len(left) != 2 or left[0] != ".metadata":
+        raise Kept(f"left behind: {left}")
+
+
 def cache(folder: Path, draw: random.Random) -> None:
     """Kill a program that builds an extension; the next one uses the same folder."""
     builds = folder / "builds"
@@ -191,7 +242,9 @@ def cache(folder: Path, draw: random.Random) -> None:
             path.unlink()  # so that the next round builds again
 
 
-KINDS: dict[str, Callable[[Path, random.Random], None]] = {"save": save, "loader": loader, "step": step, "cache": cache}
+KINDS: dict[str, Callable[[Path, random.Random], None]] = {
+    "save": save, "loader": loader, "step": step, "checkpoint": checkpoint, "cache": cache,
+}  # fmt: skip
 
 
 def _abandoned() -> list[str]:

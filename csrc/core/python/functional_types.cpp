@@ -77,6 +77,23 @@ PyObject* py_may_be_lazy(PyObject*, PyObject* o) {
         return PyBool_FromLong(may_be_lazy(as_tensor(o)));
     });
 }
+// _set_conj(tensor, on), _set_neg(tensor, on): whether the tensor shows the conjugates, or negatives, of its memory.
+template <Key K>
+PyObject* py_set_lazy(PyObject*, PyObject* const* args, Py_ssize_t n) {
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        MT_CHECK_TYPE(n == 2 && tensor_check(args[0]) && PyBool_Check(args[1]),
+                      K == Key::Conjugate ? "_set_conj" : "_set_neg", " expects a Tensor and a bool");
+        Tensor& t = as_tensor(args[0]);
+        if (args[1] == Py_False) {
+            t.keys = t.keys - K;
+        } else {
+            MT_CHECK(K == Key::Negative || is_complex(t.dtype), "_set_conj expects a complex tensor, but got ",
+                     dtype_name(t.dtype));
+            t.keys = t.keys | K;
+        }
+        Py_RETURN_NONE;
+    });
+}
 // _functional_storage(storage): the state that a storage stands for; None for one with memory.
 PyObject* functional_storage(PyObject*, PyObject* o) {
     Storage* s = storage_of(o);
@@ -84,13 +101,16 @@ PyObject* functional_storage(PyObject*, PyObject* o) {
     return Py_NewRef(state ? state : Py_None);
 }
 
-PyMethodDef functions[] = {{"_make_functional", make_functional, METH_VARARGS, nullptr},
-                           {"_functional_parts", functional_parts, METH_O, nullptr},
-                           {"_set_functional", set_functional, METH_VARARGS, nullptr},
-                           {"_refresh_keys", py_refresh_keys, METH_O, nullptr},
-                           {"_may_be_lazy", py_may_be_lazy, METH_O, nullptr},
-                           {"_functional_storage", functional_storage, METH_O, nullptr},
-                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {
+    {"_make_functional", make_functional, METH_VARARGS, nullptr},
+    {"_functional_parts", functional_parts, METH_O, nullptr},
+    {"_set_functional", set_functional, METH_VARARGS, nullptr},
+    {"_refresh_keys", py_refresh_keys, METH_O, nullptr},
+    {"_may_be_lazy", py_may_be_lazy, METH_O, nullptr},
+    {"_functional_storage", functional_storage, METH_O, nullptr},
+    {"_set_conj", reinterpret_cast<PyCFunction>(py_set_lazy<Key::Conjugate>), METH_FASTCALL, nullptr},
+    {"_set_neg", reinterpret_cast<PyCFunction>(py_set_lazy<Key::Negative>), METH_FASTCALL, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-__all__ = ["enable_python_dispatcher", "no_python_dispatcher"]
+from mindtorch_v2._subclasses.crossref import enable_crossref_functionalize
+
+__all__ = ["enable_crossref_functionalize", "enable_python_dispatcher", "no_python_dispatcher"]
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
 from mindtorch_v2._lowered import partition
 from mindtorch_v2._lowered.lowering import Lowering, NotLowerable
 from mindtorch_v2.utils import _pytree as pytree
@@ -169,3 +170,13 @@ def aot_module_simplified(
         return tuple(lowering(*_state(mod)[1], *inputs))
 
     return forward
+
+
+SerializableAOTDispatchCompiler = unavailable_class("torch._functorch.aot_autograd.SerializableAOTDispatchCompiler")
+aot_export_joint_simple = unavailable_function("torch._functorch.aot_autograd.aot_export_joint_simple")
+aot_export_module = unavailable_function(
+    "torch._functorch.aot_autograd.aot_export_module", "torch.export.export(module, args).run_decompositions()"
+)
+setup_stacktrace_preservation_hooks = unavailable_function(
+    "torch._functorch.aot_autograd.setup_stacktrace_preservation_hooks"
+)

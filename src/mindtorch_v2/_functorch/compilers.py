@@ -6,10 +6,14 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from mindtorch_v2._core.unavailable import unavailable_object
 from mindtorch_v2._functorch.aot_autograd import make_boxed_func
 from mindtorch_v2.fx import GraphModule
 
-__all__ = ["make_boxed_compiler", "nop", "print_compile"]
+__all__ = ["default_decompositions", "make_boxed_compiler", "nop", "print_compile"]
+
+# PyTorch's choice of operators that compilers which fuse take apart: here a back end names its own.
+default_decompositions = unavailable_object("torch._functorch.compilers.default_decompositions")
 
 
 def make_boxed_compiler(compiler: Callable) -> Callable:

@@ -34,7 +34,8 @@ def autograd_kernel(
     keyword_only = [argument for argument in schema.arguments if argument.kwarg_only]
     defaults = tuple(argument.default_value for argument in positional)
     takes_lists = any(argument.type.kind() == "ListType" or "List" in str(argument.type) for argument in positional)
-    gives_list = len(schema.returns) == 1 and schema.returns[0].type.kind() == "ListType"
+    gives_lists = any(each.type.kind() == "ListType" for each in schema.returns)
+    gives_one = len(schema.returns) == 1
     name = f"{handle.namespace}_{handle.name}_{handle.overload or 'default'}"
     call = handle.below_autograd
 
@@ -50,7 +51,10 @@ def autograd_kernel(
                 setup_context(ctx=ctx, inputs=inputs, keyword_only_inputs=keywords, output=result)
             else:
                 setup_context(ctx=ctx, inputs=inputs, output=result)
-        return tuple(result) if gives_list else result
+        if not gives_lists:
+            return result
+        flat_results, plan.gave = _split((result,) if gives_one else result)
+        return tuple(flat_results)
 
     def run_backward(ctx: Any, *grads: Any) -> tuple:
         if backward is None:
@@ -63,7 +67,7 @@ def autograd_kernel(
         given = needed[:-1]  # the last is the plan
         ctx.needs_input_grad = given if lengths is None else tuple(_join(given, lengths))
         try:
-            result = backward(ctx, list(grads)) if gives_list else backward(ctx, *grads)
+            result = backward(ctx, *(_join(grads, ctx._plan.gave) if gives_lists else grads))
         finally:
             ctx.needs_input_grad = needed  # the graph may be gone back along again
         gradients = result if isinstance(result, tuple) else (result,)
@@ -77,8 +81,12 @@ def autograd_kernel(
 
     def kernel(*args: Any, **keywords: Any) -> Any:
         flat, lengths = _split(args) if takes_lists else (args, None)
-        result = function.apply(*flat, _Plan(keywords, lengths))
-        return list(result) if gives_list else result
+        plan = _Plan(keywords, lengths)
+        result = function.apply(*flat, plan)
+        if not gives_lists:
+            return result
+        results = _join(result, plan.gave)
+        return results[0] if gives_one else tuple(results)
 
     return kernel
 
@@ -86,11 +94,12 @@ def autograd_kernel(
 class _Plan:
     """The values that one call carries beside its positional arguments; not a tensor, so autograd ignores it."""
 
-    __slots__ = ("keywords", "lengths")
+    __slots__ = ("gave", "keywords", "lengths")
 
     def __init__(self, keywords: dict[str, Any], lengths: Any) -> None:
         self.keywords = keywords
         self.lengths = lengths
+        self.gave: Any = None  # the length of each list among the results, None for what is no list
 
 
 def _split(args: Sequence[Any]) -> tuple[list[Any], list[int | None]]:

@@ -137,9 +137,12 @@ def node_name(node: Any) -> str:
 
 
 def class_named(qualified: str) -> Any:
-    """The class "ns.Name"."""
+    """The class "ns.Name" of a library in C++, and nothing else of that path; RuntimeError if there is none."""
     namespace, _, name = qualified.partition(".")
-    return getattr(getattr(classes, namespace), name)
+    found = getattr(getattr(classes, namespace, None), name, None)
+    if not (isinstance(found, type) and issubclass(found, _C.CompiledObject)):
+        raise RuntimeError(f"torch.classes.{qualified} is no class that a library registered")
+    return found
 
 
 def _method(cls, name):

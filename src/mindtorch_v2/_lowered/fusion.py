@@ -12,9 +12,12 @@ import dataclasses
 import heapq
 import math
 import operator
+from collections.abc import Iterable
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._backends.common.chains import find
+from mindtorch_v2._lowered.device_chain import ChainBuilder, ChainKernel
 from mindtorch_v2._lowered.fused_program import FusedKernel, ProgramBuilder
 from mindtorch_v2._lowered.loops import Call, call_of, is_item, results_of
 from mindtorch_v2._ops import OpOverload
@@ -23,7 +26,7 @@ from mindtorch_v2.fx import Graph, GraphModule, Node
 __all__ = ["Fused", "fuse"]
 
 _MOST_CALLS = 40  # of a group: buffers of longer ones leave the first-level cache
-_MOST_ARGUMENTS = 20
+_RESULTS = 3  # of a kernel's tensors on other devices, kept free while a group grows
 
 
 @dataclasses.dataclass
@@ -31,7 +34,7 @@ class Fused:
     """The results of `fuse`: the new graph, its kernels, and how many calls of operators remain beside them."""
 
     module: GraphModule
-    kernels: list[FusedKernel]
+    kernels: list[FusedKernel | ChainKernel]
     left: int
 
 
@@ -42,6 +45,10 @@ class _Group:
         self.members: set[Node] = set()  # with items and views, which do nothing
         self.bits = 0
         self.above = 0  # what its members depend on
+
+    @property
+    def device(self) -> torch.device:
+        return self.calls[0].device
 
     @property
     def kept(self) -> tuple:
@@ -167,7 +174,7 @@ class _Fuser:
                 continue
             if home is None:
                 if self._legal(group.bits | 1 << self.place[node], [*group.members, node]):
-                    if len(group.calls) < _MOST_CALLS:
+                    if len(group.calls) < _MOST_CALLS and self._has_room([*group.members, node], call.device):
                         group.sizes, group.order, group.row_dims = joined
                         group.calls.append(call)
                         self._join(group, node)
@@ -183,6 +190,8 @@ class _Fuser:
 
     def _fits(self, group: _Group, space: _Space, call: Call) -> tuple | None:
         """The space of the group with the call in it; None if it does not fit."""
+        if group.device != call.device:
+            return None
         if group.sizes == space.sizes and group.order == space.order:
             dims = group.row_dims or space.row_dims
             if group.row_dims and space.row_dims and group.row_dims != space.row_dims:
@@ -195,11 +204,17 @@ class _Fuser:
         return None
 
     def _can_merge(self, one: _Group, other: _Group) -> bool:
-        same = one.sizes == other.sizes and one.order == other.order and one.row_dims == other.row_dims
+        same = (
+            one.device == other.device
+            and one.sizes == other.sizes
+            and one.order == other.order
+            and one.row_dims == other.row_dims
+        )
         return (
             same
             and len(one.calls) + len(other.calls) <= _MOST_CALLS
             and self._legal(one.bits | other.bits, [*one.members, *other.members])
+            and self._has_room([*one.members, *other.members], one.device)
         )
 
     def _merge(self, one: _Group, other: _Group) -> None:
@@ -233,7 +248,7 @@ class _Fuser:
         chosen = {node: group for group in kept for node in group.members}
         graph = Graph()
         copies: dict[Node, Node] = {}
-        kernels: list[FusedKernel] = []
+        kernels: list[FusedKernel | ChainKernel] = []
         left = 0
         for unit in self._in_order(chosen):
             if isinstance(unit, _Group):
@@ -246,7 +261,26 @@ class _Fuser:
 
     def _worth(self, group: _Group) -> bool:
         """Whether running the group at once saves anything: two calls, of which one is more than a cast."""
-        return len(group.calls) > 1
+        if len(group.calls) < 2:
+            return False
+        maker = find(group.device.type)
+        return maker is None or self._read(group.members) + self._given(group) <= maker.most
+
+    @staticmethod
+    def _read(members: Iterable[Node]) -> int:
+        """How many tensors from outside a group reads."""
+        inside = set(members)
+        return len({each for node in inside for each in node.all_input_nodes} - inside)
+
+    @staticmethod
+    def _given(group: _Group) -> int:
+        """How many of a group's results somebody outside may read."""
+        return sum(len(call.results) for call in group.calls if not group.members.issuperset(call.node.users))
+
+    def _has_room(self, members: Iterable[Node], device: torch.device) -> bool:
+        """Whether a kernel of the device takes as many arguments."""
+        maker = find(device.type)
+        return maker is None or self._read(members) + _RESULTS <= maker.most
 
     def _in_order(self, chosen: dict[Node, _Group]) -> list[Any]:
         """Nodes and groups so that each comes after what it needs; what has effects keeps its order."""
@@ -289,8 +323,15 @@ class _Fuser:
             raise AssertionError("fused groups depend on each other")
         return made
 
-    def _emit(self, group: _Group, graph: Graph, copies: dict[Node, Node], kernels: list[FusedKernel]) -> None:
-        builder = ProgramBuilder(group.sizes, group.order, group.row_dims, self.aliases)
+    def _emit(
+        self, group: _Group, graph: Graph, copies: dict[Node, Node], kernels: list[FusedKernel | ChainKernel]
+    ) -> None:
+        maker = find(group.device.type)
+        builder: ProgramBuilder | ChainBuilder
+        if maker is None:
+            builder = ProgramBuilder(group.sizes, group.order, group.row_dims, self.aliases)
+        else:
+            builder = ChainBuilder(maker, self.aliases)
         calls = sorted(group.calls, key=lambda call: self.place[call.node])
         for call in calls:
             builder.add(call)

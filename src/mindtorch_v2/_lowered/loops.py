@@ -10,10 +10,12 @@ import dataclasses
 import functools
 import math
 import operator
+from collections.abc import Mapping
 from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
+from mindtorch_v2._backends.common.chains import Maker, Place, Step, find
 from mindtorch_v2._core import torch_dispatch as _torch_dispatch
 from mindtorch_v2._core.torch_dispatch import run_call
 from mindtorch_v2._operators.table import facts_of
@@ -22,7 +24,7 @@ from mindtorch_v2.fx import Node
 from mindtorch_v2.fx.node import draws
 from mindtorch_v2.utils import _pytree as pytree
 
-__all__ = ["ALL", "COLUMNS", "ROW", "Call", "call_of", "results_of"]
+__all__ = ["ALL", "COLUMNS", "ROW", "Call", "call_of", "results_of", "step_of"]
 
 ALL, ROW, COLUMNS = 0, 1, 2  # what an operand has; as in csrc/core/loops.h
 _LONGEST_ROW = 1 << 15  # elements: a row has to stay in the second-level cache, with some copies
@@ -32,7 +34,8 @@ _LONGEST_ROW = 1 << 15  # elements: a row has to stay in the second-level cache,
 class Call:
     """A call of an operator as loops.
 
-    `loops` are what the kernel handed in, empty for a cast. `tensors` are the nodes that the places of their operands count,
+    `loops` are what the kernel handed in, empty for a cast, and on other devices than the CPU, whose back end puts the chain
+    together. `tensors` are the nodes that the places of their operands count,
     `results` the examples of the call's results. `row_dims` says how many of the last dimensions are a row: 0 where the
     loops go over any run of elements.
     """
@@ -43,6 +46,11 @@ class Call:
     results: tuple[Any, ...]
     row_dims: int
 
+    @property
+    def device(self) -> torch.device:
+        """Where the results are."""
+        return next(each.device for each in self.results if each is not None)
+
 
 def results_of(node: Node) -> tuple[Any, ...]:
     """The examples of what a node gives, in a tuple."""
@@ -50,8 +58,40 @@ def results_of(node: Node) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
-def _is_plain(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and value.device.type == "cpu" and value.layout is torch.strided
+def _is_plain(value: Any, device: torch.device) -> bool:
+    return isinstance(value, torch.Tensor) and value.device == device and value.layout is torch.strided
+
+
+def step_of(node: Node, places: Mapping[Node, int]) -> Step:
+    """A node's call by the names of its arguments, for a chain of another device than the CPU."""
+    arguments = node.target._schema.arguments
+    bound = {each.name: each.default_value for each in arguments}
+    bound.update(zip(bound, node.args))
+    bound.update(node.kwargs)
+    given = {name: Place(places[each]) if isinstance(each, Node) else each for name, each in bound.items()}
+    promoted: list[Any] = [
+        each.meta["val"] if isinstance(each, Node) else each
+        for each in bound.values()
+        if isinstance(each, (Node, int, float, complex))
+    ]
+    common = torch.result_type(*promoted) if len(promoted) == 2 else None
+    if len(promoted) == 1:
+        common = promoted[0].dtype
+    return Step(node.target, given, tuple(each.dtype for each in results_of(node)), common)
+
+
+def _device_call(node: Node, maker: Maker, nodes: tuple[Node, ...], results: tuple[Any, ...]) -> Call | None:
+    """The call where another device's back end can have it in a chain."""
+    if any(each is None for each in results):
+        return None
+    cast = node.target is torch.ops.aten._to_copy.default
+    if cast and not _is_cast(node, nodes, results):
+        return None
+    if not cast and not facts_of(node.target._handle).elementwise:
+        return None
+    places = {each: place for place, each in enumerate(dict.fromkeys(nodes))}
+    dtypes = {place: each.meta["val"].dtype for each, place in places.items()}
+    return Call(node, (), nodes, results, 0) if maker.takes(step_of(node, places), dtypes) else None
 
 
 def call_of(node: Node) -> Call | None:
@@ -63,12 +103,18 @@ def call_of(node: Node) -> Call | None:
     if handle.is_view or handle.mutates or draws(target) or "out" in node.kwargs:
         return None
     results = results_of(node)
-    if not results or not all(_is_plain(each) for each in results if each is not None):
+    device = next((each.device for each in results if isinstance(each, torch.Tensor)), None)
+    if device is None or not all(_is_plain(each, device) for each in results if each is not None):
+        return None
+    maker = find(device.type)
+    if device.type != "cpu" and maker is None:
         return None
     given, spec = pytree.tree_flatten((node.args, node.kwargs))
     nodes = tuple(each for each in given if isinstance(each, Node))
-    if not nodes or not all(_is_plain(each.meta.get("val")) for each in nodes):
+    if not nodes or not all(_is_plain(each.meta.get("val"), device) for each in nodes):
         return None
+    if maker is not None:
+        return _device_call(node, maker, nodes, results)
     if _is_cast(node, nodes, results):
         return Call(node, (), nodes, results, 0)
     constants = tuple(None if isinstance(each, Node) else _hashable(each) for each in given)

@@ -227,3 +227,61 @@ def compute_required_storage_length(shape: Sequence[int], strides: Sequence[int]
     if math.prod(shape) == 0:
         return 0
     return 1 + storage_offset + sum((length - 1) * step for length, step in zip(shape, strides))
+
+
+def check_significant_strides(
+    a: torch.Tensor, b: torch.Tensor, *, only_cuda: bool = True, allow_rhs_unbacked: bool = False
+) -> tuple[bool, int | None]:
+    """Whether the strides of dimensions of more than one element are the same, and the first dimension where not.
+
+    With `only_cuda` those of tensors on other devices are not looked at.
+    """
+    if (not only_cuda or "cuda" in (a.device.type, b.device.type)) and a.numel() > 0:
+        for dim in range(a.dim()):
+            if a.shape[dim] > 1 and a.stride(dim) != b.stride(dim):
+                return False, dim
+    return True, None
+
+
+def check_all_strides(a: torch.Tensor, b: torch.Tensor, *, only_cuda: bool = True) -> tuple[bool, int | None]:
+    """Whether all strides are the same, and the first dimension where not; only of CUDA's tensors with `only_cuda`."""
+    if (not only_cuda or "cuda" in (a.device.type, b.device.type)) and a.numel() > 0:
+        for dim, (one, other) in enumerate(zip(a.stride(), b.stride(), strict=True)):
+            if one != other:
+                return False, dim
+    return True, None
+
+
+def compare_tensor_meta(
+    a: Any,
+    b: Any,
+    check_sizes: bool = True,
+    check_strides: bool = False,
+    *,
+    allow_rhs_unbacked: bool = False,
+    check_conj: bool = True,
+) -> None:
+    """Check that two tensors have one shape, dtype, device and sign bits, and with `check_strides` one layout of memory.
+
+    AssertionError for another shape, dtype or device; RuntimeError for other strides or bits.
+    """
+    if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor):
+        raise AssertionError(f"expected tensors, got {type(a).__name__} and {type(b).__name__}")
+    if check_sizes and not is_same_shape(a.shape, b.shape):
+        raise AssertionError(f"Shapes {a.shape} and {b.shape} are not equal!")
+    if a.dtype != b.dtype:
+        raise AssertionError(f"Dtypes {a.dtype} and {b.dtype} are not equal!")
+    if a.device != b.device and {str(a.device), str(b.device)} != {"cuda", "cuda:0"}:
+        raise AssertionError(f"Devices {a.device} and {b.device} are not equal!")
+    if check_strides:
+        same, dim = check_significant_strides(a, b, allow_rhs_unbacked=allow_rhs_unbacked)
+        if not same:
+            raise RuntimeError(f"Stride mismatch! Strides are {a.stride()} and {b.stride()} (mismatched at {dim})!")
+        if a.storage_offset() != b.storage_offset():
+            raise RuntimeError(
+                f"Storage offset mismatch! Storage offsets are {a.storage_offset()} and {b.storage_offset()}!"
+            )
+    if check_conj and a.is_conj() != b.is_conj():
+        raise RuntimeError(f"Conj mismatch! is_conj is set to {a.is_conj()} and {b.is_conj()}")
+    if a.is_neg() != b.is_neg():
+        raise RuntimeError(f"Neg mismatch! is_neg is set to {a.is_neg()} and {b.is_neg()}")

@@ -16,7 +16,7 @@ from typing import Any
 import mindtorch_v2 as torch
 from mindtorch_v2._operators.load import FUNCTIONS
 
-__all__ = sorted(name for name in FUNCTIONS if not name.startswith("_"))
+__all__ = sorted(name for name in FUNCTIONS if not name.startswith(("_", "special_")))  # those are in `_refs.special`
 
 _HANDED_ON: dict[str, Callable[..., Any]] = {}
 _REVERSED: dict[str, Callable[..., Any]] = {

@@ -113,11 +113,13 @@ class ShapeEnv:
         specialize_zero_one: bool = True,
         assume_static_by_default: bool = False,
         allow_scalar_outputs: bool = True,
+        allow_dynamic_output_shape_ops: bool = True,
     ) -> None:
         self.duck_shape = duck_shape
         self.specialize_zero_one = specialize_zero_one
         self.assume_static_by_default = assume_static_by_default
         self.allow_scalar_outputs = allow_scalar_outputs
+        self.allow_dynamic_output_shape_ops = allow_dynamic_output_shape_ops
         self.guards: list[ShapeGuard] = []
         self.deferred_runtime_asserts: list[ShapeGuard] = []
         self.replacements: dict[str, int] = {}  # symbols that a guard fixed

@@ -1,4 +1,4 @@
-"""The Python functions that a thread runs while it is profiled, as spans for a trace."""
+"""The functions that a thread calls in Python while it is profiled, Python's and compiled ones, as spans for a trace."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OWN.add(os.path.join(os.path.dirname(os.path.dirname(__file__)), "profiler", "_
 
 
 class Frame(NamedTuple):
-    """A call of a Python function: "file.py(line): name", or "nn.Module: Linear_0", from and to a moment in nanoseconds."""
+    """A call, from and to a moment in nanoseconds: "file.py(line): name", "nn.Module: Linear_0", "<built-in function print>"."""
 
     name: str
     start: int
@@ -33,7 +33,7 @@ class Frames:
 
     def __init__(self) -> None:
         self.taken: list[Frame] = []
-        self._open: list[tuple[FrameType, str, int, int]] = []
+        self._open: list[tuple[Any, str, int, int]] = []  # a frame, or a compiled function that was called
         self._names: dict[tuple[CodeType, int], str] = {}
         self._modules: dict[str, dict[int, int]] = {}
         self._kept: list[Any] = []  # modules: their ids are not given away before the end
@@ -81,10 +81,17 @@ class Frames:
             while self._open and self._open[-1][0] is not frame:  # what ended unseen
                 self._leave(end)
             self._leave(end)
+        elif event == "c_call":
+            self._begin(argument, repr(argument), time.perf_counter_ns())
+        elif event in ("c_return", "c_exception") and self._open and self._open[-1][0] is argument:
+            self._leave(time.perf_counter_ns())
 
     def _enter(self, frame: FrameType, start: int) -> None:
+        self._begin(frame, self._name(frame), start)
+
+    def _begin(self, called: Any, name: str, start: int) -> None:
         self._count += 1
-        self._open.append((frame, self._name(frame), start, self._count))
+        self._open.append((called, name, start, self._count))
 
     def _leave(self, end: int) -> None:
         _, name, start, number = self._open.pop()

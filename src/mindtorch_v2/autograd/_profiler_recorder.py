@@ -44,6 +44,28 @@ def _shapes(values: Any) -> list:
     return [list(value.shape) if isinstance(value, torch.Tensor) else [] for value in values]
 
 
+_TYPES = {  # of elements, as a trace of PyTorch's calls them
+    torch.float32: "float", torch.float64: "double", torch.float16: "c10::Half", torch.bfloat16: "c10::BFloat16",
+    torch.int64: "long int", torch.int32: "int", torch.int16: "short int", torch.int8: "signed char",
+    torch.uint8: "unsigned char", torch.bool: "bool", torch.complex64: "c10::complex<float>",
+    torch.complex128: "c10::complex<double>",
+}  # fmt: skip
+
+
+def _type(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        return _TYPES.get(value.dtype, str(value.dtype).removeprefix("torch."))
+    if isinstance(value, (bool, int, float, complex)):
+        return "Scalar"
+    if isinstance(value, (list, tuple)) and value:
+        kinds = {_type(each) for each in value}
+        if kinds == {"Scalar"}:
+            return "ScalarList"
+        if all(isinstance(each, torch.Tensor) for each in value):
+            return "TensorList"
+    return ""
+
+
 class Recorder(TorchDispatchMode):
     """While entered, every operator call of this thread becomes an event, and every node of its backward two."""
 
@@ -120,6 +142,7 @@ class Recorder(TorchDispatchMode):
         }
         if self._take_shapes:
             event["input_shapes"] = _shapes(args)
+            event["input_types"] = [_type(value) for value in args]
         if self._take_stacks:
             event["stack"] = _stack()
         before = self._bytes()

@@ -31,7 +31,7 @@ def _operators(events: Iterable[FunctionEvent], pid: int, shapes: bool) -> list[
         if event.sequence_nr >= 0:
             args |= {"Sequence number": event.sequence_nr, "Fwd thread id": event.fwd_thread}
         if shapes and not event.is_user_annotation:
-            args["Input Dims"] = event.input_shapes
+            args |= {"Input Dims": event.input_shapes, "Input type": event.input_types}
         if event.stack:
             args["Call stack"] = ";".join(reversed(event.stack))
         start, end = (round(moment, 3) for moment in event.time_range)
@@ -162,15 +162,19 @@ def write_trace(
 
 
 def write_memory_timeline(path: str, recorder: Recorder) -> None:
-    """Write the CPU's bytes over time: a picture for ".html", else JSON, compressed for ".gz".
+    """Write the CPU's bytes over time: see `write_timeline`."""
+    times = [(recorder.wall_began + change.moment - recorder.began) // 1000 for change in recorder.memory]
+    write_timeline(path, times, [change.total for change in recorder.memory])
+
+
+def write_timeline(path: str, times: list[int], totals: list[int], owner: str = "the CPU") -> None:
+    """Write the bytes of a device over time: a picture for ".html", else JSON, compressed for ".gz".
 
     The JSON is `[times, sizes]` as PyTorch writes it: microseconds since 1970, and for each a list with the bytes of each
     kind of tensor. All bytes stand under the kind "unknown", as the allocator does not know what a block is for.
     """
-    times = [(recorder.wall_began + change.moment - recorder.began) // 1000 for change in recorder.memory]
-    totals = [change.total for change in recorder.memory]
     if path.endswith(".html"):
-        text = _picture(times, totals)
+        text = _picture(times, totals, owner)
     else:
         rows = [[total if place == _UNKNOWN else 0 for place in range(_CATEGORIES)] for total in totals]
         text = json.dumps([times, rows])
@@ -182,9 +186,10 @@ def write_memory_timeline(path: str, recorder: Recorder) -> None:
             file.write(text)
 
 
-def _picture(times: list[int], totals: list[int]) -> str:
+def _picture(times: list[int], totals: list[int], owner: str = "the CPU") -> str:
     """A page with the bytes over time, as steps."""
     width, height, left, top = 900, 320, 90, 40
+    times, totals = times or [0], totals or [0]
     span, most = max(times[-1] - times[0], 1), max([*totals, 1])
     unit, scale = next((u, s) for u, s in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)) if most >= s)
     points = []
@@ -209,7 +214,7 @@ def _picture(times: list[int], totals: list[int]) -> str:
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Memory over time</title></head><body>'
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 40}" height="{base + 40}" '
         'font-family="sans-serif" font-size="12">'
-        f'<text x="{left}" y="22" font-size="15">Memory of the CPU, highest {most / scale:.1f} {unit}</text>{"".join(marks)}'
+        f'<text x="{left}" y="22" font-size="15">Memory of {owner}, highest {most / scale:.1f} {unit}</text>{"".join(marks)}'
         f'<polygon points="{left},{base} {" ".join(points)} {left + width},{base}" fill="#9ec5e8" stroke="#2a6ca8"/>'
         "</svg></body></html>\n"
     )

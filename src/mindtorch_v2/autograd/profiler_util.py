@@ -113,7 +113,7 @@ class FunctionEvent(_Times):
 
     `time_range` says when, `thread` where; `cpu_parent` and `cpu_children` what it lies within and what within it;
     `scope` is 1 for a node of backward. `sequence_nr` joins it to the operator that made it, on the thread `fwd_thread`, and
-    is -1 where there is none. `input_shapes`, `stack` and memory are there if the profile was asked for them. `kernels` are
+    is -1 where there is none. `input_shapes`, `input_types`, `stack` and memory are there if the profile was asked for them. `kernels` are
     those that an operator itself launched; a kernel's `device_type`, `device_index` and `device_resource_id` (its stream) say
     where it ran.
     """
@@ -142,6 +142,7 @@ class FunctionEvent(_Times):
         device_type: DeviceType = DeviceType.CPU,
         device_index: int = 0,
         device_resource_id: int | None = None,
+        input_types: list[str] | None = None,
     ) -> None:
         self.id = id
         self.is_async, self.is_remote, self.node_id = is_async, is_remote, node_id
@@ -151,6 +152,7 @@ class FunctionEvent(_Times):
         self.time_range = Interval(start_us, end_us)
         self.overload_name = overload_name
         self.input_shapes = [] if input_shapes is None else input_shapes
+        self.input_types = [] if input_types is None else input_types
         self.stack = [] if stack is None else stack
         self.scope = scope
         self.sequence_nr = sequence_nr

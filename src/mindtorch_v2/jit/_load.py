@@ -147,7 +147,10 @@ def _class_of(source: ClassSource) -> type:
     """The Python class of a class of the archive."""
     name = source.name.rpartition(".")[2]
     if source.is_tuple:
-        return collections.namedtuple(name, source.fields)
+        try:
+            return collections.namedtuple(name, source.fields)
+        except ValueError as error:
+            raise RuntimeError(f"torch.jit.load: {source.name} is no class of tuples: {error}") from None
     base: Any = RecursiveScriptModule if source.is_module else ScriptObject
     return type(name, (base,), {"_source": source, "__module__": source.name.rpartition(".")[0]})
 
@@ -218,8 +221,8 @@ def load(
 ) -> Any:
     """Load a Module that `torch.jit.save`, here or in PyTorch, wrote to the path or binary file `f`.
 
-    Its methods run the code that the file holds, of which nothing runs while it is loaded. That code can call operators; it sees no
-    Python. `map_location` is that of `torch.load`; `_extra_files` has names of records, whose bytes are filled in.
+    Its methods run the code that the file holds; while it is loaded, only a `__setstate__` of its classes runs. That code can call
+    operators, as any program of a stranger that you start; it sees no Python. `map_location` is that of `torch.load`; `_extra_files` has names of records, whose bytes are filled in.
 
     ValueError for a path that is none, RuntimeError for what is no archive of TorchScript, or calls an operator that is missing here.
     """

@@ -76,14 +76,12 @@ def builtin(name: str) -> Callable[..., Any]:
     if name in _METHODS:
         return _METHODS[name]
     plain = _PLAIN.get(name)
-    packet: Any = getattr(torch.ops.aten, name, None)
-    if plain is None and packet is None:
-        raise MissingOperatorError(f"the operator aten::{name} is not there")
     if plain is None:
-        return operator_of(packet)
-    if packet is None:
+        return operator_of("aten", name)
+    try:
+        of_tensors = operator_of("aten", name)
+    except MissingOperatorError:
         return plain
-    of_tensors = operator_of(packet)
 
     def either(*args: Any, **kwargs: Any) -> Any:
         return of_tensors(*args, **kwargs) if _has_tensor(args) else plain(*args, **kwargs)
@@ -106,8 +104,14 @@ def _has_tensor(args: tuple[Any, ...]) -> bool:
     )
 
 
-def operator_of(packet: OpOverloadPacket) -> Callable[..., Any]:
-    """A function that calls the overload whose schema the arguments fit, types given by number among them."""
+def operator_of(namespace: str, name: str) -> Callable[..., Any]:
+    """A function that calls the overload of an operator whose schema the arguments fit, types given by number among them.
+
+    MissingOperatorError if there is none of that name.
+    """
+    packet: Any = getattr(getattr(torch.ops, namespace, None), name, None)
+    if not isinstance(packet, OpOverloadPacket):  # a file may name anything
+        raise MissingOperatorError(f"the operator {namespace}::{name} is not there")
     overloads = [getattr(packet, name) for name in packet.overloads()]
 
     def call(*args: Any, **kwargs: Any) -> Any:

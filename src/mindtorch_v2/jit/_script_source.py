@@ -11,7 +11,6 @@ import linecache
 from collections.abc import Callable
 from typing import Any
 
-import mindtorch_v2 as torch
 from mindtorch_v2._library.compiled import class_named
 from mindtorch_v2.jit._script_builtins import builtin, operator_of, primitive
 
@@ -56,7 +55,7 @@ class ClassSource:
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             names = {"__parameters__": self.parameters, "__buffers__": self.buffers}
             if node.targets[0].id in names:
-                names[node.targets[0].id].extend(_literal(node.value, self.file))
+                names[node.targets[0].id].extend(_names(node.value, self.file))
         elif not isinstance(node, (ast.Assign, ast.Pass)):  # an assignment to __annotations__ says a type only
             raise _refuse(node, f"a class holds {type(node).__name__}, which TorchScript has not", self.file)
 
@@ -79,13 +78,21 @@ class ClassSource:
 
 
 def _literal(node: ast.expr, file: str) -> Any:
+    named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "float"
     try:
+        if isinstance(node, ast.Call) and named and len(node.args) == 1:
+            return float(ast.literal_eval(node.args[0]))
         return ast.literal_eval(node)
-    except ValueError:
-        pass
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "float":
-        return float(ast.literal_eval(node.args[0]))
-    raise _refuse(node, "a constant was expected", file)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        raise _refuse(node, "a constant was expected", file) from None
+
+
+def _names(node: ast.expr, file: str) -> list[str]:
+    """A list of names, as literals."""
+    found = _literal(node, file)
+    if not isinstance(found, (list, tuple)) or not all(isinstance(each, str) for each in found):
+        raise _refuse(node, "a list of names was expected", file)
+    return list(found)
 
 
 class Sources:
@@ -146,19 +153,24 @@ class Sources:
     def compiled(self, node: ast.FunctionDef, name: str, file: str) -> Callable[..., Any]:
         """The Python function of a definition."""
         translator = _Translator(self, file)
-        made = translator.function(node)
-        module = ast.fix_missing_locations(ast.Module([made], type_ignores=[]))
         shown = f"<torch.jit.load of {name} at {id(node):#x}>"
-        text = ast.unparse(module)
+        try:
+            made = translator.function(node)
+            text = ast.unparse(ast.fix_missing_locations(ast.Module([made], type_ignores=[])))
+            code = compile(ast.parse(text), shown, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            raise _refuse(node, f"{name} cannot be compiled: {error}", file) from error
         linecache.cache[shown] = (len(text), None, text.splitlines(keepends=True), shown)
         names = {**translator.names, "__builtins__": {}}
-        exec(compile(ast.parse(text), shown, "exec", dont_inherit=True), names)
+        exec(code, names)
         function = names[made.name]
         function.__qualname__ = node.name  # as errors about arguments name it
         return function
 
     def constant(self, name: str) -> Any:
         """`CONSTANTS.c<number>`."""
+        if not (name[1:].isdecimal() and int(name[1:]) < len(self.constants)):
+            raise RuntimeError(f"torch.jit.load: the archive has no CONSTANTS.{name}")
         return self.constants[int(name[1:])]
 
 
@@ -181,10 +193,17 @@ class _Translator:
             raise _refuse(node, "such parameters are not TorchScript's", self._file)
         parameters = [ast.arg(self._local(each.arg, node)) for each in given.args]
         keyword_only = [ast.arg(self._local(each.arg, node)) for each in given.kwonlyargs]
-        defaults = [self._expression(each) for each in given.defaults]
-        others = [None if each is None else self._expression(each) for each in given.kw_defaults]
+        defaults = [self._default(each) for each in given.defaults]
+        others = [None if each is None else self._default(each) for each in given.kw_defaults]
         arguments = ast.arguments([], parameters, None, keyword_only, others, None, defaults)
         return ast.FunctionDef("mt_function", arguments, self._block(node.body), [])
+
+    def _default(self, node: ast.expr) -> ast.expr:
+        """A default, which is made when the file is loaded: nothing may run for it."""
+        made = self._expression(node)
+        if any(isinstance(each, (ast.Call, ast.Subscript)) for each in ast.walk(made)):
+            raise _refuse(node, "a default must be a constant", self._file)
+        return made
 
     def _local(self, name: str, node: ast.AST) -> str:
         if name.startswith(("mt_", "__")):
@@ -214,7 +233,9 @@ class _Translator:
         return self._assignment(node)
 
     def _assignment(self, node: ast.Assign) -> ast.stmt:
-        (target,) = node.targets
+        target = node.targets[0]
+        if len(node.targets) > 1:
+            raise _refuse(node, "a value is assigned once", self._file)
         value = self._expression(node.value)
         if isinstance(target, ast.Attribute):
             where = [self._expression(target.value), ast.Constant(target.attr), value]
@@ -295,18 +316,20 @@ class _Translator:
         if path[:2] == ["ops", "prim"] and len(path) == 3:
             return primitive(path[2])
         if path[0] == "ops" and len(path) == 3:
-            return operator_of(getattr(getattr(torch.ops, path[1]), path[2]))
+            return operator_of(path[1], path[2])
         raise _refuse(node, f"{'.'.join(path)} is not known", self._file)
 
     def _call(self, node: ast.Call) -> ast.expr:
         if isinstance(node.func, ast.Name) and node.func.id not in self._locals:
             name = node.func.id
+            if len(node.args) < 2 and (name in _TYPED or name == "getattr"):
+                raise _refuse(node, f"{name} takes two arguments", self._file)
             if name in _TYPED:
                 return self._expression(node.args[_TYPED[name]])
             if name == "uninitialized":
                 return ast.Constant(None)
             if name == "getattr":
-                if not isinstance(node.args[1], ast.Constant):
+                if not (isinstance(node.args[1], ast.Constant) and isinstance(node.args[1].value, str)):
                     raise _refuse(node, "getattr takes a name", self._file)
                 return self._read(node.args[0], node.args[1])
         if any(isinstance(each, ast.Starred) for each in node.args) or any(each.arg is None for each in node.keywords):

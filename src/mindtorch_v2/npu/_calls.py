@@ -273,6 +273,20 @@ CALLS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
         )
         for nesterov in (False, True)
     ],
+    "npu::npu_anti_quant": [
+        ([_whole(3, 16, high=99, **_INT8), _x(16).double()], {"offset": _x(16, seed=1).double()}),
+        ([_whole(3, 2, high=1 << 30), _x(16).double()], {}),
+    ],
+    "npu::npu_apply_fused_ema_adamw": [
+        (
+            [_x(4, 6).double(), _x(4, 6, seed=1).double(), _x(4, 6, seed=2).double(), _x(4, 6, seed=3).abs().double()]
+            + [_x(4, 6, seed=4).double(), torch.tensor([3]), 0.1, 0.9, 0.8, 0.99, 1e-6, mode, True, 0.01],
+            {},
+        )
+        for mode in (0, 1)
+    ],
+    "npu::npu_groupmatmul_add_fp32": [([_x(5, 4), _x(5, 6, seed=1), _GROUPS, _x(8, 6, seed=2).double()], {})],
+    "npu::npu_matmul_add_fp32": [([_x(5, 4), _x(5, 6, seed=1), _x(4, 6, seed=2).double()], {})],
     "npu::npu_bert_apply_adam.out": [
         (
             [0.1, 0.9, 0.99, 1e-6, _x(4, 6), limit, 2.0, 0.01],

@@ -23,8 +23,10 @@ _NOT_HERE = (errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL, errno.E
 
 
 @contextlib.contextmanager
-def replacing(path: str | Path) -> Iterator[IO[bytes]]:
+def replacing(path: str | Path, *, sync: bool = True) -> Iterator[IO[bytes]]:
     """A new binary file that takes the place of `path` when the block ends well; else `path` stays as it was.
+
+    With `sync` it is on the disk before that: else a loss of power may leave neither.
 
     Old and new lie beside each other until then. Other hard links of the old file keep the old content. In a directory
     that takes no new files, and for devices and pipes, the file itself is written to, as `open` would.
@@ -46,7 +48,8 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         with aside.file as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            if sync:
+                os.fsync(file.fileno())
             aside.name()
             os.replace(aside.path, path)
     except BaseException as error:  # an interrupt too leaves nothing behind
@@ -57,7 +60,8 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
                 "Free some space, remove the old file, or save to another place."
             )
         raise
-    _sync_directory(parent)
+    if sync:
+        _sync_directory(parent)
 
 
 class _Aside:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
@@ -65,30 +66,45 @@ def make_tensor(
 def _draw(shape, dtype, device, low, high) -> torch.Tensor:
     name = str(dtype).rpartition(".")[2]
     if name == "bool":
-        low, high = _limits(low, high, 0, 2, 0, 2)
+        low, high = _limits(low, high, 0, 2, 0, 2, dtype)
         return torch.randint(int(low), int(math.ceil(high)), shape, device=device, dtype=torch.int64).to(dtype)
     if name in _INTEGERS:
         info: Any = torch.iinfo(dtype)
         defaults = (0, 10) if info.min == 0 else (-9, 10)
-        low, high = _limits(low, high, *defaults, info.min, info.max + (0 if info.bits == 64 else 1))
+        low, high = _limits(low, high, *defaults, info.min, info.max + (0 if info.bits == 64 else 1), dtype)
         return torch.randint(math.ceil(low), math.ceil(high), shape, device=device, dtype=torch.int64).to(dtype)
     info = torch.finfo(dtype)
-    low, high = _limits(low, high, -9, 9, info.min, info.max)
+    low, high = _limits(low, high, -9, 9, info.min, info.max, dtype)
     if dtype.is_complex:
         made = torch.empty(shape, dtype=dtype, device=device)  # no view of real numbers: programs ask
         torch.view_as_real(made).uniform_(low, high)
         return made
     if name.startswith("float8"):  # no numbers are drawn in them
         return torch.empty(shape, dtype=torch.float32, device=device).uniform_(low, high).to(dtype)
-    return torch.empty(shape, dtype=dtype, device=device).uniform_(low, high)
+    made = torch.empty(shape, dtype=dtype, device=device)
+    if high - low >= info.max:  # more than the dtype holds
+        return made.uniform_(low / 2, high / 2).mul_(2)
+    return made.uniform_(low, high)
 
 
-def _limits(low, high, default_low, default_high, smallest, greatest) -> tuple:
+def _limits(low, high, default_low, default_high, smallest, greatest, dtype) -> tuple:
+    """The interval that numbers are drawn from; ValueError where it is none, or has none of the dtype's numbers."""
     low = default_low if low is None else low
     high = default_high if high is None else high
     if any(isinstance(limit, float) and math.isnan(limit) for limit in (low, high)):
         raise ValueError(f"`low` and `high` cannot be NaN, but got low={low!r} and high={high!r}")
-    low, high = max(low, smallest), min(high, greatest)
-    if low >= high:
-        raise ValueError(f"make_tensor(): expected low < high, but got low={low} and high={high}")
-    return low, high
+    if low == high and (dtype.is_floating_point or dtype.is_complex):
+        warnings.warn(
+            "Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 and "
+            "will be removed in 2.3. Use `torch.full(...)` instead.",
+            FutureWarning,
+            stacklevel=4,
+        )
+    elif low >= high:
+        raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
+    elif high < smallest or low >= greatest:
+        raise ValueError(
+            f"The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} only supports "
+            f"[{smallest}, {greatest})"
+        )
+    return min(max(low, smallest), greatest), min(max(high, smallest), greatest)

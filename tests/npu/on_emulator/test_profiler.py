@@ -60,7 +60,7 @@ def test_levels_and_activities_decide_what_is_taken(tmp_path: pathlib.Path) -> N
         (
             (levels.Level_none, None, set()),
             (levels.Level0, [kinds.CPU], set()),
-            (levels.Level0, [kinds.NPU], {"kernel_details.csv", "op_statistic.csv"}),
+            (levels.Level0, [kinds.NPU], {"kernel_details.csv", "op_statistic.csv", "task_time.csv"}),
         )
     ):
         folder = tmp_path / str(place)

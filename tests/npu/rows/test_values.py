@@ -254,7 +254,9 @@ def test_pages_of_sequences_that_are_as_long_as_each_other(numbers: np.random.Ge
         tensor(numbers.normal(size=(2, 1, 32))),
     )
     mask = tensor(numbers.integers(0, 2, (2, 1, 12))).bool()
-    given = {"num_heads": 4, "num_key_value_heads": 2, "block_table": table, "block_size": 4, "softmax_lse_flag": True}
+    given: dict[str, Any] = {
+        "num_heads": 4, "num_key_value_heads": 2, "block_table": table[:2], "block_size": 4, "softmax_lse_flag": True,
+    }  # fmt: skip
 
     def ours(lengths: list[int], places: slice) -> Any:
         rows = {**given, "block_table": table[:2][places], "atten_mask": mask[places], "actual_seq_lengths_kv": lengths}
@@ -264,6 +266,15 @@ def test_pages_of_sequences_that_are_as_long_as_each_other(numbers: np.random.Ge
     apart = [ours([9], slice(i, i + 1)) for i in range(2)]
     assert torch.equal(together[0], torch.cat([each[0] for each in apart]))
     assert torch.equal(together[1], torch.cat([each[1] for each in apart]))
+    for dtype in (torch.int8, torch.uint8):
+        whole = npu.npu_fused_infer_attention_score(
+            q, *caches, **given | {"atten_mask": mask.to(dtype)}, actual_seq_lengths_kv=[9, 9]
+        )
+        assert torch.equal(whole[0], together[0])
+    with pytest.raises(RuntimeError, match="atten_mask must be one of bool, int8, uint8, but it is int32"):
+        npu.npu_fused_infer_attention_score(
+            q, *caches, **given | {"atten_mask": mask.int()}, actual_seq_lengths_kv=[9, 9]
+        )
     uneven = ours([9, 5], slice(None))[0]
     assert torch.equal(uneven[:1], apart[0][0]) and not torch.equal(uneven[1:], apart[1][0])
     k, v = (x if folded else x.transpose(1, 2).reshape(6, 4, 16) for x in caches)

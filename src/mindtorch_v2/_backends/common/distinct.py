@@ -85,7 +85,7 @@ def slices(
 
 
 def register_distinct(kernel: Callable[..., Any]) -> None:
-    """Register the operators of a whole tensor's distinct elements; `kernel` states a function as the kernel of rows."""
+    """Register the operators of distinct elements and slices; `kernel` states a function as the kernel of rows."""
 
     @kernel("_unique2")
     def unique2(
@@ -96,3 +96,23 @@ def register_distinct(kernel: Callable[..., Any]) -> None:
     @kernel("_unique")
     def unique(self: Tensor, ordered: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
         return distinct(self, return_inverse, False)[:2]
+
+    @kernel("unique_consecutive")
+    def unique_consecutive(
+        self: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        if dim is not None:
+            return slices(self, dim, False, return_inverse, return_counts)
+        return runs(self, return_inverse, return_counts)
+
+    @kernel("unique_dim")
+    def unique_dim(
+        self: Tensor, dim: int, ordered: bool = True, return_inverse: bool = False, return_counts: bool = False
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return slices(self, dim, True, True, True)
+
+    @kernel("unique_dim_consecutive")
+    def unique_dim_consecutive(
+        self: Tensor, dim: int, return_inverse: bool = False, return_counts: bool = False
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return slices(self, dim, False, True, True)

@@ -11,8 +11,9 @@ from . import libraries as libraries
 
 
 def _start() -> None:
-    from . import state
+    from . import chains, state
 
+    chains.offer()
     made = state.get()
     _C._register_device("cuda", made.allocate, made.release, made.transfer, made.copy, made.fill)
     made.make_generators("cuda")

@@ -36,7 +36,8 @@ ELEMENTS = {
 }  # fmt: skip
 """PyTorch's number of a dtype -> the type of its elements in kernels."""
 _BYTES = {"b8": 1, "c64": 8, "c128": 16, "double": 8, "float": 4, "f16": 2, "bf16": 2}
-_RENAMED = {"min": "lo", "max": "hi"}
+RENAMED = {"min": "lo", "max": "hi"}
+"""Arguments whose names are functions of CUDA -> how expressions call them."""
 _MAY_ALIAS = 2  # the output may be an input
 _THREADS = 256
 
@@ -121,7 +122,7 @@ class Pointwise:
         raw: tuple[str, ...] = (),
     ) -> None:
         self.name, self.outputs, self.expression, self.compute, self.raw = name, outputs, expression, compute, raw
-        self.names = [_RENAMED.get(n, n) for n in names]
+        self.names = [RENAMED.get(n, n) for n in names]
         self.launcher = _C._CudaPointwise(self.compile)
         MADE.append(self)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ... import _C
@@ -50,8 +51,25 @@ def _tensors(values: Any) -> list:
     return found
 
 
+_watchers: list[Callable[..., Any]] = []
+
+
+@contextmanager
+def watched(by: Callable[..., Any]) -> Iterator[None]:
+    """Within the block ``by(op, args, kwargs, carry_out)`` gives the results of a call, and calls ``carry_out`` for them."""
+    _watchers.append(by)
+    try:
+        yield
+    finally:
+        _watchers.remove(by)
+
+
 def handle(op: Any, args: tuple, kwargs: dict) -> Any:
     """The results of ``op`` for these arguments, without a write below this key."""
+    return _watchers[-1](op, args, kwargs, _carry_out) if _watchers else _carry_out(op, args, kwargs)
+
+
+def _carry_out(op: Any, args: tuple, kwargs: dict) -> Any:
     values = bound(op, args, kwargs)
     tensors = _tensors(values)
     level = max([active_level(), *map(level_of, tensors)])

@@ -13,6 +13,7 @@ from mindtorch_v2._dynamo.backends.registry import register_backend
 from mindtorch_v2._dynamo.utils import counters
 from mindtorch_v2._inductor import config
 from mindtorch_v2._logging._internal import artifact, is_on
+from mindtorch_v2._lowered.device_chain import ChainKernel
 from mindtorch_v2._lowered.fusion import Fused, fuse
 from mindtorch_v2._lowered.layers import with_layers
 from mindtorch_v2._lowered.partition import min_cut_rematerialization_partition
@@ -103,6 +104,8 @@ def fused(gm: GraphModule, example_inputs: Any, inference: bool = False) -> Call
             ways["layers"] = fuse(layered.module).module.forward
     if made.kernels:
         ways["fused"] = made.module.forward
+        if any(isinstance(kernel, ChainKernel) for kernel in made.kernels):
+            return ways["fused"]  # the processor's clock says nothing of a device's kernels, of which these are fewer
     ways["plain"] = reuse_memory(gm).forward
     return _Fastest(ways, name) if len(ways) > 1 else ways["plain"]
 

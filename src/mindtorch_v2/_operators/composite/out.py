@@ -247,3 +247,12 @@ def _batch_norm(name, overload, statistics) -> None:
 _batch_norm("native_batch_norm", "out", "Tensor? running_mean, Tensor? running_var, ")
 _batch_norm("_native_batch_norm_legit", "out", "Tensor(a!) running_mean, Tensor(b!) running_var, ")
 _batch_norm("_native_batch_norm_legit", "no_stats_out", "")
+
+
+@composite(
+    "log_sigmoid_forward.output(Tensor self, *, Tensor(a!) output, Tensor(b!) buffer) -> (Tensor(a!), Tensor(b!))",
+    "`log_sigmoid_forward` into `output` and `buffer`.",
+)
+def _log_sigmoid_forward_output(self: Tensor, *, output: Tensor, buffer: Tensor) -> tuple[Tensor, Tensor]:
+    result, kept = aten.log_sigmoid_forward(self)
+    return fill(output, result), fill(buffer, kept)

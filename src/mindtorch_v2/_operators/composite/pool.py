@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ... import _C
+from ..._core.autograd import batched
 from ..._core.dtype import DTYPES
 from ..table import S, T, aten, class_name, composite
 
@@ -252,7 +253,8 @@ def _unpool(self, indices, output_size, spatial):
                 raise RuntimeError(f"Found an invalid max index: {index} (output volumes are of size {volumes})")
     flat = self.new_zeros(lead + [area])
     result = flat.scatter(-1, indices.flatten(-spatial), self.flatten(-spatial)).reshape(lead + list(output_size))
-    if result.dim() == 4 and self.is_contiguous(memory_format=_C.channels_last) and not self.is_contiguous():
+    last = self.dim() == 4 and not batched.levels_of(self) and self.is_contiguous(memory_format=_C.channels_last)
+    if last and not self.is_contiguous():
         return result.contiguous(memory_format=_C.channels_last)
     return result
 

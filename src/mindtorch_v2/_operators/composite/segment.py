@@ -84,13 +84,17 @@ def _segment_reduce_grad(grad, data, reduce, lengths, offsets, axis, unsafe, ini
     if kind in ("sum", "mean"):
         return spread(grad)
     if kind == "prod":
-        # Without zeros the others' product is the quotient; with one, only the zero itself has a gradient.
-        zero = data == 0
+        # Without zeros the others' product is the quotient; with one, only the zero itself has a gradient. With a NaN
+        # only the NaN itself has one that is a number.
+        unknown = data.isnan()
+        zero = (data == 0) | unknown
         zeros = _reduced(zero.to(data.dtype), place, axis, count, "sum", 0)
         start = 1 if initial is None else initial
         others = _reduced(data.masked_fill(zero, 1), place, axis, count, "prod", start)
         quotient = aten.where(zero, 1, data)
-        return spread(grad * others) / quotient * (spread(zeros) == zero.to(data.dtype))
+        found = spread(grad * others) / quotient * (spread(zeros) == zero.to(data.dtype))
+        unknowns = _reduced(unknown.to(data.dtype), place, axis, count, "sum", 0)
+        return found.masked_fill(spread(unknowns) > unknown.to(data.dtype), math.nan)
     wanted = spread(result)
     chosen = ((data == wanted) | (data.isnan() & wanted.isnan())).to(data.dtype)
     ties = _reduced(chosen, place, axis, count, "sum", 0)

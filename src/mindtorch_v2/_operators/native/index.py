@@ -186,7 +186,7 @@ op(
     "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
     "out[i][j] = self[index[i][j]][j] for dim 0, and so on.",
     bind="function method out",
-    out_apart="self",
+    out_apart="self index",
     out_dtype="exact",
     batching="dims",
     tags="core",
@@ -202,6 +202,7 @@ op(
 op(
     "index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
     "The elements at the positions that the index tensors name; what self[indices] calls.",
+    bind="generated_out",
     tags="core dynamic_output_shape",
     linear="self",
     sizes_by_values=_has_mask,

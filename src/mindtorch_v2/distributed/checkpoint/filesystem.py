@@ -6,13 +6,14 @@ The files are PyTorch's: pieces are saved one after the other by `torch.save`, `
 from __future__ import annotations
 
 import collections
-import contextlib
 import dataclasses
 import enum
 import io
+import itertools
 import os
 import pathlib
 import pickle
+import re
 import uuid
 from collections.abc import Sequence
 from typing import Any
@@ -40,11 +41,13 @@ from mindtorch_v2.distributed.checkpoint.storage import StorageReader, StorageWr
 from mindtorch_v2.futures import Future
 from mindtorch_v2.serialization import _get_layout
 from mindtorch_v2.serialization._pickler import Pickler
+from mindtorch_v2.serialization._replacing import replacing
 
 __all__ = ["FileSystemReader", "FileSystemWriter"]
 
 _METADATA = ".metadata"
 _SUFFIX = ".distcp"
+_PIECES = re.compile(r"__\d+_((?P<turn>\d+)_)?\d+\.distcp")
 
 
 @dataclasses.dataclass
@@ -119,19 +122,17 @@ def _nobody(storage: Any) -> None:
     return None
 
 
-def _write_whole(path: pathlib.Path, data: bytes, sync: bool) -> None:
-    """Write a file that is there whole or not at all."""
-    part = path.with_name(f"{path.name}.tmp")
-    with open(part, "wb") as stream:
-        stream.write(data)
-        if sync:
-            stream.flush()
-            os.fsync(stream.fileno())
-    os.replace(part, path)
+def _turn(name: str) -> int | None:
+    """Which of the names for one piece of data a file has: 0 is PyTorch's; None if the file is none of a checkpoint's."""
+    match = _PIECES.fullmatch(name)
+    return None if match is None else int(match["turn"] or 0)
 
 
 class FileSystemWriter(StorageWriter):
     """Write a checkpoint into a folder, which it makes.
+
+    A checkpoint that is there stays whole until the new one is: the new files lie beside the old ones, `.metadata` is
+    then replaced at once, and the old files are removed. So there must be room for both.
 
     Args:
         path: the folder.
@@ -170,20 +171,21 @@ class FileSystemWriter(StorageWriter):
         return plan
 
     def prepare_global_plan(self, plans: list[SavePlan]) -> list[SavePlan]:
-        with contextlib.suppress(FileNotFoundError):
-            (self.path / _METADATA).unlink()  # from here on what was there is none any more
-        return [dataclasses.replace(plan, storage_data=_StoragePrefix(f"__{rank}_")) for rank, plan in enumerate(plans)]
+        taken = set(map(_turn, os.listdir(self.path))) if (self.path / _METADATA).exists() else set()
+        turn = next(each for each in itertools.count() if each not in taken)
+        ending = f"{turn}_" if turn else ""
+        return [
+            dataclasses.replace(plan, storage_data=_StoragePrefix(f"__{rank}_{ending}"))
+            for rank, plan in enumerate(plans)
+        ]
 
     def write_data(self, plan: SavePlan, planner: SavePlanner) -> Future[list[WriteResult]]:
         batches = [list(plan.items)] if self.single_file_per_rank else [[item] for item in plan.items]
         results: list[WriteResult] = []
         for number, items in enumerate(batch for batch in batches if batch):
             name = f"{plan.storage_data.prefix}{number}{_SUFFIX}"
-            with open(self.path / name, "wb") as stream:
+            with replacing(self.path / name, sync=self.sync_files) as stream:
                 results += [self._write(stream, name, item, planner) for item in items]
-                if self.sync_files:
-                    stream.flush()
-                    os.fsync(stream.fileno())
         future: Future[list[WriteResult]] = Future()
         future.set_result(results)
         return future
@@ -208,7 +210,12 @@ class FileSystemWriter(StorageWriter):
         metadata.storage_meta = self.storage_meta()
         stream = io.BytesIO()
         Pickler(stream, 2, _nobody).dump(metadata)
-        _write_whole(self.path / _METADATA, stream.getvalue(), self.sync_files)
+        with replacing(self.path / _METADATA, sync=self.sync_files) as file:
+            file.write(stream.getbuffer())
+        named = {info.relative_path for info in metadata.storage_data.values()}
+        for name in os.listdir(self.path):
+            if _turn(name) is not None and name not in named:
+                (self.path / name).unlink(missing_ok=True)
 
     def storage_meta(self) -> StorageMeta | None:
         return StorageMeta(checkpoint_id=str(self.path), save_id=self.save_id)

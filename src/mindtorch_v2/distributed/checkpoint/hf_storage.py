@@ -146,7 +146,7 @@ class HuggingFaceStorageWriter(FileSystemWriter):
         return plan
 
     def write_data(self, plan: SavePlan, planner: SavePlanner) -> Future[list[WriteResult]]:
-        rank = int(plan.storage_data.prefix.strip("_")) if self.save_distributed else None
+        rank = int(plan.storage_data.prefix.split("_")[2]) if self.save_distributed else None
         files: dict[int, dict[str, torch.Tensor]] = {}
         notes: dict[int, dict[str, Any]] = {}
         results = []

@@ -78,7 +78,7 @@ class _Run(Interpreter):
 def _without_numbers(module: GraphModule, arguments: tuple) -> _Run:
     from mindtorch_v2._subclasses.fake_tensor import FakeTensorMode
 
-    mode = FakeTensorMode()
+    mode = FakeTensorMode(allow_non_fake_inputs=True)  # constants of the program
     fakes = [mode.from_tensor(each) if isinstance(each, torch.Tensor) else each for each in arguments]
     run = _Run(module)
     with mode:

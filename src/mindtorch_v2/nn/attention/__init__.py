@@ -7,10 +7,9 @@ same exact attention.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import contextlib
-from enum import IntEnum
 
 import mindtorch_v2 as torch
 
@@ -20,18 +19,53 @@ __all__ = ["SDPBackend", "sdpa_kernel", "WARN_FOR_UNFUSED_KERNELS"]
 WARN_FOR_UNFUSED_KERNELS = False
 
 
-class SDPBackend(IntEnum):
-    """The kernels that PyTorch knows for `scaled_dot_product_attention`."""
+class SDPBackend:
+    """The kernels that PyTorch knows for `scaled_dot_product_attention`. As PyTorch's it is no `enum.Enum`, and no number.
 
-    ERROR = -1
-    MATH = 0
-    FLASH_ATTENTION = 1
-    EFFICIENT_ATTENTION = 2
-    CUDNN_ATTENTION = 3
-    OVERRIDEABLE = 4
+    >>> SDPBackend(0), SDPBackend.MATH.name, int(SDPBackend.MATH)
+    (<SDPBackend.MATH: 0>, 'MATH', 0)
+    """
+
+    __members__: ClassVar[dict[str, SDPBackend]] = {}
+    ERROR: ClassVar[SDPBackend]
+    MATH: ClassVar[SDPBackend]
+    FLASH_ATTENTION: ClassVar[SDPBackend]
+    EFFICIENT_ATTENTION: ClassVar[SDPBackend]
+    CUDNN_ATTENTION: ClassVar[SDPBackend]
+    OVERRIDEABLE: ClassVar[SDPBackend]
+
+    name: str
+    value: int
+
+    def __new__(cls, value: int) -> SDPBackend:
+        """The one of a number."""
+        for member in cls.__members__.values():
+            if member.value == value:
+                return member
+        raise ValueError(f"{value!r} is no SDPBackend; the numbers are {[m.value for m in cls.__members__.values()]}")
+
+    def __int__(self) -> int:
+        return self.value
+
+    __index__ = __int__
+
+    def __repr__(self) -> str:
+        return f"<SDPBackend.{self.name}: {self.value}>"
 
     def __str__(self) -> str:
         return f"SDPBackend.{self.name}"
+
+    def __reduce__(self) -> tuple[type[SDPBackend], tuple[int]]:
+        return SDPBackend, (self.value,)
+
+
+for _value, _name in enumerate(
+    ("ERROR", "MATH", "FLASH_ATTENTION", "EFFICIENT_ATTENTION", "CUDNN_ATTENTION", "OVERRIDEABLE"), start=-1
+):
+    _member = object.__new__(SDPBackend)
+    _member.name, _member.value = _name, _value
+    SDPBackend.__members__[_name] = _member
+    setattr(SDPBackend, _name, _member)
 
 
 # The kernels with a flag of their own, in the order in which PyTorch lists them; the second name ends the getter's.

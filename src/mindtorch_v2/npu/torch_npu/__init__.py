@@ -69,5 +69,10 @@ globals().update(_DTYPES)
 HiFloat8Tensor = unavailable_class("torch_npu.HiFloat8Tensor")
 HiFloat8Tensor.to_hifloat8 = unavailable_function("torch_npu.HiFloat8Tensor.to_hifloat8")
 
+if os.environ.get("PROF_CONFIG_PATH"):
+    from .profiler._non_intrusive_profile import _NonIntrusiveProfile
+
+    _NonIntrusiveProfile.init()
+
 if os.environ.get("TORCH_TRANSFER_TO_NPU") == "1":
     from .contrib import transfer_to_npu as _transfer_to_npu

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten
-from ...common.distinct import register_distinct, runs, slices
+from ...common.distinct import register_distinct
 from ..copies import copy
 from ..sort import ranked
 from ..table import CONTIGUOUS, Source, blocks, element, kernel, pack
@@ -191,24 +191,3 @@ def _number_dtype(value: Any) -> Any:
 
 
 register_distinct(kernel)
-
-
-@kernel("unique_consecutive")
-def unique_consecutive(
-    self: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
-) -> tuple:
-    if dim is not None:
-        return slices(self, dim, False, return_inverse, return_counts)
-    return runs(self, return_inverse, return_counts)
-
-
-@kernel("unique_dim")
-def unique_dim(
-    self: Tensor, dim: int, ordered: bool = True, return_inverse: bool = False, return_counts: bool = False
-) -> tuple:
-    return slices(self, dim, True, True, True)
-
-
-@kernel("unique_dim_consecutive")
-def unique_dim_consecutive(self: Tensor, dim: int, return_inverse: bool = False, return_counts: bool = False) -> tuple:
-    return slices(self, dim, False, True, True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten
-from ...common.distinct import register_distinct, runs
+from ...common.distinct import register_distinct
 from ..table import aclnn, call, kernel
 
 if TYPE_CHECKING:
@@ -61,12 +61,3 @@ def bucketize_scalar(self: float, boundaries: Tensor, out_int32: bool, right: bo
 
 
 register_distinct(kernel)
-
-
-@kernel("unique_consecutive")
-def unique_consecutive(
-    self: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
-) -> tuple:
-    if dim is not None and self.dim() != 1:
-        raise NotImplementedError("unique_consecutive along a dimension is not there for NPUs")
-    return runs(self, return_inverse, return_counts)

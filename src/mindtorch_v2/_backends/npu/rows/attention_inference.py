@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 npu = namespace("npu")
+_MASKS = ("bool", "int8", "uint8")
 _LAYOUTS = ("BSH", "BSND", "BNSD", "TND", "BNSD_BSND", "BSND_BNSD", "NTD_TND")
 
 
@@ -196,7 +197,7 @@ def _infer(request, pse, mask, scale, before, after, mode, sink, with_logs) -> t
         count = len(parts) * q.shape[0]
         rows = slice(i, i + q.shape[0])
         own = mask if mask is None or mask.dim() < 3 or mode > 1 else _of_sequences(mask, rows, count)
-        masking = Masking.of(operator, own, mode, before, after, None, None, None, "BNSD")
+        masking = Masking.of(operator, own, mode, before, after, None, None, None, "BNSD", _MASKS)
         masking = masking._replace(mask=_cut(own, mode, q, k))
         call = Call(operator, request.heads, "BNSD", scale, 1.0, masking, False, 0, 0)
         shift = None if pse is None else (pse[rows] if pse.shape[0] > 1 else pse)[..., : q.shape[2], : k.shape[2]]

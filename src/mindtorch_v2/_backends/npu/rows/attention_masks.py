@@ -41,11 +41,12 @@ class Masking(NamedTuple):
         q_ends: Any,
         kv_ends: Any,
         layout: str,
+        dtypes: tuple[str, ...] = ("bool", "uint8"),
     ) -> Masking:
-        """Hold the arguments to what is documented, and refuse what is not."""
+        """Hold the arguments to what is documented, and refuse what is not; `dtypes` are the mask's."""
         require_choice(operator, "sparse_mode", mode, tuple(range(7)))
         if mask is not None:
-            require_dtype(operator, "atten_mask", mask, ("bool", "uint8"))
+            require_dtype(operator, "atten_mask", mask, dtypes)
             wanted = _COMPRESSED.get(mode)
             require(
                 wanted is None or tuple(mask.shape) == wanted,

@@ -12,6 +12,7 @@ from .attention_masks import WITHOUT_END, Masking
 from .cache import paged_rows
 from .checks import no_gradient, require, require_choice
 from .numbers import numbers_of
+from .other_libraries import add_product
 
 npu = namespace("npu")
 
@@ -154,15 +155,7 @@ def _npu_paged_attention_splitfuse_v2(
     explicit=True,
 )
 def _npu_matmul_add_fp32(x: Any, weight: Any, C: Any) -> None:
-    operator = "_npu_matmul_add_fp32"
-    require(C.dtype == DTYPES["float32"], operator, f"C must be float32, but it is {C.dtype}")
-    require(
-        x.shape[0] == weight.shape[0] and tuple(C.shape) == (x.shape[1], weight.shape[1]),
-        operator,
-        f"C must be ({x.shape[1]}, {weight.shape[1]}) for operands of {list(x.shape)} and {list(weight.shape)}, but its "
-        f"sizes are {list(C.shape)}",
-    )
-    aten.add_(C, aten.matmul(x.to(C.dtype).transpose(0, 1), weight.to(C.dtype)))
+    add_product("_npu_matmul_add_fp32", x, weight, C)
 
 
 def no_workspace(like: Any) -> Any:

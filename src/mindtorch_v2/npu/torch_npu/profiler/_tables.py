@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from mindtorch_v2._backends.npu.timing import Allocation, Work
 
-__all__ = ["Cycle", "stack_lines", "trace", "write"]
+__all__ = ["Cycle", "Span", "stack_lines", "trace", "write"]
 
 _UNKNOWN = "N/A"
 _STEP = "ProfilerStep#"
@@ -26,8 +26,20 @@ def _start(event: Any) -> float:
     return event.time_range.start
 
 
+class Span(NamedTuple):
+    """Something of the host with a name, from and to a moment."""
+
+    name: str
+    start: float
+    end: float
+
+
 class Cycle(NamedTuple):
-    """A record of operators and ranges of the host, work and allocations of devices; `wall` is when it began."""
+    """A record of operators and ranges of the host, work and allocations of devices.
+
+    `wall` is when it began since 1970, `began` in nanoseconds of the clock that it was made with; `frames` are the calls of the
+    thread that made it, `bytes` the host's memory (moment, bytes), `garbage` the collections of garbage.
+    """
 
     events: Sequence[Any]
     work: Sequence[Work]
@@ -38,6 +50,11 @@ class Cycle(NamedTuple):
     memory: bool
     calls: bool  # whether the statistics of calls are wanted
     metadata: dict[str, Any]
+    began: int = 0
+    thread: int = 0
+    frames: Sequence[Span] = ()
+    bytes: Sequence[tuple[float, int]] = ()
+    garbage: Sequence[Span] = ()
 
     def steps(self) -> list[tuple[str, float, float]]:
         """Number, start and end of the steps that the program named."""
@@ -63,7 +80,7 @@ def write(cycle: Cycle, folder: str) -> None:
     """Write all that there is something to write of."""
     tables: dict[str, Any] = {"operator_details": _operators, "step_trace_time": _steps}
     if cycle.work:
-        tables |= {"kernel_details": _kernels, "op_statistic": _kinds}
+        tables |= {"kernel_details": _kernels, "op_statistic": _kinds, "task_time": _tasks}
     if cycle.calls:
         tables["api_statistic"] = _calls
     if cycle.memory:
@@ -153,6 +170,17 @@ def _kernels(cycle: Cycle) -> Iterable[list]:
             _text(work.end - work.start), _text(wait), _UNKNOWN, _UNKNOWN, _UNKNOWN,
             *((*tensors, *[_UNKNOWN] * 4) if cycle.shapes else ()),
         ]  # fmt: skip
+
+
+def _tasks(cycle: Cycle) -> Iterable[list]:
+    yield [
+        "Device_id", "kernel_name", "kernel_type", "stream_id", "task_id", "task_time(us)", "task_start(us)",
+        "task_stop(us)",
+    ]  # fmt: skip
+    for number, work in enumerate(cycle.work):
+        start, end = (f"{cycle.wall + moment:.3f}\t" for moment in (work.start, work.end))
+        kind = "HCCL" if work.collective else _UNKNOWN
+        yield [work.device, work.name, kind, work.stream, number, _text(work.end - work.start), start, end]
 
 
 def _kinds(cycle: Cycle) -> Iterable[list]:
@@ -275,12 +303,17 @@ def trace(cycle: Cycle) -> list[dict]:
     for device, stream in sorted({(work.device, work.stream) for work in cycle.work}):
         rows.append(_named("thread_name", _DEVICES + device, stream, f"Stream {stream}"))
     for event in cycle.events:
-        told: dict[str, Any] = {"Input Dims": event.input_shapes} if cycle.shapes else {}
+        told: dict[str, Any] = (
+            {"Input Dims": event.input_shapes, "Input type": event.input_types} if cycle.shapes else {}
+        )
         if event.stack:
             told["Call stack"] = ";\r\n".join(event.stack)
         kind = "user_annotation" if event.is_user_annotation else "cpu_op"
         start, end = event.time_range
         rows.append(_span(cycle, event.trace_name, kind, pid, event.thread, start, end, told))
+    for spans, kind in ((cycle.frames, "python_function"), (cycle.garbage, "gc")):
+        for name, start, end in spans:
+            rows.append(_span(cycle, name, kind, pid, cycle.thread, start, end, {}))
     for number, work in enumerate(cycle.work):
         place = {"pid": _DEVICES + work.device, "tid": work.stream}
         rows.append(_span(cycle, f"AscendCL@{work.name}", "cann", pid, work.thread, work.called, work.returned, {}))

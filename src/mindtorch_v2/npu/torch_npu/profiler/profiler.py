@@ -1,19 +1,20 @@
-"""The analysis of what the profiler wrote."""
+"""`profile` by the module that programs take it from, and the analysis of what it wrote."""
 
 from __future__ import annotations
 
-import os
+from ._profile import _KinetoProfile, profile, tensorboard_trace_handler
+from .analysis._npu_profiler import NpuProfiler
 
-from ._profile import profile, tensorboard_trace_handler
-
-__all__ = ["analyse", "profile", "tensorboard_trace_handler"]
+__all__ = ["_KinetoProfile", "analyse", "profile", "tensorboard_trace_handler"]
 
 
 def analyse(profiler_path: str, max_process_number: int = 1, export_type: object = None) -> None:
-    """Check that a folder is there: traces and tables are written when a cycle ends, and nothing is left to make of them.
+    """Write the traces and tables of the cycles in a folder, or of one cycle's folder, from their record.
+
+    One process does it, and writes text, whatever is asked for.
 
     Raises:
         FileNotFoundError: there is no such folder.
+        RuntimeError: a cycle's folder has no record.
     """
-    if not os.path.isdir(profiler_path):
-        raise FileNotFoundError(f"analyse(): there is no folder {profiler_path!r}")
+    NpuProfiler.analyse(profiler_path, max_process_number=max_process_number, export_type=export_type)

@@ -12,7 +12,7 @@ from mindtorch_v2._core.unavailable import unavailable_names
 from mindtorch_v2.distributed._hccl import ProcessGroupHCCL
 from mindtorch_v2.npu import _mstx
 
-from ._outputs import with_outputs
+from .._outputs import with_outputs
 
 __all__ = ["_NPUTaskGroupHandle", "_distributed_c10d", "_mstx"]
 

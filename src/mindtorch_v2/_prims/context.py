@@ -1,0 +1,73 @@
+"""`TorchRefsMode`: functions run as the references in `torch._refs`."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import mindtorch_v2 as torch
+from mindtorch_v2.overrides import TorchFunctionMode, resolve_name
+
+__all__ = ["TorchRefsMode"]
+
+
+@functools.cache
+def _references() -> dict[Any, Callable[..., Any]]:
+    """The reference of each function of `torch` and its namespaces, and of tensors' methods."""
+    refs = torch._refs
+    found: dict[Any, Callable[..., Any]] = {}
+    for space, of_space in (
+        (torch, refs),
+        (torch.nn.functional, refs.nn.functional),
+        (torch.special, refs.special),
+        (torch.fft, refs.fft),
+        (torch.linalg, refs.linalg),
+    ):
+        for name in getattr(of_space, "__all__", dir(of_space)):
+            if callable(getattr(space, name, None)) and hasattr(of_space, name):
+                found.setdefault(getattr(space, name), getattr(of_space, name))
+    for name in refs.__all__:
+        if hasattr(torch.Tensor, name):
+            found.setdefault(getattr(torch.Tensor, name), getattr(refs, name))
+    return found
+
+
+class TorchRefsMode(TorchFunctionMode):
+    """A context in which functions of `torch` run as their references in `torch._refs`.
+
+    With `strict` one without a reference is an error (RuntimeError); else it runs as it is. `should_fallback_fn(mode, function,
+    reference, args, kwargs)` says which runs as it is all the same. `prims_mode` is a context for the references.
+
+    >>> from mindtorch_v2._prims.context import TorchRefsMode
+    >>> with TorchRefsMode(strict=True):
+    ...     torch.add(torch.ones(1), 1)
+    tensor([2.])
+    """
+
+    def __init__(
+        self,
+        strict: bool = False,
+        should_fallback_fn: Callable[..., bool] = lambda *_: False,
+        prims_mode: Any = None,
+    ) -> None:
+        super().__init__()
+        self.strict = strict
+        self.should_fallback_fn = should_fallback_fn
+        self.prims_mode = contextlib.nullcontext() if prims_mode is None else prims_mode
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """The reference's result, or the function's own."""
+        kwargs = kwargs or {}
+        if func in (torch.Tensor.ndim.__get__, torch.Tensor.numel):
+            return func(*args, **kwargs)
+        reference = _references().get(func)
+        if reference is None and self.strict:
+            raise RuntimeError(f"no _refs support for {resolve_name(func)}")
+        if reference is None or self.should_fallback_fn(self, func, reference, args, kwargs):
+            return func(*args, **kwargs)
+        with self.prims_mode:
+            return reference(*args, **kwargs)

@@ -1,0 +1,1 @@
+"""Words, folders and messages of the profiler."""
