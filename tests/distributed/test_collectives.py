@@ -27,6 +27,6 @@ def test_what_pytorch_has_no_example_of():
     assert first["anyone"] == [1, [8.0]]
     assert first["large"] == second["large"] == [3.0 * (1 << 21), 3.0]
     assert first["in any order"] == [1.0, 2.0]
-    assert first["mesh"] == [[[0, 1]], "DeviceMesh('cpu', [[0, 1]], mesh_dim_names=('dp', 'tp'))", 2, 0, [0, 0], 3.0]
+    assert first["mesh"] == [[[0, 1]], "DeviceMesh((dp=1, tp=2), 'cpu', stride=(2, 1))", 2, 0, [0, 0], 3.0]
     assert second["mesh"][3:] == [1, [0, 1], 3.0]
     assert first["from itself"].startswith("ValueError: Invalid source rank")

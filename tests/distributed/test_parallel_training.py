@@ -12,6 +12,7 @@ KINDS = {
         "fsdp offload",
         "fsdp accumulated",
         "fsdp kept",
+        "fsdp near",
         "hsdp",
     ],
     "tensors": ["tp", "sp", "sp clipped", "tp loss", "fsdp tp", "fsdp sp", "fsdp tp clipped"],

@@ -28,6 +28,7 @@ NAVIGATION: dict[str, dict[str, str]] = {
     "Guides": {
         "Training": "training.md",
         "Saving and loading": "saving-and-loading.md",
+        "Larger clusters": "scaling.md",
         "Profiling": "profiling.md",
         "Sparse tensors": "sparse.md",
         "Being torch": "being-torch.md",

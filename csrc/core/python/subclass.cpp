@@ -60,8 +60,9 @@ PyObject* set_asker(PyObject*, PyObject* function) {
     Py_RETURN_NONE;
 }
 
-// Address space for tensors that may pretend to be larger than memory is; it counts for nothing until it is touched.
-constexpr size_t kReservedFrom = size_t(64) << 20;
+// Address space for tensors that pretend to be larger than what they hold; it counts for nothing until it is touched. A
+// block of the allocator would be kept from others, and be memory already where it was in use before.
+constexpr size_t kReservedFrom = size_t(256) << 10;
 
 Storage* reserved(size_t nbytes, Device device) {
     struct Region {

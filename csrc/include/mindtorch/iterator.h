@@ -424,7 +424,8 @@ struct Outputs<std::tuple<T...>> {
 
 template <class F, class Out, class... A, size_t... k>
 void run(TensorIteratorBase& iter, const F& op, int64_t grain, Out, std::tuple<A...>*, std::index_sequence<k...>) {
-    constexpr size_t outs = static_cast<size_t>(Out::count), all = outs + sizeof...(A);
+    static constexpr size_t outs = static_cast<size_t>(Out::count),
+                            all = outs + sizeof...(A);  // for clang, in the lambda
     TORCH_CHECK(iter.noutputs() == Out::count && iter.ninputs() == static_cast<int>(sizeof...(A)),
                 "the function takes ", sizeof...(A), " and gives ", outs, " values, the iterator has ", iter.ninputs(),
                 " inputs and ", iter.noutputs(), " outputs");

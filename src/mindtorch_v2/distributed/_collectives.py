@@ -18,6 +18,7 @@ from mindtorch_v2.distributed._arguments import (
     check_splits,
 )
 from mindtorch_v2.distributed._reduce_op import RedOpType
+from mindtorch_v2.distributed._schedule import recorded
 from mindtorch_v2.distributed._work import Work
 
 __all__ = ["Collectives"]
@@ -65,6 +66,22 @@ class Collectives:
         """Do `run(*operands)`, now or behind what is under way. `name` and `details` are the same on all ranks."""
         raise NotImplementedError
 
+    def _begin(
+        self,
+        name: str,
+        run: Callable[..., None],
+        operands: tuple[Any, ...],
+        written: Sequence[torch.Tensor],
+        asynchronous: bool,
+        *details: Any,
+    ) -> Work:
+        """Start a collective, which a schedule may record."""
+
+        def start() -> Work:
+            return self._start(name, run, operands, written, asynchronous, *details)
+
+        return recorded(self, name, operands, asynchronous, start)
+
     def _check_reducible(self, name: str, tensor: torch.Tensor, op: Any) -> None:
         check_reducible(name, tensor, op)
 
@@ -76,28 +93,28 @@ class Collectives:
     def allreduce(self, tensor: torch.Tensor, op: Any, asynchronous: bool = False) -> Work:
         """Combine `tensor` over the ranks, in place, everywhere."""
         self._check_reducible("all_reduce", tensor, op)
-        return self._start("all_reduce", self._all_reduce, (tensor, op), [tensor], asynchronous, op)
+        return self._begin("all_reduce", self._all_reduce, (tensor, op), [tensor], asynchronous, op)
 
     def broadcast(self, tensor: torch.Tensor, root: Any, asynchronous: bool = False) -> Work:
         """Copy `tensor` from the rank `root` to all."""
         check_root(f"{self.title}::broadcast", root, self.size)
-        return self._start("broadcast", self._broadcast, (tensor, root), [tensor], asynchronous, f"from {root}")
+        return self._begin("broadcast", self._broadcast, (tensor, root), [tensor], asynchronous, f"from {root}")
 
     def reduce(self, tensor: torch.Tensor, root: Any, op: Any, asynchronous: bool = False) -> Work:
         """Combine `tensor` over the ranks, in place, on the rank `root`."""
         check_root(f"{self.title}::reduce", root, self.size)
         self._check_reducible("reduce", tensor, op)
-        return self._start("reduce", self._reduce, (tensor, root, op), [tensor], asynchronous, op, f"to {root}")
+        return self._begin("reduce", self._reduce, (tensor, root, op), [tensor], asynchronous, op, f"to {root}")
 
     def allgather(self, outputs: Sequence[torch.Tensor], tensor: torch.Tensor, asynchronous: bool = False) -> Work:
         """Copy each rank's `tensor` into `outputs[rank]`, everywhere."""
         check_gathered(f"{self.title}::allgather", outputs, tensor, self.size)
-        return self._start("all_gather", self._all_gather, (tensor, outputs), outputs, asynchronous)
+        return self._begin("all_gather", self._all_gather, (tensor, outputs), outputs, asynchronous)
 
     def allgather_into(self, output: torch.Tensor, tensor: torch.Tensor, asynchronous: bool = False) -> Work:
         """Put the ranks' tensors one after the other, along the first dimension, into `output`."""
         check_gathered(f"{self.title}::allgather", list(output.chunk(self.size)), tensor, self.size)
-        return self._start("all_gather", self._all_gather_into, (tensor, output), [output], asynchronous)
+        return self._begin("all_gather", self._all_gather_into, (tensor, output), [output], asynchronous)
 
     def gather(self, tensor: torch.Tensor, outputs: Any, root: Any, asynchronous: bool = False) -> Work:
         """Copy each rank's `tensor` into `outputs[rank]` on the rank `root`; `outputs` is None elsewhere."""
@@ -106,7 +123,7 @@ class Collectives:
             check_one_for_each(f"{self.title}::gather", "output", outputs, self.size)
             check_like(f"{self.title}::gather", tensor, outputs)
         written = outputs if self.rank == root else []
-        return self._start("gather", self._gather, (tensor, outputs, root), written, asynchronous, f"to {root}")
+        return self._begin("gather", self._gather, (tensor, outputs, root), written, asynchronous, f"to {root}")
 
     def scatter(self, output: torch.Tensor, inputs: Any, root: Any, asynchronous: bool = False) -> Work:
         """Copy `inputs[rank]` of the rank `root` into each rank's `output`; `inputs` is None elsewhere."""
@@ -114,7 +131,7 @@ class Collectives:
         if self.rank == root:
             check_one_for_each(f"{self.title}::scatter", "input", inputs, self.size)
             check_like(f"{self.title}::scatter", output, inputs)
-        return self._start("scatter", self._scatter, (output, inputs, root), [output], asynchronous, f"from {root}")
+        return self._begin("scatter", self._scatter, (output, inputs, root), [output], asynchronous, f"from {root}")
 
     def reduce_scatter(
         self, output: torch.Tensor, inputs: Sequence[torch.Tensor], op: Any, asynchronous: bool = False
@@ -124,7 +141,7 @@ class Collectives:
             raise RuntimeError("invalid input tensor list size, must be world size")
         check_like(f"{self.title}::reduce_scatter", output, inputs)
         self._check_reducible("reduce_scatter", output, op)
-        return self._start("reduce_scatter", self._reduce_scatter, (output, inputs, op), [output], asynchronous, op)
+        return self._begin("reduce_scatter", self._reduce_scatter, (output, inputs, op), [output], asynchronous, op)
 
     def reduce_scatter_from(
         self, output: torch.Tensor, tensor: torch.Tensor, op: Any, asynchronous: bool = False
@@ -138,7 +155,7 @@ class Collectives:
     ) -> Work:
         """Copy `inputs[other]` of each rank into `outputs[rank]` of the other."""
         check_exchanged(f"{self.title}::alltoall", outputs, inputs, self.size)
-        return self._start("all_to_all", self._all_to_all, (inputs, outputs), outputs, asynchronous)
+        return self._begin("all_to_all", self._all_to_all, (inputs, outputs), outputs, asynchronous)
 
     def alltoall_single(
         self,
@@ -159,17 +176,23 @@ class Collectives:
 
     def barrier(self, asynchronous: bool = False) -> Work:
         """Wait until all ranks are there."""
-        return self._start("barrier", self._barrier, (), [], asynchronous)
+        return self._begin("barrier", self._barrier, (), [], asynchronous)
 
     # ---- point to point ----
 
-    def send(self, tensor: torch.Tensor, rank: int, tag: int) -> Work:
-        """Send `tensor` to a rank."""
+    def _send(self, tensor: torch.Tensor, rank: int, tag: int) -> Work:
         raise NotImplementedError
+
+    def _recv(self, tensor: torch.Tensor, rank: int | None, tag: int) -> Work:
+        raise NotImplementedError
+
+    def send(self, tensor: torch.Tensor, rank: int, tag: int) -> Work:
+        """Send `tensor` to a rank; done when its bytes are on their way."""
+        return recorded(self, "send", [tensor], True, lambda: self._send(tensor, rank, tag), rank)
 
     def recv(self, tensor: torch.Tensor, rank: int | None, tag: int) -> Work:
         """Receive into `tensor` from a rank; None is any."""
-        raise NotImplementedError
+        return recorded(self, "recv", [tensor], True, lambda: self._recv(tensor, rank, tag), rank)
 
     def batch(self, operations: Sequence[tuple[bool, torch.Tensor, int, int]]) -> list[Work]:
         """Begin all of (whether it sends, tensor, rank, tag); a list of Work."""

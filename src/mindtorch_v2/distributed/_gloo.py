@@ -255,15 +255,13 @@ class ProcessGroupGloo(Collectives):
 
     # ---- point to point ----
 
-    def send(self, tensor: torch.Tensor, rank: int, tag: int) -> Work:
-        """Send `tensor` to a rank; done when its bytes are on their way."""
+    def _send(self, tensor: torch.Tensor, rank: int, tag: int) -> Work:
         check_contiguous(tensor)
         check_root("ProcessGroupGloo::send", rank, self.size, "destination")
         outcome = self._mesh.send(rank, (DIRECT, tag, 0), b"send", bytes_of(tensor))
         return _Message(self, outcome, "send", tensor, rank)
 
-    def recv(self, tensor: torch.Tensor, rank: int | None, tag: int) -> Work:
-        """Receive into `tensor` from a rank; None is any."""
+    def _recv(self, tensor: torch.Tensor, rank: int | None, tag: int) -> Work:
         check_contiguous(tensor)
         if rank is not None:
             check_root("ProcessGroupGloo::recv", rank, self.size, "source")
@@ -342,7 +340,7 @@ class _Message(Work):
         super().__init__(outcome, [tensor], name)
         self._group, self._rank = group, rank
 
-    def wait(self, timeout: Any = None) -> bool:
+    def _finish(self, timeout: Any) -> bool:
         """Wait, at most for `timeout` (a `datetime.timedelta`); True. RuntimeError if it failed or is not done in time."""
         ranks: Iterable[int] = self._group._others() if self._rank is None else [self._rank]
         seconds = seconds_of(timeout) if timeout else self._group.seconds

@@ -114,7 +114,7 @@ class ProcessGroupHCCL(Collectives):
         if output.numel() != self.size * tensor.numel():
             check_gathered("ProcessGroupHCCL::allgather", list(output.chunk(self.size)), tensor, self.size)
             raise ValueError("output tensor size must be equal to world_size times input tensor size")
-        return self._start("all_gather", self._all_gather_into, (tensor, output), [output], asynchronous)
+        return self._begin("all_gather", self._all_gather_into, (tensor, output), [output], asynchronous)
 
     def _all_gather_into(self, tensor: torch.Tensor, output: torch.Tensor) -> None:
         held, landing = _plain(tensor), _plain(output)
@@ -147,7 +147,7 @@ class ProcessGroupHCCL(Collectives):
         """Combine the ranks' `tensor`, of which each gets its part along the first dimension as `output`."""
         check_one_of_parts(output, tensor, self.size)
         self._check_reducible("reduce_scatter", output, op)
-        return self._start("reduce_scatter", self._combine_parts, (output, tensor, op), [output], asynchronous)
+        return self._begin("reduce_scatter", self._combine_parts, (output, tensor, op), [output], asynchronous)
 
     def _combine_parts(self, output, whole, op):
         held, landing = _reducible(whole), _reducible(output)
@@ -173,14 +173,12 @@ class ProcessGroupHCCL(Collectives):
         self._communicator(device).call("HcclBarrier")
         return _Barrier((), device)
 
-    # ---- point to point: tags are not looked at, messages come in the order in which they were sent ----
+    # ---- point to point: what is sent is done when it is received; tags are not looked at, messages come in their order ----
 
-    def send(self, tensor: torch.Tensor, rank: int, tag: int) -> _Queued:
-        """Send `tensor` to a rank. It is done when the rank receives it."""
+    def _send(self, tensor: torch.Tensor, rank: int, tag: int) -> Work:
         return self.batch([(True, tensor, rank, tag)])[0]
 
-    def recv(self, tensor: torch.Tensor, rank: int | None, tag: int) -> _Queued:
-        """Receive into `tensor` from a rank."""
+    def _recv(self, tensor: torch.Tensor, rank: int | None, tag: int) -> Work:
         if rank is None:
             raise NotImplementedError("hccl does not receive from any rank: name it as src")
         return self.batch([(False, tensor, rank, tag)])[0]
@@ -243,7 +241,7 @@ class _Queued(Work):
         self._device, self._event = device, torch.npu.Event()
         self._event.record(torch.npu.current_stream(device))
 
-    def wait(self, timeout: Any = None) -> bool:
+    def _finish(self, timeout: Any) -> bool:
         """Let the current stream wait for it; True."""
         torch.npu.current_stream(self._device).wait_event(self._event)
         return True
@@ -258,7 +256,7 @@ class _Queued(Work):
 class _Barrier(_Queued):
     """A barrier, for which the host waits as well."""
 
-    def wait(self, timeout: Any = None) -> bool:
+    def _finish(self, timeout: Any) -> bool:
         """Wait until all ranks are there; True."""
         self._event.synchronize()
         return True

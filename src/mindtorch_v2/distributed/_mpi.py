@@ -228,15 +228,13 @@ class ProcessGroupMPI(Collectives):
 
     # ---- point to point ----
 
-    def send(self, tensor: torch.Tensor, rank: int, tag: int) -> Work:
-        """Send `tensor` to a rank; done when its bytes are on their way."""
+    def _send(self, tensor: torch.Tensor, rank: int, tag: int) -> Work:
         check_contiguous(tensor)
         check_root("ProcessGroupMPI::send", rank, self.size, "destination")
         request = self._comm.Isend([bytes_of(tensor), self._mpi.BYTE], rank, tag)
         return self._direct("send", request, tensor)
 
-    def recv(self, tensor: torch.Tensor, rank: int | None, tag: int) -> Work:
-        """Receive into `tensor` from a rank; None is any."""
+    def _recv(self, tensor: torch.Tensor, rank: int | None, tag: int) -> Work:
         check_contiguous(tensor)
         source = self._mpi.ANY_SOURCE if rank is None else rank
         request = self._comm.Irecv([bytes_of(tensor), self._mpi.BYTE], source, tag)
@@ -338,7 +336,7 @@ class _Message(Work):
         super().__init__(Outcome(), [tensor], name)
         self._group, self._name, self._request, self._kept = group, name, request, tensor
 
-    def wait(self, timeout: Any = None) -> bool:
+    def _finish(self, timeout: Any) -> bool:
         """Wait, at most for `timeout` (a `datetime.timedelta`); True. RuntimeError if it is not done in time."""
         if not self._outcome.done():
             status = self._group._wait(self._name, self._request, timeout.total_seconds() if timeout else None)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mindtorch_v2.distributed._outcome import Outcome
+from mindtorch_v2.distributed._schedule import waited
 from mindtorch_v2.distributed._stores import seconds_of
 from mindtorch_v2.futures import Future
 
@@ -38,8 +39,13 @@ class Work:
         self._description, self._seconds, self._on_timeout = description, seconds, on_timeout
         self._source = source
 
+    recorded: tuple[int, bool] = -1, False  # its number in a schedule, and whether the program may go on beside it
+
     def wait(self, timeout: Any = None) -> bool:
         """Wait, at most for `timeout` (a `datetime.timedelta`); True. RuntimeError if it failed or is not done in time."""
+        return waited(self, lambda: self._finish(timeout))
+
+    def _finish(self, timeout: Any) -> bool:
         seconds: Any = self._seconds if not timeout else seconds_of(timeout)
         try:
             self._outcome.result(seconds)
@@ -80,7 +86,7 @@ class Work:
 
     def get_future(self) -> Future:
         """A `torch.futures.Future` of the tensors that were written."""
-        future: Future = Future()
+        future = _Results(self)
 
         def complete(outcome: Any) -> None:
             error = outcome.exception()
@@ -91,6 +97,18 @@ class Work:
 
         self._outcome.add_done_callback(complete)
         return future
+
+
+class _Results(Future):
+    """The tensors that work wrote."""
+
+    def __init__(self, work: Work) -> None:
+        super().__init__()
+        self._work = work
+
+    def wait(self) -> Any:
+        """Wait, and return them."""
+        return waited(self._work, super().wait)
 
 
 class Worker:

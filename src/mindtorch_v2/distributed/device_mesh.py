@@ -211,8 +211,9 @@ class DeviceMesh:
         return hash((self.device_type, self.mesh_dim_names, tuple(self.mesh.flatten().tolist()), self.shape))
 
     def __repr__(self) -> str:
-        names = f", mesh_dim_names={self.mesh_dim_names}" if self.mesh_dim_names else ""
-        return f"DeviceMesh('{self.device_type}', {self.mesh.tolist()}{names})"
+        names = self.mesh_dim_names
+        sizes = f"({', '.join(f'{k}={v}' for k, v in zip(names, self.shape, strict=True))})" if names else self.shape
+        return f"DeviceMesh({sizes}, '{self.device_type}', stride={self.mesh.stride()})"
 
 
 _entered: list[DeviceMesh] = []  # meshes whose `with` blocks are open, innermost last

@@ -249,6 +249,8 @@ def run(kind, rank, size):
     if kind == "fsdp mixed":
         policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
         return train(sharded(Gpt(), mesh, mp_policy=policy), here, dist.group.WORLD)
+    if kind == "fsdp near":  # between forward and backward, pairs of ranks keep parameters whole together
+        return train(sharded(Gpt(), mesh, reshard_after_forward=2), here, dist.group.WORLD)
     if kind == "fsdp kept":
         return train(sharded(Gpt(), mesh, reshard_after_forward=False), here, dist.group.WORLD)
     if kind == "tp":
@@ -294,7 +296,7 @@ def tensor_parallel_stage(model, mesh):
 
 
 KINDS = (
-    "ddp|fsdp|fsdp clipped|fsdp checkpoint|fsdp offload|fsdp accumulated|fsdp mixed|fsdp kept|tp|sp|sp clipped|tp loss|gpipe|1f1b|interleaved|looped|hsdp|"
+    "ddp|fsdp|fsdp clipped|fsdp checkpoint|fsdp offload|fsdp accumulated|fsdp mixed|fsdp kept|fsdp near|tp|sp|sp clipped|tp loss|gpipe|1f1b|interleaved|looped|hsdp|"
     "fsdp tp|fsdp sp|fsdp tp clipped|fsdp pp|tp pp"
 ).split("|")
 

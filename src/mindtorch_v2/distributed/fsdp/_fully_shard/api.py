@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -41,21 +42,25 @@ def fully_shard(
         module: a module, or a list of those that are gathered together.
         mesh: the ranks: of one dimension, or of two for copies of pieces ("replicate", "shard"); all ranks by default.
             Parameters and buffers are moved to its device.
-        reshard_after_forward: whether parameters are released between forward and backward. None: for all but the root.
+        reshard_after_forward: whether parameters are released between forward and backward. None: for all but the root. A number
+            of ranks: such groups of consecutive ranks keep them whole together, and backward gathers among these only.
         shard_placement_fn: the dimension along which a parameter is cut, as `Shard`; None or no answer is the first.
         mp_policy: dtypes of the computation and of the sums.
         offload_policy: where the pieces are kept.
         ignored_params: parameters that stay as they are.
 
-    ValueError for a mesh of more dimensions, a module without a forward of its own (`ModuleList`) or a number of ranks for
-    `reshard_after_forward` that is neither one nor all.
+    ValueError for a mesh of more dimensions, a module without a forward of its own (`ModuleList`) or a `reshard_after_forward`
+    that does not divide the number of ranks; AssertionError for a module that is sharded already.
     """
     modules: list[Module] = list(module) if isinstance(module, list | tuple) else [module]
     for each in modules:
         if isinstance(each, torch.nn.ModuleList | torch.nn.ModuleDict):
             raise ValueError(f"fully_shard does not support containers that do not implement forward: {each}")
         if state_of(each) is not None:
-            raise ValueError(f"fully_shard has already been applied to {type(each).__name__}")
+            raise AssertionError(
+                "Each distinct composable distributed API can only be applied to a module once. fully_shard has already been "
+                f"applied to the following module:\n{each}"
+            )
     mesh = mesh or _all_ranks()
     if mesh.ndim not in (1, 2):
         raise ValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {mesh}")
@@ -68,7 +73,7 @@ def fully_shard(
         for each, owners in found
     ]
     state = ModuleState(modules, ParameterGroup(parameters, mesh, mixed), mixed)
-    state.reshard_after_forward = _whether_to_release(reshard_after_forward, mesh)
+    state.reshard_after_forward, state.group.near = _whether_to_release(reshard_after_forward, mesh)
     for each in modules:
         each._fsdp_state = state
         each.__class__ = _class_of(type(each))
@@ -94,16 +99,34 @@ def _all_ranks() -> DeviceMesh:
     return init_device_mesh(kind, (world.get_world_size(),))
 
 
-def _whether_to_release(given: bool | int | None, mesh: DeviceMesh) -> bool | None:
+def _whether_to_release(given: Any, mesh: DeviceMesh) -> tuple[bool | None, Any]:
+    """Whether forward releases parameters, and the group of ranks that keep them together meanwhile, if not all do."""
     if given is None or isinstance(given, bool):
-        return given
+        return given, None
     size = mesh.size(mesh.ndim - 1)
-    if given not in (1, size):
+    if not isinstance(given, int):
         raise ValueError(
-            f"reshard_after_forward={given}: parameters are released to all {size} ranks (True) or not at all (False); groups "
-            "of some ranks are not there"
+            f"reshard_after_forward should be a bool or an int representing the group size to reshard to, not {given}"
         )
-    return given == size
+    if given < 1 or size % given:
+        raise ValueError(f"If passing reshard_after_forward as an int, it should be a factor of {size}, not {given}")
+    return given > 1, _near(mesh, given) if 1 < given < size else None
+
+
+_near_groups: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = (
+    weakref.WeakKeyDictionary()
+)  # group of pieces -> groups in it
+
+
+def _near(mesh: DeviceMesh, count: int) -> Any:
+    """The group of this rank and its neighbours along the dimension of pieces. All ranks of the job make theirs at the same time."""
+    known = _near_groups.setdefault(mesh.get_group(mesh.ndim - 1), {})
+    if count not in known:
+        for ranks in mesh.mesh.reshape(-1, count).tolist():
+            made = world.new_group(ranks)
+            if mesh.get_rank() in ranks:
+                known[count] = made
+    return known[count]
 
 
 def _class_of(kind: type) -> type:
@@ -222,6 +245,9 @@ class FSDPModule:
     def _set_unshard_async_op(self, async_op: bool) -> None:
         """Accepted as in PyTorch: gathering is asynchronous anyway."""
 
+    def __deepcopy__(self, memo: Any) -> Any:
+        raise AssertionError("FSDP does not support deepcopy. Please use state dict for serialization.")
+
     def _apply(self, *args: Any, **kwargs: Any) -> Any:
         self.reshard()
         return super()._apply(*args, **kwargs)  # type: ignore[misc]  # (it is mixed into modules)
@@ -229,7 +255,7 @@ class FSDPModule:
 
 def _state_among(module: Any) -> ModuleState:
     if not isinstance(module, FSDPModule):
-        raise ValueError(f"all modules to prefetch must be FSDPModules, got {type(module)}")
+        raise ValueError(f"Expects FSDPModule but got {type(module)}: {module}")
     return module._get_fsdp_state()
 
 

@@ -29,6 +29,8 @@ class ParameterGroup:
         self.reshard_after_backward = True
         self.divide_factor: float | None = None
         self.all_reduce_hook: Any = None
+        self.near: Any = None  # the group of ranks that keep parameters whole together between forward and backward
+        self._kept: torch.Tensor | None = None  # this rank's part of what they keep
         self._gathering: Any = None  # (work, sent, received, offsets)
         self._reducing: list[Any] = []  # (work, sent, received, parameters, offsets)
         self._partial: dict[int, torch.Tensor] = {}  # pieces of gradients that copies have not summed yet
@@ -40,26 +42,37 @@ class ParameterGroup:
         if self.whole or self._gathering is not None or not self.parameters:
             return
         with torch.no_grad():
-            rows = [each.row() for each in self.parameters]
             offsets, total = [], 0
-            for row in rows:
+            for each in self.parameters:
                 offsets.append(total)
-                total += -(-row.numel() * row.element_size() // _ALIGNMENT) * _ALIGNMENT
-            sent = torch.zeros(total, dtype=torch.uint8, device=rows[0].device)
-            for row, offset in zip(rows, offsets, strict=True):
-                sent[offset : offset + row.numel() * row.element_size()].view(row.dtype).copy_(row)
+                total += -(-each.step * each.rest * each.whole_dtype.itemsize // _ALIGNMENT) * _ALIGNMENT
+            if self._kept is None:
+                sent, group = self._pieces(offsets, total), self.shards
+            else:
+                sent, group = self._kept, self.near
             received = torch.empty(self.parts * total, dtype=torch.uint8, device=sent.device)
-            work = collectives.all_gather_into_tensor(received, sent, self.shards, async_op=True)
+            work = collectives.all_gather_into_tensor(received, sent, group, async_op=True)
             self._gathering = work, sent, received, offsets
 
-    def gather(self) -> None:
-        """Make the parameters whole."""
+    def _pieces(self, offsets: list[int], total: int) -> torch.Tensor:
+        """This rank's pieces as they are sent."""
+        rows = [each.row() for each in self.parameters]
+        sent = torch.zeros(total, dtype=torch.uint8, device=rows[0].device)
+        for row, offset in zip(rows, offsets, strict=True):
+            sent[offset : offset + row.numel() * row.element_size()].view(row.dtype).copy_(row)
+        return sent
+
+    def gather(self, keep: bool = False) -> None:
+        """Make the parameters whole; with `keep`, keep what the neighbours need of them once they are released."""
         if self.whole or not self.parameters:
             return
         self.start_gather()
         work, sent, received, offsets = self._gathering
         self._gathering = None
         work.wait()
+        if keep and self.near is not None:
+            count = received.numel() // self.near.size()
+            self._kept = received[self.near.rank() * count :][:count].clone()
         table = received.view(self.parts, -1)
         with torch.no_grad():
             for each, offset in zip(self.parameters, offsets, strict=True):
@@ -70,8 +83,12 @@ class ParameterGroup:
                 )
         self.whole = True
 
+    def forget(self) -> None:
+        """Keep nothing for the neighbours: the pieces may change from now on."""
+        self._kept = None
+
     def release(self) -> None:
-        """Leave each rank its pieces only."""
+        """Leave each rank its pieces only, and what it keeps for its neighbours until backward."""
         if self._gathering is not None:
             self._gathering[0].wait()
             self._gathering = None
@@ -88,13 +105,13 @@ class ParameterGroup:
 
     # ---- gradients ----
 
-    def start_reduce(self) -> None:
-        """Begin to sum the gradients that backward left; without synchronisation they stay where they are."""
+    def start_reduce(self) -> bool:
+        """Begin to sum the gradients that backward left, if there are any; without synchronisation they stay where they are."""
         if not self.requires_sync:
-            return
+            return False
         found = [(each, gradient) for each in self.parameters if (gradient := each.gradient()) is not None]
         if not found:
-            return
+            return False
         with torch.no_grad():
             dtype = self.mixed.reduce_dtype or found[0][1].dtype
             widths = [each.step * each.rest for each, _ in found]
@@ -106,6 +123,7 @@ class ParameterGroup:
             received = sent.new_empty(sent.shape[1])
             work = collectives.reduce_scatter_tensor(received, sent.view(-1), RedOpType.SUM, self.shards, async_op=True)
         self._reducing.append((work, sent, received, [each for each, _ in found], widths))
+        return True
 
     def finish_reduce(self) -> None:
         """Wait for the sums, and hand them to the sharded parameters."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,8 @@ from mindtorch_v2.distributed.fsdp._fully_shard.policies import MixedPrecisionPo
 from mindtorch_v2.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 __all__ = ["ModuleState", "state_of"]
+
+_MOST_REDUCING = 1  # groups whose gradients are being summed at a time
 
 
 class Phase(enum.Enum):
@@ -35,6 +38,16 @@ class Pass:
         self.went_before: list[ModuleState] = []
         self.called_back = False  # whether the engine will call at the end of backward
         self.last_backward = True
+        self.reducing: deque[ParameterGroup] = (
+            deque()
+        )  # whose gradients are being summed: whole ones are kept meanwhile
+
+    def start_reduce(self, group: ParameterGroup) -> None:
+        """Begin to sum a group's gradients; wait for older sums first, so that whole gradients of few layers are there at a time."""
+        while len(self.reducing) >= _MOST_REDUCING:
+            self.reducing.popleft().finish_reduce()
+        if group.start_reduce():
+            self.reducing.append(group)
 
 
 class ModuleState:
@@ -88,10 +101,12 @@ class ModuleState:
         self.phase = Phase.FORWARD
         if self.is_root and self.shared is not None:
             self.shared.order.clear()
+            for each in self.shared.states:
+                each.group.forget()
             self.shared.went_before, self.shared.went = self.shared.went, []
         if self.mixed.cast_forward_inputs and self.mixed.param_dtype is not None:
             args, kwargs = tree_map(lambda each: _cast(each, self.mixed.param_dtype), (args, kwargs))
-        self.group.gather()
+        self.group.gather(keep=torch.is_grad_enabled())
         for each in self._next_in_forward():
             each.group.start_gather()
         return self._watched(args, kwargs)
@@ -178,7 +193,9 @@ class ModuleState:
     def after_backward(self) -> None:
         """Sum the gradients over the ranks, and release."""
         self.phase = Phase.IDLE
-        self.group.start_reduce()
+        shared: Any = self.shared
+        shared.start_reduce(self.group)
+        self.group.forget()
         if self.group.reshard_after_backward:
             self.group.release()
 
@@ -187,8 +204,8 @@ class ModuleState:
         for each in shared.states:
             if each.phase is Phase.BACKWARD or each.group.whole or each.group._gathering is not None:
                 each.after_backward()
-        for each in shared.states:
-            each.group.finish_reduce()
+        while shared.reducing:
+            shared.reducing.popleft().finish_reduce()
         shared.called_back = False
         shared.order.clear()
 
