@@ -442,6 +442,7 @@ void run_outputs(Call& c, ComputeFn compute) {
                 c.rets[0] = Value();  // borrowed: not for the caller to release
                 throw;
             }
+            c.rets[0] = Value();  // what follows may raise as well
             if (grows) resize(self, specs[0].sizes);
             if (target.get() != &self) copy_into(self, *target);
         }
