@@ -300,7 +300,7 @@ def npu_block_sparse_attention_flops(
     **others: Any,
 ) -> int:
     """Of the blocks of scores that the mask keeps, the last of a row or column cut where the sequence ends."""
-    mask = _sequence(block_sparse_mask)
+    mask: Any = _sequence(block_sparse_mask)
     _, _, queries, size = _dims(_sizes(query), q_input_layout, len(mask[0]) if mask else None)
     _, _, keys, value_size = _dims(_sizes(value), kv_input_layout, num_key_value_heads)
     per_batch = zip(

@@ -59,4 +59,4 @@ class _NonIntrusiveProfile:
         path = os.environ.get("PROF_CONFIG_PATH", "")
         if path:
             dp_init(path)
-            torch.optim.Optimizer._patch_step_function = _NonIntrusiveProfile.patch_step_function  # type: ignore[method-assign]  # (as torch_npu does)
+            torch.optim.Optimizer._patch_step_function = _NonIntrusiveProfile.patch_step_function  # type: ignore[method-assign, assignment]  # (as torch_npu does)
