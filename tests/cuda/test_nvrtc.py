@@ -2,6 +2,8 @@
 
 import functools
 import re
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -73,3 +75,36 @@ def test_what_does_not_compile_is_told() -> None:
         pytest.skip(str(missing))
     with pytest.raises(RuntimeError, match="its CUDA kernel does not compile for sm_90"):
         compiler.nvrtc("int nothing(", "sm_90", "nothing")
+
+
+_CHAIN = """
+import mindtorch_v2 as torch
+from mindtorch_v2._backends import cuda
+from mindtorch_v2._backends.common.chains import Place, Step
+from mindtorch_v2._backends.cuda import chains, pointwise
+cuda.register_kernels()
+aten, half, whole = torch.ops.aten, torch.float16, torch.int64
+steps = [
+    Step(aten.add.Tensor, {"self": Place(0), "other": Place(1), "alpha": 2}, (half,), half),
+    Step(aten.gelu.default, {"self": Place(3), "approximate": "tanh"}, (half,), half),
+    Step(aten.clamp.default, {"self": Place(4), "min": None, "max": float("inf")}, (half,), half),
+    Step(aten.gt.Scalar, {"self": Place(5), "other": 0.1}, (torch.bool,), half),
+    Step(aten._to_copy.default, {"self": Place(2)}, (half,), whole),
+    Step(aten.where.self, {"condition": Place(6), "self": Place(5), "other": Place(7)}, (half,), None),
+]
+dtypes = {0: half, 1: half, 2: whole, 3: half, 4: half, 5: half, 6: torch.bool, 7: half}
+assert all(chains.takes(step, {k: dtypes[k] for k in step.given.values() if isinstance(k, Place)}) for step in steps)
+kernel = chains.kernel_of("chain", [half, half, whole], steps, [8, 6])
+numbers = {half: 5, torch.bool: 11, whole: 4}  # of dtypes, as keys say them
+tensors = [half, torch.bool, half, half, whole]  # results and arguments: one after the other in memory, on device 0
+key = "".join("t" + chr(33 + numbers[dtype]) for dtype in tensors) + "|" + chr(33 + numbers[half]) + "0nv"
+print(kernel.source_of(pointwise.read(key.encode("latin-1")))[0])
+"""
+
+
+@pytest.mark.parametrize("target", _TARGETS)
+def test_chains_compile(target: str) -> None:
+    """Several calls in one kernel, of two results, as torch.compile makes them."""
+    done = subprocess.run([sys.executable, "-c", _CHAIN], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    _compile("chain", done.stdout, target)

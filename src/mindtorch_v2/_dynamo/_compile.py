@@ -32,7 +32,8 @@ def compile(
 
     `backend` is a name (`torch._dynamo.list_backends(None)`) or a callable `(graph_module, example_inputs) -> callable`.
     The default, `inductor`, is PyTorch's compiler; here it runs graphs of operators with chains of them fused, where that
-    is faster. `mode` is one of PyTorch's names and changes nothing here; `options` go to the back end.
+    is faster. `mode` is one of PyTorch's names: with "reduce-overhead" and "max-autotune" the graphs on a GPU are recorded at their
+    third call and replayed from then on; the others change nothing here. `options` go to the back end.
     With `disable` the model itself comes back. A Module comes back as an `OptimizedModule` around it.
 
     Without `model` it is a decorator. TypeError for what is not callable, RuntimeError for both `mode` and `options` or for
@@ -58,7 +59,7 @@ def compile(
     if disable:
         return model
     given: dict[str, Any] = {} if options is None or backend == "inductor" else {"options": dict(options)}
-    if not isinstance(backend, str) and mode is not None:
+    if mode is not None and (backend == "inductor" or not isinstance(backend, str)):
         given["mode"] = mode
     del function
     return compiled_callable(model, backend=backend, fullgraph=fullgraph, dynamic=dynamic, options=given)

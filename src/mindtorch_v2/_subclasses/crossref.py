@@ -23,7 +23,7 @@ __all__ = ["enable_crossref_functionalize"]
 def enable_crossref_functionalize() -> Iterator[None]:
     """Within the block each functionalized call runs on fake tensors too: AssertionError where sizes, dtype or strides differ.
 
-    >>> from torch._dispatch.python import enable_crossref_functionalize
+    >>> from mindtorch_v2._dispatch.python import enable_crossref_functionalize
     >>> with enable_crossref_functionalize():
     ...     torch.func.functionalize(lambda x: x.clone().add_(1))(torch.ones(2))
     tensor([2., 2.])

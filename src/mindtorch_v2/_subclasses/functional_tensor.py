@@ -26,7 +26,7 @@ mb_unwrap_functional_tensor = unavailable_function("torch._subclasses.functional
 def dispatch_functionalize(func: Callable[..., Any], mode: Any = None) -> Callable[..., Any]:
     """The function without writes below it. Unlike `torch.func.functionalize` it leaves its arguments as they were.
 
-    >>> from torch._subclasses.functional_tensor import dispatch_functionalize
+    >>> from mindtorch_v2._subclasses.functional_tensor import dispatch_functionalize
     >>> x = torch.zeros(2)
     >>> dispatch_functionalize(lambda x: x.add_(1))(x), x
     (tensor([1., 1.]), tensor([0., 0.]))

@@ -25,10 +25,13 @@ if TYPE_CHECKING:
 
 _ABSENT = {name: _handing_on(function) for name, function in _functions("cuda").items()}
 _UNAVAILABLE = unavailable_names(
-    "torch.cuda", functions="make_graphed_callables use_mem_pool", classes="CUDAPluggableAllocator GreenContext MemPool"
+    "torch.cuda", functions="use_mem_pool", classes="CUDAPluggableAllocator GreenContext MemPool"
 )
 # name -> the module of the back end that has it
-_CLASSES = {"CUDAGraph": "graph", "Event": "stream", "ExternalStream": "stream", "Stream": "stream", "graph": "graph"}
+_CLASSES = {
+    "CUDAGraph": "graph", "Event": "stream", "ExternalStream": "stream", "Stream": "stream", "graph": "graph",
+    "make_graphed_callables": "graphed",
+}  # fmt: skip
 globals().update(_ABSENT | _UNAVAILABLE)
 __all__ = sorted(
     [

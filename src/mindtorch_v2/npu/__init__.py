@@ -45,7 +45,6 @@ from mindtorch_v2._backends.npu.task_groups import (
 
 from . import _recovery, amp, backends, graphs, memory, mstx, npu_config, precision, random, streams, utils
 from ._absent import NAMES as _ABSENT
-from .graphed import make_graphed_callables
 from ._typed import STORAGES as _STORAGES
 from ._typed import (
     BFloat16Tensor,
@@ -59,6 +58,7 @@ from ._typed import (
     LongTensor,
     ShortTensor,
 )
+from .graphs import make_graphed_callables
 from .memory import (
     MemPool,
     caching_allocator_alloc,

@@ -1,5 +1,6 @@
 """Captured graphs by the module that torch_npu has them in."""
 
+from mindtorch_v2._backends.common.graphed import graphed_callables
 from mindtorch_v2._backends.npu.graph import NPUGraph, graph, graph_pool_handle, is_current_stream_capturing
 from mindtorch_v2._backends.npu.task_groups import (
     graph_task_group_begin,
@@ -7,8 +8,6 @@ from mindtorch_v2._backends.npu.task_groups import (
     graph_task_update_begin,
     graph_task_update_end,
 )
-
-from .graphed import make_graphed_callables
 
 __all__ = [
     "NPUGraph",
@@ -21,3 +20,5 @@ __all__ = [
     "is_current_stream_capturing",
     "make_graphed_callables",
 ]
+
+make_graphed_callables = graphed_callables("npu", "NPUGraph")

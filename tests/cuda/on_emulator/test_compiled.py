@@ -3,6 +3,7 @@
 import pytest
 
 import mindtorch_v2 as torch
+from mindtorch_v2._dynamo.backends.recorded import reason_against
 from mindtorch_v2._dynamo.utils import counters
 from mindtorch_v2._lowered.fusion import fuse
 from mindtorch_v2.fx.experimental.proxy_tensor import make_fx
@@ -127,3 +128,86 @@ def test_training_is_compiled():
     assert torch.equal(loss, step(x))
     for found, wanted in zip((each.grad for each in layer.parameters()), expected, strict=True):
         torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-6)
+
+
+def _training(compiled):
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.GELU(), torch.nn.Linear(8, 1)).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    run = torch.compile(model, mode="reduce-overhead") if compiled else model
+    draws, losses = torch.Generator().manual_seed(1), []
+    for _ in range(6):
+        x = torch.randn(5, 6, generator=draws).cuda()
+        loss = (run(x) - x.sum(1, keepdim=True)).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def test_recorded_graphs_train():
+    assert _training(True) == pytest.approx(_training(False), rel=1e-5)
+
+
+def _replayed(monkeypatch):
+    """The number of replays so far."""
+    counted = []
+    replay = torch.cuda.CUDAGraph.replay
+    monkeypatch.setattr(torch.cuda.CUDAGraph, "replay", lambda self: (counted.append(1), replay(self))[1])
+    return counted
+
+
+def test_results_of_replays_are_the_callers(monkeypatch):
+    replays = _replayed(monkeypatch)
+    weight = torch.arange(3.0, device="cuda")
+
+    @torch.compile(mode="reduce-overhead")
+    def run(x, weight):
+        return (x * 2 + weight).tanh(), weight
+
+    seen = []
+    for k in range(6):
+        x = torch.full((2, 3), float(k), device="cuda")
+        y, same = run(x, weight)
+        seen.append((x, y))
+        assert same.data_ptr() == weight.data_ptr()
+    assert len(replays) == 4  # the first two calls find out which arguments stay
+    for x, y in seen:
+        assert torch.equal(y, (x * 2 + weight).tanh())
+    moved = weight + 1  # in other memory: recorded once more, and copied from then on
+    assert torch.equal(run(x, moved)[0], (x * 2 + moved).tanh())
+    assert torch.equal(run(x, weight)[0], (x * 2 + weight).tanh())
+
+
+def test_what_cannot_be_recorded_runs():
+    @torch.compile(mode="reduce-overhead")
+    def positive(x):
+        return x[x > 0] * 2
+
+    for k in range(5):
+        x = torch.arange(-2.0, 3.0 + k, device="cuda")[:5]
+        assert positive(x).tolist() == [2.0, 4.0]
+
+    @torch.compile(mode="reduce-overhead")
+    def count(x):
+        return x.add_(1)
+
+    x = torch.zeros(2, device="cuda")
+    for _ in range(5):
+        count(x)
+    assert x.tolist() == [5.0, 5.0]
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (lambda x: x * 2, None),
+        (lambda x: x[x > 0], "the size of what aten.index.Tensor gives depends on numbers"),
+        (lambda x: x.cpu() + 1, "is a tensor of cpu"),
+        (lambda x: x.add_(1), "aten.add_.Tensor writes to an argument"),
+    ],
+)
+def test_reasons_against_a_recording(function, reason):
+    found = reason_against(make_fx(function)(torch.ones(3, device="cuda")))
+    assert found is None if reason is None else reason in found

@@ -46,7 +46,12 @@ def takes(step: Step, dtypes: Mapping[int, Any]) -> bool:
 
 
 def make(name: str, inputs: Sequence[Any], steps: Sequence[Step], outputs: Sequence[int]) -> Run:
-    """The kernel of a chain."""
+    """Give what launches the kernel of a chain."""
+    return kernel_of(name, inputs, steps, outputs).launcher.run
+
+
+def kernel_of(name: str, inputs: Sequence[Any], steps: Sequence[Step], outputs: Sequence[int]) -> Pointwise:
+    """The kernel of a chain, an argument `v0`, `v1`, ... for each tensor that it reads."""
     dtypes = dict(enumerate(inputs))
     lines = []
     for number, step in enumerate(steps):
@@ -55,7 +60,7 @@ def make(name: str, inputs: Sequence[Any], steps: Sequence[Step], outputs: Seque
         dtypes.update(zip(made, step.results))
     lines += [f"r{k} = to<math_of<{element(dtypes[place])}>::type>(v{place});" for k, place in enumerate(outputs)]
     names = [f"v{place}" for place in range(len(inputs))]
-    return Pointwise(name, len(outputs), names, "\n    ".join(lines), raw=tuple(names)).launcher.run
+    return Pointwise(name, len(outputs), names, "\n    ".join(lines), raw=tuple(names), listed=False)
 
 
 def _lines(step: Step, dtypes: Mapping[int, Any], made: range, number: int) -> list[str]:

@@ -110,6 +110,7 @@ class Pointwise:
         compute: the type T: "out" (that of the first result), "common" (the promotion of the arguments), or the name of an
             argument.
         raw: arguments that stay what they are.
+        listed: whether it is one of the package's own, which `MADE` has.
     """
 
     def __init__(
@@ -120,11 +121,14 @@ class Pointwise:
         expression: Expression,
         compute: str = "out",
         raw: tuple[str, ...] = (),
+        *,
+        listed: bool = True,
     ) -> None:
         self.name, self.outputs, self.expression, self.compute, self.raw = name, outputs, expression, compute, raw
         self.names = [RENAMED.get(n, n) for n in names]
         self.launcher = _C._CudaPointwise(self.compile)
-        MADE.append(self)
+        if listed:
+            MADE.append(self)
 
     def compile(self, key: bytes) -> tuple[int, int, int]:
         """(function, elements of a block, threads of a block) of the kernel for a key."""
@@ -298,4 +302,4 @@ def pointwise(name: str, expression: Expression, *, compute: str = "out", raw: s
 KERNELS: dict[str, Pointwise] = {}
 """The rows' kernels, by the name of the row."""
 MADE: list[Pointwise] = []
-"""All of them, those too that are no row's."""
+"""All of the package's, those too that are no row's."""

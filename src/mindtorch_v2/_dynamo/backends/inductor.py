@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mindtorch_v2._core.deterministic import are_deterministic_algorithms_enabled
 from mindtorch_v2._dynamo.backends.common import AotAutograd
+from mindtorch_v2._dynamo.backends.recorded import Recorded, reason_against
 from mindtorch_v2._dynamo.backends.registry import register_backend
 from mindtorch_v2._dynamo.utils import counters
 from mindtorch_v2._inductor import config
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from mindtorch_v2._tensor import Tensor
     from mindtorch_v2.fx.graph_module import GraphModule
 
-__all__ = ["fused", "inductor"]
+__all__ = ["fused", "inductor", "recorded"]
 
 _ROUNDS = 5  # calls of each that are timed
 _TOO_LONG = 0.5  # seconds: of calls as long as this one of each says enough
@@ -110,16 +111,30 @@ def fused(gm: GraphModule, example_inputs: Any, inference: bool = False) -> Call
     return _Fastest(ways, name) if len(ways) > 1 else ways["plain"]
 
 
+def recorded(gm: GraphModule, example_inputs: Any, inference: bool = False) -> Callable:
+    """The same, recorded and replayed on a GPU; as it is where that is not possible, which the log `cudagraphs` says."""
+    run = fused(gm, example_inputs, inference)
+    name = f"graph {counters['inductor']['graphs']}"
+    reason = reason_against(gm)
+    if reason is None:
+        return Recorded(run, name)
+    artifact("cudagraphs", f"{name} is not recorded: {reason}")
+    return run
+
+
 @functools.cache
-def _aot() -> AotAutograd:
+def _aot(compiler: Callable) -> AotAutograd:
     return AotAutograd(
-        fw_compiler=fused,
-        inference_compiler=functools.partial(fused, inference=True),
+        fw_compiler=compiler,
+        inference_compiler=functools.partial(compiler, inference=True),
         partition_fn=functools.partial(min_cut_rematerialization_partition, fusing=True),
     )
 
 
 @register_backend
-def inductor(gm: GraphModule, fake_tensor_inputs: Sequence[Tensor], **kwargs: Any) -> Any:
-    """The default: forward and backward as graphs of operators, in which chains of operators are fused."""
-    return _aot()(gm, fake_tensor_inputs)
+def inductor(gm: GraphModule, fake_tensor_inputs: Sequence[Tensor], mode: str = "default", **kwargs: Any) -> Any:
+    """The default: forward and backward as graphs of operators, in which chains of operators are fused.
+
+    With the modes "reduce-overhead" and "max-autotune" those on GPUs are recorded and replayed.
+    """
+    return _aot(recorded if mode in ("reduce-overhead", "max-autotune") else fused)(gm, fake_tensor_inputs)
