@@ -31,10 +31,9 @@ def packed_int4(values: Any) -> Any:
         "int4",
         f"the last dimension must be a multiple of 8, but it is {values.shape[-1]}",
     )
-    nibbles = aten.unflatten(values.to(DTYPES["int64"]) & 15, -1, [values.shape[-1] // 8, 8])
-    places = aten.arange(0, 32, 4, dtype=DTYPES["int64"], device=values.device)
-    word = (nibbles << places).sum([-1])
-    return aten.where(word >= 1 << 31, word - (1 << 32), word).to(DTYPES["int32"])
+    nibbles = aten.unflatten(values.to(DTYPES["int32"]) & 15, -1, [values.shape[-1] // 8, 8])
+    places = aten.arange(0, 32, 4, dtype=DTYPES["int32"], device=values.device)
+    return (nibbles << places).sum([-1], dtype=DTYPES["int32"])  # the highest four bits bring the sign
 
 
 def unpacked_int4(words: Any) -> Any:
