@@ -40,6 +40,7 @@ ARTIFACTS = {
     "aot_graphs": "the forward and backward graphs of operators, as code",
     "aot_joint_graph": "the graph of forward and backward in one, as code",
     "fusion": "what was fused, step by step, and whether it is kept",
+    "cudagraphs": "which graphs on a GPU are recorded, and why others are not",
     "output_code": "the graphs that run in the end, as code",
 }
 """Name of an artifact -> what it tells."""
@@ -49,7 +50,7 @@ SAME = {"graph_code_verbose": "graph_code", "verbose_guards": "guards"}
 
 SILENT = frozenset(
     "annotation aot_graphs_effects auto_chunker autotuning benchmarking bytecode caching compiled_autograd "
-    "compiled_autograd_verbose compute_dependencies cudagraph_static_inputs cudagraphs ddp_graphs graph_region_expansion "
+    "compiled_autograd_verbose compute_dependencies cudagraph_static_inputs ddp_graphs graph_region_expansion "
     "hierarchical_compile incremental inductor_metrics ir_post_fusion ir_pre_fusion kernel_code loop_ordering loop_tiling "
     "node_runtime_estimation not_implemented onnx_diagnostics overlap overlap_scheduling perf_hints post_grad_graphs "
     "pre_grad_graphs schedule side_effects sym_node trace_bytecode trace_call trace_shape_events trace_source".split()

@@ -211,3 +211,25 @@ def test_what_cannot_be_recorded_runs():
 def test_reasons_against_a_recording(function, reason):
     found = reason_against(make_fx(function)(torch.ones(3, device="cuda")))
     assert found is None if reason is None else reason in found
+
+
+def test_draws_of_a_recording_lie_where_nothing_else_does():
+    """Batch norm keeps something for a while in the graph's memory; where that was, a seed would be written over."""
+    torch.manual_seed(0)
+    x, mean, var = torch.randn(6, 4, device="cuda"), torch.zeros(4, device="cuda"), torch.ones(4, device="cuda")
+
+    def run():
+        return F.dropout(F.batch_norm(x, mean, var, training=True), 0.5)
+
+    run()
+    torch.manual_seed(1)
+    expected = [run().tolist() for _ in range(3)]
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = run()
+    torch.manual_seed(1)
+    found = []
+    for _ in range(3):
+        graph.replay()
+        found.append(y.tolist())
+    assert found == expected

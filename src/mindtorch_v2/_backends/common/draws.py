@@ -10,6 +10,9 @@ from ..._core.dtype import DTYPES
 from ..._operators.table import aten
 
 
+_GENERATORS = 16  # that one graph may draw from
+
+
 def signed_state(generator: Any, numbers: int) -> tuple[int, int]:
     """(seed, offset) of a generator, which then moves on by `numbers`; in int64, as the operators take them."""
     seed, offset = generator._draw(numbers)
@@ -37,11 +40,23 @@ class Draws:
         # generator -> (tensors of seed and offset, numbers that one replay draws)
         self.of: dict[Any, tuple[Any, Any, int]] = {}
         self._fill, self._foreign_seed = fill, foreign_seed
+        self._room: Any = None
+
+    def reserve(self, device: Any) -> None:
+        """Take memory for seeds and offsets, before a recording begins: within it they might lie where an earlier operator of the
+        graph keeps something for a while, which a replay writes after `renew` has."""
+        if self._room is None:
+            self._room = aten.empty([2 * _GENERATORS], dtype=DTYPES["int64"], device=device)
 
     def next(self, generator: Any, numbers: int) -> tuple[Any, Any, int]:
         """(seed, offset, what to add to the offset) for an operator that may draw so many numbers."""
         if generator not in self.of:
-            cells = (aten.empty([1], dtype=DTYPES["int64"], device=generator.device) for _ in range(2))
+            place = 2 * len(self.of)
+            if place == 2 * _GENERATORS:
+                raise RuntimeError(
+                    f"a recorded graph draws from {_GENERATORS} generators at most, and this is another one"
+                )
+            cells = (aten.narrow(self._room, 0, place + k, 1) for k in range(2))
             self.of[generator] = *cells, 0
         seed, offset, drawn = self.of[generator]
         self.of[generator] = seed, offset, drawn + (numbers + 3) // 4 * 4

@@ -72,6 +72,7 @@ class Graph(abc.ABC):
             raise RuntimeError(f"{type(self).__name__}: it holds a recording; reset() it, or take a new one")
         stream = self.streams.current_stream()
         self._runtime.activate(stream.device_index)
+        self._draws.reserve(stream.device)
         self.begin(stream, MODES[capture_error_mode])
         self._stream, self._device = stream, stream.device_index
         self._pool = pool if pool is not None else GraphPool(self._state.memory[stream.device_index])

@@ -74,12 +74,14 @@ class Recorded:
         self._graph = None
         self._held = [each.detach() if k in self._kept else torch.empty_like(each) for k, each in enumerate(args)]
         graph = torch.cuda.CUDAGraph()
+        drawn = torch.cuda.get_rng_state()
         try:
             with torch.cuda.graph(graph), torch.no_grad():
                 made = self._run(*self._held)
         except RuntimeError as error:
             artifact("cudagraphs", f"{self._name} is not recorded: {error}")
             self._refused = True
+            torch.cuda.set_rng_state(drawn)  # the plain call draws these numbers
             return False
         owners = {each.untyped_storage()._cdata: k for k, each in enumerate(self._held)}
         self._results = [
