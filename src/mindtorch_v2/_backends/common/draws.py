@@ -9,7 +9,6 @@ from typing import Any
 from ..._core.dtype import DTYPES
 from ..._operators.table import aten
 
-
 _GENERATORS = 16  # that one graph may draw from
 
 
