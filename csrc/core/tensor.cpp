@@ -172,7 +172,8 @@ Dims contiguous_strides(IntSpan sizes) {
     int64_t step = 1;
     for (int64_t i = sizes.size - 1; i >= 0; i--) {
         strides[i] = step;
-        step *= std::max<int64_t>(sizes[i], 1);
+        MT_CHECK(i == 0 || !__builtin_mul_overflow(step, std::max<int64_t>(sizes[i], 1), &step),
+                 "Stride calculation overflowed");
     }
     return strides;
 }

@@ -30,7 +30,12 @@ def look(tensor):
     'What needs no memory.'
     tensor.shape, tensor.stride(), tensor.numel(), tensor.is_contiguous(), tensor.t() if tensor.dim() == 2 else None
     tensor.untyped_storage().nbytes()
-from_dlpack, frombuffer, asarray = torch.from_dlpack, torch.frombuffer, torch.asarray
+def from_dlpack(exported):
+    try: return torch.from_dlpack(exported)
+    except AssertionError as error:  # PyTorch's class and text for a GPU that is not there
+        if str(error) != 'Torch not compiled with CUDA enabled': raise
+        raise RuntimeError(str(error)) from None
+frombuffer, asarray = torch.frombuffer, torch.asarray
 dtypes = [getattr(torch, name) for name in ('uint8', 'int8', 'int16', 'int32', 'int64', 'float16', 'float32', 'float64', 'bfloat16', 'bool',
           'complex64', 'complex128', 'uint16', 'uint32', 'uint64', 'float8_e5m2')]
 buffers = [b'', b'x', b'0123456789abcdef' * 3, bytearray(b'0123456789abcdef' * 2), memoryview(bytearray(40))[1:]]

@@ -43,6 +43,17 @@ def test_sizes_whose_product_wraps_to_nothing():
             make()
 
 
+@pytest.mark.parametrize("sizes", [(0, 2**40, 2**40), (0, 2**40, 2**40, 2), (0, 2**62, 4, 4)])
+def test_strides_that_wrap(sizes):
+    """An empty tensor has strides too, and `set_` makes them of sizes alone."""
+    x = torch.empty(0)
+    with pytest.raises(RuntimeError, match="Stride calculation overflowed"):
+        x.set_(x.untyped_storage(), 0, sizes)
+    with pytest.raises(RuntimeError, match="overflow"):
+        torch.empty(sizes)
+    assert x.shape == (0,)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -12,18 +13,21 @@ from mindtorch_v2.overrides import TorchFunctionMode, resolve_name
 
 __all__ = ["TorchRefsMode"]
 
+_PARTS = ("nn.functional", "special", "fft", "linalg")  # of the references, loaded when they are first asked for
+
 
 @functools.cache
 def _references() -> dict[Any, Callable[..., Any]]:
     """The reference of each function of `torch` and its namespaces, and of tensors' methods."""
-    refs = torch._refs
+    refs = importlib.import_module("mindtorch_v2._refs")
+    parts = {name: importlib.import_module(f"mindtorch_v2._refs.{name}") for name in _PARTS}
     found: dict[Any, Callable[..., Any]] = {}
     for space, of_space in (
         (torch, refs),
-        (torch.nn.functional, refs.nn.functional),
-        (torch.special, refs.special),
-        (torch.fft, refs.fft),
-        (torch.linalg, refs.linalg),
+        (torch.nn.functional, parts["nn.functional"]),
+        (torch.special, parts["special"]),
+        (torch.fft, parts["fft"]),
+        (torch.linalg, parts["linalg"]),
     ):
         for name in getattr(of_space, "__all__", dir(of_space)):
             if callable(getattr(space, name, None)) and hasattr(of_space, name):

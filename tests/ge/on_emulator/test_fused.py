@@ -20,7 +20,7 @@ READS = {
     "atb::_npu_flash_attention_v3", "atb::_npu_paged_attention", "atb::_npu_paged_attention_splitfuse",
     "atb::_npu_paged_attention_splitfuse_v2", "atb::_npu_reshape_and_cache", "atb::_npu_reshape_and_cache_siso",
     "npu::npu_gather_pa_kv_cache", "npu::npu_grouped_dynamic_mx_quant", "npu::npu_grouped_matmul_add_",
-    "npu::npu_grouped_matmul_swiglu_quant", "npu::npu_hans_decode.out", "npu::npu_hans_encode.out",
+    "npu::npu_groupmatmul_add_fp32", "npu::npu_grouped_matmul_swiglu_quant", "npu::npu_hans_decode.out", "npu::npu_hans_encode.out",
     "npu::npu_moe_token_permute_with_routing_map", "npu::npu_moe_token_permute_with_routing_map_grad",
     "npu::npu_moe_token_unpermute_with_routing_map", "npu::npu_moe_token_unpermute_with_routing_map_grad",
     "npu::npu_random_choice_with_mask", "npu::npu_scatter_pa_cache.value",
