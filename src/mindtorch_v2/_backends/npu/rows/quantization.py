@@ -33,7 +33,7 @@ def packed_int4(values: Any) -> Any:
     )
     nibbles = aten.unflatten(values.to(DTYPES["int32"]) & 15, -1, [values.shape[-1] // 8, 8])
     places = aten.arange(0, 32, 4, dtype=DTYPES["int32"], device=values.device)
-    return (nibbles << places).sum([-1], dtype=DTYPES["int32"])  # the highest four bits bring the sign
+    return (nibbles << places).sum([-1]).to(DTYPES["int32"])  # the highest four bits bring the sign
 
 
 def unpacked_int4(words: Any) -> Any:
