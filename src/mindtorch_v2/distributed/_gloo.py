@@ -25,8 +25,8 @@ from mindtorch_v2.distributed._work import Work, Worker, run_now
 __all__ = ["ProcessGroupGloo"]
 
 _MOST_RANKS = 64
-_MOST_DIRECT = 8  # ranks up to which everyone sends to everyone
-_SMALL = 1 << 14  # bytes up to which an all_reduce sends everything to everybody, in one round
+MOST_DIRECT = 8  # ranks up to which everyone sends to everyone
+SMALL = 1 << 14  # bytes up to which an all_reduce sends everything to everybody, in one round
 _QUESTIONS = 1.0, 0.1  # seconds, or this part of the time-out, that are left for asking who keeps the others waiting
 
 
@@ -55,7 +55,7 @@ class ProcessGroupGloo(Collectives):
         self._mesh = Mesh(store, rank, size, self.seconds, self._doing)
         self._numbers, self._messages = itertools.count(), itertools.count()
         self._worker = Worker()
-        self._rings = size > _MOST_DIRECT
+        self._rings = size > MOST_DIRECT
 
     def set_timeout(self, timeout: Any) -> None:
         """Say how long the collectives that begin from now on may take: a `datetime.timedelta`."""
@@ -118,7 +118,7 @@ class ProcessGroupGloo(Collectives):
     def _all_reduce(self, exchange, tensor, op) -> None:
         with contiguous(tensor) as whole:
             flat = plain(whole)
-            small = flat.numel() * flat.element_size() <= _SMALL
+            small = flat.numel() * flat.element_size() <= SMALL
             if self._rings:
                 (_rings.all_reduce_small if small else _rings.all_reduce)(exchange, self.rank, self.size, flat, op)
             elif small:

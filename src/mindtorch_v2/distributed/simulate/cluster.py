@@ -13,9 +13,9 @@ import tomllib
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["Cluster", "Link"]
+from mindtorch_v2.distributed._gloo import MOST_DIRECT, SMALL
 
-_DIRECT, _SMALL = 8, 1 << 14  # as of the back end "gloo": ranks that send to each other, bytes that go to all at once
+__all__ = ["Cluster", "Link"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Cluster:
         nodes = collections.Counter(rank // self.ranks_per_node for rank in members)
         ways = _Ways(self, len(members), len(nodes), max(nodes.values()))
         if self.engine == "gloo":
-            return ways.direct(kind, nbytes) if len(members) <= _DIRECT else ways.round(kind, nbytes)
+            return ways.direct(kind, nbytes) if len(members) <= MOST_DIRECT else ways.round(kind, nbytes)
         return ways.tree(kind, nbytes)
 
 
@@ -124,7 +124,7 @@ class _Ways:
         def one(piece: float) -> float:
             return self._turn(away * piece, (self.here - 1) * piece, others)
 
-        if kind == "all_reduce" and nbytes > _SMALL:
+        if kind == "all_reduce" and nbytes > SMALL:
             seconds = 2 * everybody(part)
         elif kind in ("all_reduce", "barrier"):
             seconds = everybody(nbytes)
@@ -142,7 +142,7 @@ class _Ways:
         """Rings for what is large, trees for what is small; what is neither goes directly."""
         part, around = nbytes / self.size, self.size - 1
         levels = math.ceil(math.log2(self.size))
-        if kind == "all_reduce" and nbytes <= _SMALL:
+        if kind == "all_reduce" and nbytes <= SMALL:
             seconds = levels * self._turn(self.here * nbytes, nbytes, 1)
         elif kind == "all_reduce":
             seconds = 2 * around * self._turn(part, part, 1)
