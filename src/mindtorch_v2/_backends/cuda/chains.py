@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..common.chains import Maker, Place, Run, Step, register
-from .pointwise import KERNELS, RENAMED, Pointwise
+from .pointwise import KERNELS, RENAMED, Pointwise, assigned, constant, given
 from .table import element
 
 _MOST = 11  # tensors of a launch, for which csrc/cuda/pointwise.cpp has room
@@ -28,8 +28,8 @@ def _computed(kernel: Pointwise, step: Step, dtypes: Mapping[int, Any]) -> str |
         return element(step.results[0])
     if kernel.compute == "common":
         return None if step.common is None else element(step.common)
-    given = step.given.get(kernel.compute)
-    return element(dtypes[given]) if isinstance(given, Place) else None
+    argument = step.given.get(kernel.compute)
+    return element(dtypes[argument]) if isinstance(argument, Place) else None
 
 
 def takes(step: Step, dtypes: Mapping[int, Any]) -> bool:
@@ -79,20 +79,18 @@ def _lines(step: Step, dtypes: Mapping[int, Any], made: range, number: int) -> l
         raw = name in kernel.raw
         if isinstance(value, Place):
             kind = f"math_of<{element(dtypes[value])}>::type" if raw else "T"
-            body.append(f"const {kind} {name} = to<{kind}>(v{int(value)}); constexpr bool has_{name} = true;")
+            body.append(given(kind, name, f"v{int(value)}"))
         elif isinstance(value, bool) or not isinstance(value, (int, float, complex)):
             statics[name] = value if isinstance(value, (bool, str)) else None
-            if value is None:
-                body.append(f"const T {name} = T(); constexpr bool has_{name} = false;")
-            elif isinstance(value, bool):
-                body.append(f"constexpr bool {name} = {str(value).lower()}, has_{name} = true;")
+            if value is None or isinstance(value, bool):
+                body.append(constant(name, value))
         else:
             of, text = _literal(value)
             kind = of if raw else "T"
-            body.append(f"const {kind} {name} = to<{kind}>({text}); constexpr bool has_{name} = true;")
+            body.append(given(kind, name, text))
     expression = kernel.expression if isinstance(kernel.expression, str) else kernel.expression(statics)
     body += [f"math_of<{kind}>::type r{k};" for k, kind in enumerate(results.values())]
-    body.append(expression if "r0 =" in expression else f"r0 = {expression};")
+    body.append(assigned(expression))
     body += [f"v{place} = to<{kind}>(r{k});" for k, (place, kind) in enumerate(results.items())]
     return [*declared, f"{{  // {number}: {step.target}", *(f"    {line}" for line in body), "}"]
 

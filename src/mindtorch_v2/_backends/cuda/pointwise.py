@@ -184,7 +184,7 @@ class Pointwise:
             if operand.kind in "to":
                 parameters.append(f"{operand.element} x_{name}")
                 target = f"math_of<{operand.element}>::type" if raw else "T"
-                convert.append(f"const {target} {name} = to<{target}>(x_{name}); constexpr bool has_{name} = true;")
+                convert.append(given(target, name, f"x_{name}"))
                 loads.append((f"x_{name}", operand, place))
                 place += 1
             elif operand.kind in "idc":
@@ -194,13 +194,11 @@ class Pointwise:
                     "c": f"c128(a.s[{number}].real, a.s[{number}].imaginary)",
                 }[operand.kind]
                 target = {"i": "int64_t", "d": "double", "c": "c128"}[operand.kind] if raw else "T"
-                convert.append(f"const {target} {name} = to<{target}>({made}); constexpr bool has_{name} = true;")
+                convert.append(given(target, name, made))
                 number += 1
-            elif operand.value is None:
-                convert.append(f"const T {name} = T(); constexpr bool has_{name} = false;")
-            elif isinstance(operand.value, bool):
-                convert.append(f"constexpr bool {name} = {str(operand.value).lower()}, has_{name} = true;")
-        computes = expression if "r0 =" in expression else f"r0 = {expression};"
+            elif operand.value is None or isinstance(operand.value, bool):
+                convert.append(constant(name, operand.value))
+        computes = assigned(expression)
         stores = " ".join(f"o{i} = to<{o.element}>({r});" for i, (r, o) in enumerate(zip(results, outputs)))
         declared = "".join(f"math_of<{o.element}>::type {r}; " for r, o in zip(results, outputs))
         returns = ", ".join(f"{o.element}& o{i}" for i, o in enumerate(outputs))
@@ -212,7 +210,7 @@ class Pointwise:
             f"    {stores}",
             "}",
         ]
-        given = ["a", *(name for name, _, _ in loads)]
+        passed = ["a", *(name for name, _, _ in loads)]
 
         one = ["DEVICE void one(const Args& a, Index i) {"]
         tensor_places = [*range(self.outputs), *(at for _, _, at in loads)]
@@ -226,7 +224,7 @@ class Pointwise:
             where = "0" if operand.kind == "o" else index[at]
             one.append(f"    const {operand.element} {name} = {_pointer(operand.element, at)}[{where}];")
         one.append(
-            f"    element({', '.join([*given, *(f'{_pointer(o.element, i)}[{index[i]}]' for i, o in enumerate(outputs))])});"
+            f"    element({', '.join([*passed, *(f'{_pointer(o.element, i)}[{index[i]}]' for i, o in enumerate(outputs))])});"
         )
         one.append("}")
         many = self._many(outputs, loads, key, dense, tensor_places)
@@ -261,6 +259,23 @@ class Pointwise:
             kind, where = f"Vector<{operand.element}, VECTOR>", f"at{i}" if key.inner else "i"
             lines.append(f"    *reinterpret_cast<{kind}*>({_pointer(operand.element, i)} + {where}) = w{i};")
         return [*lines, "}"]
+
+
+def given(kind: str, name: str, value: str) -> str:
+    """The C++ of an argument that an expression reads: `name`, of type `kind`, and `has_<name>`."""
+    return f"const {kind} {name} = to<{kind}>({value}); constexpr bool has_{name} = true;"
+
+
+def constant(name: str, value: bool | None) -> str:
+    """The C++ of a flag, or of an argument that is None."""
+    if value is None:
+        return f"const T {name} = T(); constexpr bool has_{name} = false;"
+    return f"constexpr bool {name} = {str(value).lower()}, has_{name} = true;"
+
+
+def assigned(expression: str) -> str:
+    """An expression as statements that assign the results `r0`, `r1`, ..."""
+    return expression if "r0 =" in expression else f"r0 = {expression};"
 
 
 def _pointer(element: str, at: int) -> str:
