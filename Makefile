@@ -5,6 +5,7 @@
 #   make test-live  the tests beside the real PyTorch, which is then asked directly
 #   make test-mindspore  the tests that concern MindSpore, on MindSpore itself (800 MB) instead of a stand-in
 #   make pytorch-suite  PyTorch's own test files on this package (PYTORCH_TESTS=folder, SUITE_ARGS="test_torch --why")
+#   make model-families  small models of all of transformers' families on this package, beside the real PyTorch (FAMILIES_ARGS="BertModel --why")
 #   make test-opdb  PyTorch's operator database on this package, beside the real PyTorch (OPDB_ARGS="--column vmap --why")
 #   make ecosystem  programs of many libraries on this package and on the real PyTorch (ECOSYSTEM_ARGS="vision.timm")
 #   make bench      speed against the real PyTorch
@@ -31,9 +32,12 @@
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
+# Tests at a time: more than eight wait for memory. A file stays with one process, which compiles what its tests share.
+TEST_JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); echo $$((n < 8 ? n : 8)))
 DEMO_ARGS ?=
 BENCH_ARGS ?=
 SUITE_ARGS ?=
+FAMILIES_ARGS ?=
 OPDB_ARGS ?=
 ECOSYSTEM_ARGS ?= --record
 FUZZ_ARGS ?=
@@ -53,7 +57,7 @@ SOURCES := $(shell find src csrc emulator -type f \( -name '*.py' -o -name '*.py
 PIP = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
 RUN = env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE
 
-.PHONY: gpu-check help demo test test-live test-mindspore pytorch-suite ecosystem test-opdb bench check sanitize tsan fuzz fuzz-library faults kills ranks soak mutants stubs map snapshots wheels test-wheel test-aarch64 site clean environment
+.PHONY: gpu-check help demo test test-live test-mindspore pytorch-suite model-families ecosystem test-opdb bench check sanitize tsan fuzz fuzz-library faults kills ranks soak mutants stubs map snapshots wheels test-wheel test-aarch64 site clean environment
 
 help:
 	@sed -n "s/^#   //p" $(firstword $(MAKEFILE_LIST))
@@ -64,7 +68,7 @@ demo: .venv/demo
 environment: .venv/test
 
 test: .venv/test
-	$(RUN) .venv/bin/python -m pytest tests $(PYTEST_ARGS)
+	$(RUN) .venv/bin/python -m pytest tests -n $(TEST_JOBS) --dist loadfile $(PYTEST_ARGS)
 
 test-live: .venv-live/test
 	$(RUN) .venv-live/bin/python -m pytest tests --live $(PYTEST_ARGS)
@@ -75,6 +79,9 @@ test-mindspore: .venv-mindspore/test
 pytorch-suite: .venv-live/test
 	.venv-live/bin/python -m pip install --quiet --disable-pip-version-check expecttest
 	$(RUN) .venv-live/bin/python -m tests.pytorch_suite $(SUITE_ARGS)
+
+model-families: .venv-live/test
+	$(RUN) .venv-live/bin/python -m tests.model_families $(FAMILIES_ARGS)
 
 test-opdb: .venv-live/test
 	$(RUN) .venv-live/bin/python -m tests.operator_database $(OPDB_ARGS)

@@ -1,9 +1,11 @@
 """Measurements outside a running library: import time, installed size, and the peak memory of a training step."""
 
 import importlib.metadata
+import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -13,11 +15,20 @@ _IMPORT_ROUNDS = 7
 
 
 def import_seconds(libraries: tuple[str, str]) -> dict[str, float]:
-    """Median wall time of a process that imports the library, less that of one that imports nothing, interleaved."""
+    """Median wall time of a process that imports the library, less that of one that imports nothing, interleaved.
+
+    Both have their byte code at hand, as installed packages do: a first import, which is not counted, writes it.
+    """
     seconds: dict[str, list[float]] = {library: [] for library in libraries}
-    for _ in range(_IMPORT_ROUNDS):
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": folder}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         for library in libraries:
-            seconds[library].append(_process_seconds(f"import {library}") - _process_seconds("pass"))
+            _process_seconds(f"import {library}", environment)
+        for _ in range(_IMPORT_ROUNDS):
+            for library in libraries:
+                empty = _process_seconds("pass", environment)
+                seconds[library].append(_process_seconds(f"import {library}", environment) - empty)
     return {library: statistics.median(values) for library, values in seconds.items()}
 
 
@@ -43,7 +54,7 @@ def wheel_bytes(folder: Path) -> int | None:
     return wheels[-1].stat().st_size if wheels else None
 
 
-def _process_seconds(program: str) -> float:
+def _process_seconds(program: str, environment: dict[str, str]) -> float:
     started = time.perf_counter()
-    subprocess.run([sys.executable, "-c", program], check=True)
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment)
     return time.perf_counter() - started

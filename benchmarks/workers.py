@@ -1,5 +1,6 @@
 """The driver's side of a worker process, and interleaved measurement of two of them."""
 
+import contextlib
 import json
 import os
 import statistics
@@ -65,8 +66,9 @@ class Worker:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._commands.close()
         self._process.kill()
+        with contextlib.suppress(BrokenPipeError):  # what the process had not read when it ended
+            self._commands.close()
         self._process.wait()
         self._answers.close()
         self._errors.close()

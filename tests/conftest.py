@@ -1,5 +1,6 @@
 """Options and fixtures that every test may use; what the tests share besides lies in `tests/support`."""
 
+import zlib
 from collections.abc import Iterator
 
 import mindspore_stand_in
@@ -25,6 +26,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="run only tests that ask PyTorch, and write its answers to the snapshots",
     )
+    parser.addoption(
+        "--share",
+        metavar="FOLDER:N",
+        help="of the tests below a folder run one in N, chosen by their names: the same ones every time",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -36,7 +42,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out tests that record nothing where records are made."""
+    """Leave out tests that record nothing where records are made, and those beyond the share that was asked for."""
+    if config.getoption("--share"):
+        folder, _, number = config.getoption("--share").partition(":")
+        left = [i for i in items if i.nodeid.startswith(f"{folder}/") and zlib.crc32(i.nodeid.encode()) % int(number)]
+        config.hook.pytest_deselected(items=left)
+        left_out = set(left)
+        items[:] = [item for item in items if item not in left_out]
     if config.getoption("--record"):
         items[:] = [item for item in items if isinstance(item, pytest.Function) and recording.asks(item.module)]
 

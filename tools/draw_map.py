@@ -31,6 +31,7 @@ PARTS = (
         "_behaviours.sharded",
         "_behaviours.sparse",
         "_behaviours.onednn",
+        "_behaviours.composed",
     ),
     ("_library", "_subclasses", "_sizes"),
     ("fx", "_capture", "_deferred", "_backends.npu", "_backends.ge", "_backends.cuda", "_backends.common", "_lowered"),

@@ -35,7 +35,7 @@ TITLES = (
 LEVELS = {
     "_C": 0, "_as_torch": 0, "version": 0,
     **dict.fromkeys(
-        "_core.above _core.absent_devices _core.absent_modules _core.absent_operators _core.annotations _core.deterministic _core.device _core.dtype _core.errors _core.hooks _core.openmp _core.processor _core.qscheme _core.settings "
+        "_core.above _core.absent_devices _core.absent_modules _core.absent_operators _core.annotations _core.deterministic _core.device _core.dtype _core.errors _core.first_aid _core.hooks _core.openmp _core.processor _core.qscheme _core.settings "
         "_core.stream _core.unavailable _core.exchange _core.loading _core.stable_libraries _core.warn_once _core.autograd.view_replay".split(),
         0,
     ),
@@ -51,15 +51,16 @@ LEVELS = {
     "_lowered": 8, "_backends": 8,
     **dict.fromkeys(
         "_VF __config__ __future__ _custom_op _custom_ops _decomp _prims _prims_common _refs _utils_internal _vendor _linalg_utils _lobpcg _logging _lowrank _quantized _tensor_str _utils _vmap_internals _weights_only_unpickler accelerator "
-        "amp ao autograd backends cpu cuda distributions fft func functional futures gguf hub interop linalg masked mps mtia "
+        "amp ao autograd backends cpu cuda distributions fft func functional futures gguf hub interop linalg masked monitor mps mtia "
         "multiprocessing nested nn notebook npu ops optim profiler quasirandom random return_types serialization signal sparse special "
         "status storage testing torch_version types utils xpu".split(),
         9,
     ),
     # They trace what they check or run, as a user would.
+    "fx.experimental.optimization": 9,
     "_dispatch.python": 5, "_library.opcheck": 9, "_as_torch.mkldnn": 9, "_as_torch.torchvision": 9, "_as_torch.vendor_operators": 9,
     **dict.fromkeys(
-        "_compile _jit_internal _dynamo _export _functorch _inductor _higher_order_ops compiler distributed export graph jit onnx torchair".split(), 10
+        "_compile _jit_internal _dynamo _export _functorch _inductor _higher_order_ops compiler distributed export graph jit onnx package torchair".split(), 10
     ),
     # GE by the names of torch.compile and torch_npu.
     "_backends.ge.backend": 10, "_backends.ge.compositions": 10, "_backends.ge.torch_compile": 10, "npu.torch_npu": 10,

@@ -2,7 +2,7 @@
 
     path/to/python-with-torch tools/make_examples.py
 
-Writes `src/mindtorch_v2/_operators/examples.jsonl`. What no sample makes a good example of stands in
+Writes `src/mindtorch_v2/_operators/examples.jsonl`, and `form_examples.jsonl` beside it. What no sample makes a good example of stands in
 `tools/examples.txt`: the name, then lines of code, the last of which is shown with its output.
 """
 
@@ -22,9 +22,11 @@ from typing import Any
 import torch
 
 from mindtorch_v2._operators import help as operators_help
+from mindtorch_v2._operators.table.names import FUNCTIONAL
 from mindtorch_v2._operators.table.samples import TensorSpec, samples_of
 
 _PLACE = Path(__file__).parents[1] / "src" / "mindtorch_v2" / "_operators" / "examples.jsonl"
+_FORMS = _PLACE.with_name("form_examples.jsonl")  # of functions in Python around operators, read when they are made
 _WRITTEN = Path(__file__).parent / "examples.txt"
 _LONGEST = 12  # lines of output
 
@@ -42,9 +44,16 @@ def main() -> int:
             without.append(name)
         else:
             found[name] = example
-    _PLACE.write_text("".join(f"{json.dumps([name, lines])}\n" for name, lines in found.items()), encoding="utf-8")
+    forms = {name: _shown(written[name]) for name in sorted(map("torch.nn.functional.{}".format, _python_forms()))}
+    for place, examples in ((_PLACE, found), (_FORMS, forms)):
+        text = "".join(f"{json.dumps([name, lines])}\n" for name, lines in examples.items())
+        place.write_text(text, encoding="utf-8")
     print(f"{_PLACE}: {len(found)} names; without: {' '.join(without)}")
     return bool(without)
+
+
+def _python_forms() -> list[str]:
+    return [name for name, entry in FUNCTIONAL.items() if entry.parameters]
 
 
 def _is_pytorchs(name: str) -> bool:

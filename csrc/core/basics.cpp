@@ -329,7 +329,18 @@ constexpr const char* kOtherKeys[] = {"ZeroTensor",
                                       "AutocastMPS",
                                       "AutocastXPU",
                                       "AutocastHPU",
-                                      "AutocastIPU"};
+                                      "AutocastIPU",
+                                      "AutocastMTIA",
+                                      "AutocastMAIA",
+                                      "AutocastXLA",
+                                      "BatchedNestedTensor",
+                                      "CustomRNGKeyId",
+                                      "DeferredInit",
+                                      "FPGA",
+                                      "Fake",
+                                      "Metal",
+                                      "MkldnnCPU",
+                                      "Vulkan"};
 
 const std::vector<std::string>& other_keys() {
     static const std::vector<std::string>* names = [] {

@@ -62,10 +62,11 @@ Key backend_key(Device d) { return device_keys(d.type).backend; }
 
 std::string available(const Operator& op) {
     std::string have;
+    const Kernel* untold = Registry::get().fallback(Key::Autograd);
     for (int i = 1; i < kKeyCount; i++)
         // Every operator can be mapped over, made functional and handed to Python: that is nothing registered.
-        if (op.table[i].fn && op.table[i].fn != run_python_key && op.table[i].fn != run_batched &&
-            op.table[i].fn != run_functionalize && op.table[i].fn != run_tracer &&
+        if (op.table[i].fn && !(untold && op.table[i].python == untold->python) && op.table[i].fn != run_python_key &&
+            op.table[i].fn != run_batched && op.table[i].fn != run_functionalize && op.table[i].fn != run_tracer &&
             op.table[i].fn != run_mixed_devices && op.table[i].fn != run_lazy)
             have += (have.empty() ? "" : ", ") + std::string(key_name(static_cast<Key>(i)));
     return have;

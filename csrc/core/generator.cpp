@@ -386,7 +386,10 @@ PyGetSetDef generator_properties[] = {
 PyTypeObject make_type() {
     PyTypeObject t = {PyVarObject_HEAD_INIT(nullptr, 0)};
     t.tp_name = "torch._C.Generator";
-    t.tp_doc = "Generator(device='cpu')\n\nA stream of pseudorandom numbers: the same seed gives PyTorch's numbers.";
+    t.tp_doc =
+        "Generator(device='cpu')\n\nA stream of pseudorandom numbers: the same seed gives PyTorch's numbers.\n\n"
+        ">>> torch.rand(2, generator=torch.Generator().manual_seed(0))\n"
+        "tensor([0.4963, 0.7682])\n";
     t.tp_basicsize = sizeof(Generator);
     t.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE;
     t.tp_new = generator_new;

@@ -1,5 +1,7 @@
 #include "gil.h"
 
+#include "kernel.h"
+
 #include <unistd.h>
 
 #include <cstdlib>
@@ -28,6 +30,10 @@ bool left_behind() {
 
 void stay() {
     for (;;) pause();
+}
+
+void take_gil_back(PyThreadState* state) {
+    or_stay([&] { PyEval_RestoreThread(state); });
 }
 
 void stay_at_terminate() { g_before = std::set_terminate(at_terminate); }

@@ -207,12 +207,15 @@ constexpr int64_t kGrain = 32768;
 // How many items of `work` elements each make up a grain: at least one, also when an item is empty.
 inline int64_t grain_for(int64_t work) { return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, work)); }
 
+// Not inline: a library of kernels may have a std::terminate of its own, and this must not come to it (gil.h).
+void take_gil_back(PyThreadState* state);
+
 // Lets other Python threads run while raw memory is worked on. Does nothing if this thread does not hold the GIL.
 class NoGil {
   public:
     explicit NoGil(bool wanted = true) : state_(wanted && PyGILState_Check() ? PyEval_SaveThread() : nullptr) {}
     ~NoGil() {
-        if (state_) PyEval_RestoreThread(state_);
+        if (state_) take_gil_back(state_);
     }
     NoGil(const NoGil&) = delete;
     NoGil& operator=(const NoGil&) = delete;

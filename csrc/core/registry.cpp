@@ -302,6 +302,8 @@ void Operator::resolve() {
             !formula)
             chosen = implicit_kernel;
         if (!chosen) chosen = Registry::get().fallback(k);
+        // What becomes of an operator of a library without a gradient: the fallback of the alias.
+        if (!chosen && autograd && user && !implicit_kernel) chosen = Registry::get().fallback(Key::Autograd);
         if (!chosen && (k == Key::Batched || k == Key::Functionalize || k == Key::Python || k == Key::Tracer)) {
             derived.fn = k == Key::Batched  ? run_batched
                          : k == Key::Python ? run_python_key

@@ -93,6 +93,9 @@ size_t itemsize(aclDataType t) {
         case ACL_BOOL:
         case ACL_INT8:
         case ACL_UINT8:
+        case ACL_FLOAT8_E5M2:
+        case ACL_FLOAT8_E4M3FN:
+        case ACL_FLOAT8_E8M0:
             return 1;
         case ACL_FLOAT16:
         case ACL_BF16:
@@ -122,6 +125,12 @@ const char* dtype_name(aclDataType t) {
             return "float16";
         case ACL_BF16:
             return "bfloat16";
+        case ACL_FLOAT8_E5M2:
+            return "float8_e5m2";
+        case ACL_FLOAT8_E4M3FN:
+            return "float8_e4m3fn";
+        case ACL_FLOAT8_E8M0:
+            return "float8_e8m0";
         case ACL_DOUBLE:
             return "double";
         case ACL_INT8:

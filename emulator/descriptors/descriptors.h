@@ -56,7 +56,8 @@ struct aclScalar {
     double real = 0, imaginary = 0;
     int64_t integer = 0;
     bool is_integer() const {
-        return dtype != ACL_FLOAT && dtype != ACL_DOUBLE && dtype != ACL_FLOAT16 && dtype != ACL_BF16;
+        return dtype != ACL_FLOAT && dtype != ACL_DOUBLE && dtype != ACL_FLOAT16 && dtype != ACL_BF16 &&
+               dtype != ACL_FLOAT8_E5M2 && dtype != ACL_FLOAT8_E4M3FN && dtype != ACL_FLOAT8_E8M0;
     }
     double as_double() const { return is_integer() ? static_cast<double>(integer) : real; }
     int64_t as_int() const { return is_integer() ? integer : static_cast<int64_t>(real); }

@@ -315,7 +315,7 @@ Plan MoeFinalizeRoutingV2(T expanded, T places, T skip1, T skip2, T bias, T scal
     View x = need(expanded, "expandedX"), p = need(places, "expandedRowIdx"), y = need(out, "out");
     allow_float(x, "expandedX");
     allow(p, "expandedRowIdx", {ACL_INT32});
-    if (mode != 0 && mode != 2) reject("dropPadMode is ", mode, ", allowed: 0, 2");
+    if (mode < 0 || mode > 3) reject("dropPadMode is ", mode, ", allowed: 0 to 3");
     Maybe s1(skip1), s2(skip2), b(bias), w(scales), e(experts);
     if (s2.given && !s1.given) reject("x2 is given without x1");
     if (b.given && !e.given) reject("bias is given without expertIdx");
@@ -333,10 +333,11 @@ Plan MoeFinalizeRoutingV2(T expanded, T places, T skip1, T skip2, T bias, T scal
         std::vector<double> made(at(y.numel()));
         for (int64_t i = 0; i < rows; i++)
             for (int64_t j = 0; j < k; j++) {
-                const double* row = m.row(where[at(mode == 0 ? j * rows + i : i * k + j)]);
+                int64_t place = where[at(mode < 2 ? j * rows + i : i * k + j)];
+                const double* row = place < 0 && mode % 2 ? nullptr : m.row(place);  // modes 1 and 3 drop rows
                 for (int64_t d = 0; d < n; d++)
-                    made[at(i * n + d)] +=
-                        weight[at(i * k + j)] * (row[d] + (b.given ? add[at(which[at(i * k + j)] * n + d)] : 0));
+                    made[at(i * n + d)] += weight[at(i * k + j)] *
+                                           ((row ? row[d] : 0) + (b.given ? add[at(which[at(i * k + j)] * n + d)] : 0));
             }
         for (size_t i = 0; i < made.size(); i++) made[i] += a[i] + c[i];
         store(y, made);

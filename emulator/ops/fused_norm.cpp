@@ -208,7 +208,16 @@ void layer_norm(std::vector<double>& v, const std::vector<double>& gain, const s
 Plan AddLayerNorm(T x1, T x2, T gain, T beta, T bias, f64 eps, bool additional, O out, O mean, O root, O sum) {
     View a = need(x1, "x1"), b = need(x2, "x2"), g = need(gain, "gamma"), shift = need(beta, "beta"),
          y = need(out, "yOut"), m = need(mean, "meanOut"), r = need(root, "rstdOut");
-    int64_t n = check_added(a, b, g);
+    // One of the two may be of float beside a shorter one of the other.
+    if ((a.dtype == ACL_FLOAT) != (b.dtype == ACL_FLOAT)) {
+        allow_float(a, "x1");
+        allow_float(b, "x2");
+        allow(y, "yOut", {ACL_FLOAT});
+        same_shape(b, shape_of(a), "x2");
+    } else {
+        check_added(a, b, g);
+    }
+    int64_t n = covered(a, g, "gamma");
     allow_count(shift, "beta", n);
     same_shape(y, shape_of(a), "yOut");
     Maybe add(bias), s(sum);

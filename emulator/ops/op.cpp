@@ -4,6 +4,8 @@
 #include <map>
 
 #include "../ascendc/emulated/float16.h"
+#include "../runtime/emulator.h"
+#include "float8.h"
 
 EMU_API aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor*);
 
@@ -27,6 +29,8 @@ C decode(E e) {
         return static_cast<C>(emulated::half_to_float(e.v));
     else if constexpr (std::is_same_v<E, BrainBits>)
         return static_cast<C>(emulated::bf16_to_float(e.v));
+    else if constexpr (is_float8<E>)
+        return static_cast<C>(to_float(e));
     else if constexpr (std::is_same_v<E, Truth>)
         return static_cast<C>(e.v != 0);
     else
@@ -38,6 +42,8 @@ E encode(C c) {
         return {emulated::float_to_half(static_cast<float>(c))};
     } else if constexpr (std::is_same_v<E, BrainBits>) {
         return {emulated::float_to_bf16(static_cast<float>(c))};
+    } else if constexpr (is_float8<E>) {
+        return from_float<E>(static_cast<float>(c));
     } else if constexpr (std::is_same_v<E, Truth>) {
         return {static_cast<uint8_t>(c != 0)};
     } else if constexpr (std::is_integral_v<E> && !std::is_integral_v<C>) {
@@ -60,6 +66,12 @@ void with_element(aclDataType t, F f) {
             return f(HalfBits());
         case ACL_BF16:
             return f(BrainBits());
+        case ACL_FLOAT8_E5M2:
+            return f(E5M2());
+        case ACL_FLOAT8_E4M3FN:
+            return f(E4M3());
+        case ACL_FLOAT8_E8M0:
+            return f(E8M0());
         case ACL_BOOL:
             return f(Truth());
         case ACL_INT8:
@@ -200,6 +212,9 @@ Kind kind_of(aclDataType t) {
         case ACL_FLOAT:
         case ACL_FLOAT16:
         case ACL_BF16:
+        case ACL_FLOAT8_E5M2:
+        case ACL_FLOAT8_E4M3FN:
+        case ACL_FLOAT8_E8M0:
             return Kind::F32;
         case ACL_DOUBLE:
             return Kind::F64;
@@ -241,6 +256,11 @@ void Touched::add(T t) {
         misused(kOpParamInvalid, text(name, ": a tensor descriptor was destroyed before it was used"));
         reject("a tensor descriptor was destroyed before it was used");
     }
+    aclDataType dtype = t->view.dtype;
+    bool eight = dtype == ACL_FLOAT8_E5M2 || dtype == ACL_FLOAT8_E4M3FN || dtype == ACL_FLOAT8_E8M0;
+    if (eight && settings().soc.rfind("Ascend950", 0) != 0)
+        reject("a tensor is of ", dtype_name(dtype), ", which ", settings().soc,
+               " does not compute with; Ascend950 does");
     std::pair<const void*, size_t> range;
     std::string problem = memory_problem(t->view, &range);
     if (!problem.empty()) {

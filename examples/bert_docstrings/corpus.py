@@ -88,6 +88,8 @@ def _read_csv(path: Path) -> list[Sentence]:
         return _sentences_of_rows(path)
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: expected text in UTF-8, found byte {error.object[error.start]:#x}") from None
+    except OSError as error:
+        raise ValueError(f"{path}: expected a file of comma-separated values: {error.strerror}") from None
     except csv.Error as error:
         raise ValueError(f"{path}: expected comma-separated values, but {error}") from None
 

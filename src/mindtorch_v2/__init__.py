@@ -27,6 +27,8 @@ from ._C import (
     frombuffer,
     get_default_dtype,
     get_num_threads,
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
     is_grad_enabled,
     is_inference_mode_enabled,
     layout,

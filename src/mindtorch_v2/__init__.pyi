@@ -57,6 +57,7 @@ from . import npu as npu
 from . import onnx as onnx
 from . import optim as optim
 from . import overrides as overrides
+from . import package as package
 from . import profiler as profiler
 from . import quasirandom as quasirandom
 from . import random as random
@@ -186,6 +187,8 @@ from ._core.dtype import iinfo as iinfo
 from ._namespace import inf as inf
 from ._core.autograd.grad_mode import inference_mode as inference_mode
 from .random import initial_seed as initial_seed
+from ._C import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from ._C import is_anomaly_enabled as is_anomaly_enabled
 from ._namespace import is_autocast_available as is_autocast_available
 from .amp._state import is_autocast_cache_enabled as is_autocast_cache_enabled
 from .amp._state import is_autocast_cpu_enabled as is_autocast_cpu_enabled
@@ -396,6 +399,8 @@ def _assert_async(input: Tensor) -> None:
 @overload
 def _assert_async(input: Tensor, assert_msg: str) -> None:
     """Raise RuntimeError(assert_msg) unless nonzero."""
+def _assert_tensor_metadata(a: Tensor, size: _Sequence[_int] | None = ..., stride: _Sequence[_int] | None = ..., dtype: _dtype | None = ..., *, device: _device | str | _int | None = ..., layout: _layout | None = ...) -> None:
+    """Raise RuntimeError unless the tensor has the sizes, strides, dtype, device and layout that are given."""
 def _batch_norm_with_update(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: _float, eps: _float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Batch norm of training: the result, the batch's mean and inverse deviation, and memory that only GPUs reserve."""
 def _cast_Byte(input: Tensor, non_blocking: _bool = ...) -> Tensor:

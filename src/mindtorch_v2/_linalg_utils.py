@@ -54,20 +54,48 @@ def symeig(A: torch.Tensor, largest: bool | None = False) -> tuple[torch.Tensor,
 
 
 def matrix_rank(input: Any, tol: Any = None, symmetric: bool = False, *, out: Any = None) -> NoReturn:
-    """Raise RuntimeError: `torch.linalg.matrix_rank` took its place."""
+    """Raise RuntimeError: `torch.linalg.matrix_rank` took its place.
+
+    >>> try:
+    ...     torch.matrix_rank(torch.eye(2))
+    ... except RuntimeError as error:
+    ...     print(str(error).splitlines()[0].partition(". ")[0].rstrip("."))
+    This function was deprecated since version 1.9 and is now removed
+    """
     removed("matrix_rank")
 
 
 def solve(input: Any, A: Any, *, out: Any = None) -> NoReturn:
-    """Raise RuntimeError: `torch.linalg.solve`, with its arguments the other way round, took its place."""
+    """Raise RuntimeError: `torch.linalg.solve`, with its arguments the other way round, took its place.
+
+    >>> try:
+    ...     torch.solve(torch.ones(2, 1), torch.eye(2))
+    ... except RuntimeError as error:
+    ...     print(str(error).partition(". ")[0])
+    This function was deprecated since version 1.9 and is now removed
+    """
     removed("solve")
 
 
 def lstsq(input: Any, A: Any, *, out: Any = None) -> NoReturn:
-    """Raise RuntimeError: `torch.linalg.lstsq`, with its arguments the other way round, took its place."""
+    """Raise RuntimeError: `torch.linalg.lstsq`, with its arguments the other way round, took its place.
+
+    >>> try:
+    ...     torch.lstsq(torch.ones(2, 1), torch.eye(2))
+    ... except RuntimeError as error:
+    ...     print(str(error).partition(". ")[0])
+    This function was deprecated since version 1.9 and is now removed
+    """
     removed("lstsq")
 
 
 def eig(self: Any, eigenvectors: bool = False, *, e: Any = None, v: Any = None) -> NoReturn:
-    """Raise RuntimeError: `torch.linalg.eig`, whose results are complex, took its place."""
+    """Raise RuntimeError: `torch.linalg.eig`, whose results are complex, took its place.
+
+    >>> try:
+    ...     torch.eig(torch.eye(2))
+    ... except RuntimeError as error:
+    ...     print(str(error).partition(". ")[0])
+    This function was deprecated since version 1.9 and is now removed
+    """
     removed("eig")

@@ -39,7 +39,7 @@ from ._tensor import Tensor
 
 LAZY_MODULES = frozenset(
     "accelerator amp ao autograd backends compiler cpu cuda distributed distributions export fft func functional futures "
-    "fx hub interop jit library linalg masked mps mtia multiprocessing nested nn npu onnx optim overrides profiler quasirandom random return_types "
+    "fx hub interop jit library linalg masked mps mtia multiprocessing nested nn npu onnx package optim overrides profiler quasirandom random return_types "
     "serialization signal sparse special storage testing types utils version xpu _dynamo _functorch _logging "
     "__future__ _inductor _prims _prims_common _refs _subclasses _tensor_str _utils_internal _vendor "
     "_utils _VF _vmap_internals __config__ torch_version".split()
@@ -183,6 +183,12 @@ def _load_functionalization() -> None:
     from ._behaviours import functional  # noqa: F401  (it registers the handler)
 
 
+def _install_parts() -> None:
+    from ._behaviours import composed
+
+    composed.install()
+
+
 def _operators() -> Any:
     from ._ops import ops
 
@@ -260,6 +266,7 @@ provide(
     device_module=_device_module,
     file_records=_file_records,
     generator_maker=_generator_maker,
+    install_parts=_install_parts,
     is_onednn_enabled=_is_onednn_enabled,
     is_pinned=_is_pinned,
     is_tracing=_is_tracing,
@@ -285,7 +292,11 @@ def vitals_enabled() -> bool:
 
 
 def set_vital(vital: str, attr: str, value: str) -> bool:
-    """Keep a fact about the program if they are collected; whether it was kept: False."""
+    """Keep a fact about the program if they are collected; whether it was kept: False.
+
+    >>> torch.set_vital("Dataloader", "enabled", "True")
+    False
+    """
     return vitals_enabled()
 
 
@@ -383,7 +394,11 @@ def numel(input: Tensor) -> int:
 
 @overridable
 def get_device(input: Tensor) -> int:
-    """Index of the device of ``input``; -1 on the CPU."""
+    """Index of the device of ``input``; -1 on the CPU.
+
+    >>> torch.get_device(torch.ones(2))
+    -1
+    """
     return _checked("get_device", input).get_device()
 
 
@@ -416,7 +431,13 @@ _DEFAULT_TYPES = {
 
 
 def set_default_tensor_type(t: Any, /) -> None:
-    """Set the default dtype by a tensor type or its name, "torch.DoubleTensor"; TypeError for other than floating ones."""
+    """Set the default dtype by a tensor type or its name, "torch.DoubleTensor"; TypeError for other than floating ones.
+
+    >>> torch.set_default_tensor_type("torch.DoubleTensor")
+    >>> torch.tensor(0.5).dtype
+    torch.float64
+    >>> torch.set_default_tensor_type("torch.FloatTensor")
+    """
     name = t if isinstance(t, str) else f"torch.{getattr(t, '__name__', t)}"
     if name not in _DEFAULT_TYPES:
         raise TypeError(
@@ -427,12 +448,21 @@ def set_default_tensor_type(t: Any, /) -> None:
 
 
 def get_num_interop_threads() -> int:
-    """Threads that run independent operators side by side: 1, operators run in program order."""
+    """Threads that run independent operators side by side: 1, operators run in program order.
+
+    >>> torch.get_num_interop_threads()
+    1
+    """
     return 1
 
 
 def set_num_interop_threads(n: int) -> None:
-    """Accepted for compatibility; operators run in program order."""
+    """Accepted for compatibility; operators run in program order.
+
+    >>> torch.set_num_interop_threads(4)
+    >>> torch.get_num_interop_threads()
+    1
+    """
     if not isinstance(n, int):
         raise RuntimeError(f"set_num_interop_threads expects an int, but got {type(n).__name__}")
     if n <= 0:
@@ -467,7 +497,11 @@ def get_float32_matmul_precision() -> str:
 
 
 def compiled_with_cxx11_abi() -> bool:
-    """Whether the native core uses the C++11 ABI: yes."""
+    """Whether the native core uses the C++11 ABI: yes.
+
+    >>> torch.compiled_with_cxx11_abi()
+    True
+    """
     return True
 
 
@@ -480,7 +514,11 @@ def is_autocast_available(device_type: str) -> bool:
 
 @overridable
 def is_distributed(input: Tensor) -> bool:
-    """Whether ``input`` was marked as held by several processes, as early versions of PyTorch did: never."""
+    """Whether ``input`` was marked as held by several processes, as early versions of PyTorch did: never.
+
+    >>> torch.is_distributed(torch.ones(2))
+    False
+    """
     _checked("is_distributed", input)
     return False
 

@@ -84,7 +84,11 @@ class HigherOrderOperator:
 
 @_C._call_fast
 class OpOverload(_C.OperatorCallable):
-    """One operator with one schema."""
+    """One operator with one schema.
+
+    >>> torch.ops.aten.add.Tensor.name(), torch.ops.aten.add.Tensor(torch.ones(2), torch.ones(2), alpha=3)
+    ('aten::add.Tensor', tensor([4., 4.]))
+    """
 
     def __init__(self, packet: OpOverloadPacket, handle: Any) -> None:
         self._handle = self._op = handle
@@ -186,7 +190,11 @@ class OpOverload(_C.OperatorCallable):
 
 @_C._call_fast
 class OpOverloadPacket(_C.OperatorCallable):
-    """The overloads of one operator."""
+    """The overloads of one operator.
+
+    >>> torch.ops.aten.add.overloads()[0], torch.ops.aten.add(torch.ones(2), 1)
+    ('Tensor', tensor([2., 2.]))
+    """
 
     def __init__(self, namespace: str, name: str, handles: Sequence[Any]) -> None:
         self._qualified_op_name = f"{namespace}::{name}"

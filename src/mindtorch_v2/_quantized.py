@@ -162,6 +162,13 @@ def quantize_per_tensor(input: torch.Tensor, scale: Any, zero_point: Any, dtype:
     Args:
         input: float32.
         scale, zero_point: a number and a whole number, or tensors of one element.
+
+    >>> x = torch.tensor([-1.0, 0.3, 1.0])
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     q = torch.quantize_per_tensor(x, scale=0.5, zero_point=10, dtype=torch.quint8)
+    >>> q.int_repr(), q.dequantize()
+    (tensor([ 8, 11, 12], dtype=torch.uint8), tensor([-1.0000,  0.5000,  1.0000]))
     """
     scales = torch.as_tensor(scale, dtype=torch.float64, device=input.device).reshape(())
     zero_points = torch.as_tensor(zero_point, dtype=torch.int64, device=input.device).reshape(())
@@ -174,6 +181,15 @@ def quantize_per_channel(
     """`quantize_per_tensor` with a scale and a zero point for each index of the dimension `axis`.
 
     Zero points that are floating numbers are added before rounding.
+
+    >>> x = torch.tensor([[1.0, 2.0], [1.0, 2.0]])
+    >>> scales, zero_points = torch.tensor([1.0, 0.5]), torch.tensor([0, 10])
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     q = torch.quantize_per_channel(x, scales, zero_points, axis=0, dtype=torch.quint8)
+    >>> q.int_repr()
+    tensor([[ 1,  2],
+            [12, 14]], dtype=torch.uint8)
     """
     if scales.dim() != 1 or zero_points.dim() != 1:
         raise RuntimeError(

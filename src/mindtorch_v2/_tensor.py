@@ -71,7 +71,10 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         >>> x.grad
         tensor([2., 2.])
         """
-        _backward((self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs)
+        given = gradient if gradient is None or isinstance(gradient, (list, tuple)) else (gradient,)
+        if given is not None and not given:
+            raise RuntimeError("got 1 tensors and 0 gradients")
+        _backward((self,), given and given[:1], retain_graph, create_graph, inputs=inputs)
 
     def register_hook(self, hook: Callable[..., Any]) -> Any:
         """Call ``hook(grad)`` whenever the gradient of this tensor is computed; a returned tensor replaces it.
@@ -109,28 +112,66 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return handle
 
     def reinforce(self, reward: Any) -> None:
-        """Raise RuntimeError saying what took the place of this old method."""
+        """Raise RuntimeError saying what took the place of this old method.
+
+        >>> try:
+        ...     torch.ones(2).reinforce(1.0)
+        ... except RuntimeError as error:
+        ...     print(type(error).__name__)
+        RuntimeError
+        """
         raise RuntimeError("reinforce() was removed. Use torch.distributions instead.")
 
     def eig(self, eigenvectors: bool = False) -> None:
-        """Raise RuntimeError: `torch.linalg.eig` took its place."""
+        """Raise RuntimeError: `torch.linalg.eig` took its place.
+
+        >>> try:
+        ...     torch.eye(2).eig()
+        ... except RuntimeError as error:
+        ...     print(str(error).partition(". ")[0])
+        This function was deprecated since version 1.9 and is now removed
+        """
         removed("eig")
 
     def lstsq(self, other: Tensor) -> None:
-        """Raise RuntimeError: `torch.linalg.lstsq` took its place."""
+        """Raise RuntimeError: `torch.linalg.lstsq` took its place.
+
+        >>> try:
+        ...     torch.eye(2).lstsq(torch.eye(2))
+        ... except RuntimeError as error:
+        ...     print(str(error).partition(". ")[0])
+        This function was deprecated since version 1.9 and is now removed
+        """
         removed("lstsq")
 
     def solve(self, other: Tensor) -> None:
-        """Raise RuntimeError: `torch.linalg.solve` took its place."""
+        """Raise RuntimeError: `torch.linalg.solve` took its place.
+
+        >>> try:
+        ...     torch.eye(2).solve(torch.eye(2))
+        ... except RuntimeError as error:
+        ...     print(str(error).partition(". ")[0])
+        This function was deprecated since version 1.9 and is now removed
+        """
         removed("solve")
 
     def symeig(self, eigenvectors: bool = False) -> None:
-        """Raise RuntimeError: `torch.linalg.eigh` took its place."""
+        """Raise RuntimeError: `torch.linalg.eigh` took its place.
+
+        >>> try:
+        ...     torch.eye(2).symeig()
+        ... except RuntimeError as error:
+        ...     print(str(error).partition(". ")[0])
+        This function was deprecated since version 1.9 and is now removed
+        """
         removed("symeig")
 
     # ---- copies ----
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        if torch_function.has_torch_function((self,)):
+            copied: Tensor = torch_function.hand_over(Tensor.__deepcopy__, (self,), self, memo)
+            return copied
         if not self.is_leaf:
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
@@ -142,7 +183,15 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         with_grad = _C.is_grad_enabled()
         _C._set_grad_enabled(False)
         try:
-            if self.layout == _C.strided:
+            if _C._is_wrapper(self):
+                new = self.clone()
+                if type(new) is not type(self):
+                    raise RuntimeError(
+                        "The default implementation of __deepcopy__() for wrapper subclasses only works for subclass types that "
+                        f"properly implement clone(), or for which cloning returns another instance of the same subclass: that of "
+                        f"{type(self).__name__} returned a {type(new).__name__}. Implement clone() so, or __deepcopy__()"
+                    )
+            elif self.layout == _C.strided:
                 storage = self.untyped_storage().__deepcopy__(memo)
                 new = _C._find_operator("aten::empty", "memory_format")((0,), dtype=self.dtype, device=self.device)
                 new.set_(storage, self.storage_offset(), self.size(), self.stride())
@@ -152,7 +201,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
                 new = self.detach().clone()
         finally:
             _C._set_grad_enabled(with_grad)
-        if type(self) is not Tensor:
+        if type(new) is not type(self):
             new = _C.TensorBase._make_subclass(type(self), new)
         new.requires_grad = self.requires_grad
         memo[id(self)] = new
@@ -270,7 +319,19 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return (None,) * self.dim()
 
     def has_names(self) -> bool:
-        """False: there are no named dimensions."""
+        """False: there are no named dimensions.
+
+        >>> torch.ones(2, 3).has_names()
+        False
+        """
+        return False
+
+    def is_distributed(self) -> bool:
+        """False: no tensor is marked as held by several processes, as early versions of PyTorch did.
+
+        >>> torch.ones(2, 3).is_distributed()
+        False
+        """
         return False
 
     def is_same_size(self, other: Tensor) -> bool:
@@ -316,7 +377,14 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return tuple(sorted(range(self.dim()), key=lambda i: -self.stride(i)))
 
     def storage(self) -> Any:
-        """Return the storage by the old class, which counts elements; `untyped_storage()` counts bytes."""
+        """Return the storage by the old class, which counts elements; `untyped_storage()` counts bytes.
+
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     storage = torch.tensor([1.0, 2.0]).storage()
+        ...     print(storage.size(), storage[1])
+        2 2.0
+        """
         return above.typed_storage(self)
 
     _typed_storage = storage
@@ -326,7 +394,11 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return above.to_mindspore(self)
 
     def storage_type(self) -> Any:
-        """The old class of the storage, FloatStorage say; None for a dtype that has none."""
+        """The old class of the storage, FloatStorage say; None for a dtype that has none.
+
+        >>> torch.ones(2).storage_type().__name__
+        'FloatStorage'
+        """
         return self.storage()._class()
 
     def is_shared(self) -> bool:
@@ -393,7 +465,14 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return self.to(device, non_blocking=non_blocking, **kwargs)
 
     def xpu(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Raise AssertionError: there are no XPU devices."""
+        """Raise AssertionError: there are no XPU devices.
+
+        >>> try:
+        ...     torch.ones(1).xpu()
+        ... except AssertionError as error:
+        ...     print(error)
+        Torch not compiled with XPU enabled
+        """
         raise AssertionError("Torch not compiled with XPU enabled")
 
     def npu(self, device: Any = None, non_blocking: bool = False, **kwargs: Any) -> Tensor:
@@ -406,7 +485,12 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return bool(self.all())
 
     def module_load(self, other: Tensor, assign: bool = False) -> Tensor:
-        """How nn.Module.load_state_dict takes ``other`` over."""
+        """How nn.Module.load_state_dict takes ``other`` over.
+
+        >>> parameter = torch.zeros(2)
+        >>> parameter.module_load(torch.tensor([1.0, 2.0]))
+        tensor([1., 2.])
+        """
         if assign:
             return other
         return self.copy_(other)

@@ -1139,8 +1139,6 @@ class Tensor(TensorBase):
         """The next number after `self` toward `other`."""
     def nextafter_(self, other: Tensor) -> Tensor:
         """The next number after `self` toward `other`."""
-    def nonzero_numpy(self) -> tuple[Tensor, ...]:
-        """The positions of the elements that are not zero, one tensor a dimension."""
     def nonzero_static(self, *, size: _int, fill_value: _int = ...) -> Tensor:
         """`nonzero` cut or filled up to `size` rows."""
     def normal_(self, mean: _float = ..., std: _float = ..., *, generator: _Generator | None = ...) -> Tensor:
@@ -1394,12 +1392,6 @@ class Tensor(TensorBase):
         """Number of sparse dimensions."""
     def sparse_mask(self, mask: Tensor) -> Tensor:
         """The elements of `self` at the coordinates of the sparse tensor `mask`."""
-    def special_log_softmax(self, dim: _int, dtype: _dtype | None = ...) -> Tensor:
-        """Logarithm of the softmax along `dim`, computed in `dtype`."""
-    def special_logsumexp(self, dim: _Sequence[_int] | _int, keepdim: _bool = ...) -> Tensor:
-        """Logarithm of the sum of exponentials along the dimensions `dim`."""
-    def special_softmax(self, dim: _int, dtype: _dtype | None = ...) -> Tensor:
-        """Exponentials along `dim`, divided by their sum, computed in `dtype`."""
     @overload
     def split(self, split_size: _int, dim: _int = ...) -> tuple[Tensor, ...]:
         """Parts of `split_size`, the last one shorter."""
@@ -1751,7 +1743,7 @@ class Tensor(TensorBase):
     @imag.setter
     def imag(self, value: Any) -> None: ...
     def int_repr(*args: Any, **kwargs: Any) -> Any: ...
-    def is_distributed(*args: Any, **kwargs: Any) -> Any: ...
+    def is_distributed(self) -> _bool: ...
     def is_pinned(self, device: Any = ...) -> _bool: ...
     def is_set_to(self, tensor: Tensor) -> _bool: ...
     def is_shared(self) -> _bool: ...

@@ -13,6 +13,7 @@ from typing import Any
 import mindtorch_v2 as torch
 from mindtorch_v2._behaviours.batched import active_levels
 from mindtorch_v2._core.autograd.tangents import tangent_of
+from mindtorch_v2._core.torch_dispatch import no_modes
 
 
 @dataclasses.dataclass
@@ -319,7 +320,7 @@ def _str(tensor, *, tensor_contents=None):
     include, exclude = torch._C._tls_keys()
     torch._C._set_tls_keys(include, exclude | torch._C._key_bit("Tracer"))
     try:
-        with torch.no_grad():
+        with torch.no_grad(), no_modes():
             return _str_intern(tensor, tensor_contents=tensor_contents)
     finally:
         torch._C._set_tls_keys(include, exclude)

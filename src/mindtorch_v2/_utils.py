@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import mindtorch_v2 as torch
+from mindtorch_v2._core.storage import orders
 
 if TYPE_CHECKING:
     from mindtorch_v2._core.storage import UntypedStorage
@@ -61,8 +62,9 @@ def set_checked(
 
 
 def get_tensor_metadata(tensor: torch.Tensor) -> dict[Any, Any]:
-    """The state that a pickle keeps of a tensor besides shape and memory: lazily conjugated or negated bits."""
-    metadata = {}
+    """The state that a pickle keeps of a tensor besides shape and memory: lazily conjugated or negated bits, a device's own order."""
+    order = orders.get(tensor.device.type)
+    metadata = dict.fromkeys(order[0](tensor), True) if order else {}
     if tensor.is_conj():
         metadata["conj"] = True
     if tensor.is_neg():
@@ -71,9 +73,12 @@ def get_tensor_metadata(tensor: torch.Tensor) -> dict[Any, Any]:
 
 
 def set_tensor_metadata(tensor: torch.Tensor, metadata: dict[str, bool]) -> torch.Tensor:
-    """Undo `get_tensor_metadata`: the bits apply to `tensor`, which holds the bare memory."""
+    """Undo `get_tensor_metadata`: bits and order apply to `tensor`, which holds the bare memory in rows."""
     if not isinstance(metadata, dict):
         raise AssertionError(f"expected dict, got {type(metadata)}")
+    order = orders.get(tensor.device.type)
+    if order:
+        order[1](tensor, list(metadata))
     if metadata.get("conj"):
         tensor = torch.conj(tensor)
     if metadata.get("neg"):

@@ -61,7 +61,17 @@ def _remove_safe_globals(globals_to_remove) -> None:
 
 
 class _safe_globals:
-    """Context manager: allows more globals while entered."""
+    """Context manager: allows more globals while entered.
+
+    >>> import io
+    >>> from collections import Counter
+    >>> file = io.BytesIO()
+    >>> torch.save(Counter("aab"), file)
+    >>> _ = file.seek(0)
+    >>> with torch.serialization.safe_globals([Counter]):
+    ...     torch.load(file)
+    Counter({'a': 2, 'b': 1})
+    """
 
     def __init__(self, safe_globals: Sequence[type]) -> None:
         self.safe_globals = safe_globals

@@ -9,11 +9,13 @@ The exit status is 0 where everything that is needed works, 1 where something do
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.metadata
 import importlib.util
 import json
 import os
 import platform
+import re
 import resource
 import shutil
 import subprocess
@@ -129,7 +131,40 @@ def _libraries() -> Iterator[Finding]:
     """Products and decompositions are called: a library that is there may still not load."""
     yield _called("products", lambda: torch.ones(64, 64) @ torch.ones(64, 64), "onednn-cpu-gomp", "libdnnl")
     small = torch.tensor([[2.0, 1.0], [1.0, 3.0]], dtype=torch.float64)
-    yield _called("linear algebra", lambda: torch.linalg.inv(small), "scipy-openblas32", "openblas")
+    yield _called("linear algebra", lambda: torch.linalg.inv(small), "scipy-openblas32", "scipy_openblas32")
+
+
+REQUIRED = {"numpy": "1.24", "packaging": "22", "safetensors": "0.4.3", "typing_extensions": "4.10"}
+"""The modules of other packages that are needed, and the oldest version of each."""
+
+
+def _requirements() -> Iterator[Finding]:
+    """Each is imported: one that is there may be too old, broken, or hidden by a file of that name."""
+    for name, oldest in REQUIRED.items():
+        package = name.replace("_", "-")
+        remedy = f"pip install --upgrade '{package}>={oldest}'"
+        try:
+            module = importlib.import_module(name)
+            version = getattr(module, "__version__", None) or _installed(package) or "0"
+            if name == "numpy" and not (torch.from_numpy(torch.ones(2).numpy()) == 1).all():
+                raise RuntimeError("an array has other numbers than the tensor that it was made of")
+        except Exception as error:  # noqa: BLE001  (whatever it is, it is what a program would get)
+            place = getattr(sys.modules.get(name), "__file__", None) or _place(name)
+            yield Finding(name, "problem", f"{type(error).__name__}: {error} (in {place})", remedy)
+            continue
+        if _numbers(version) < _numbers(oldest):
+            yield Finding(name, "problem", f"{version} in {module.__file__} is too old", remedy)
+        else:
+            yield Finding(name, "ok", version)
+
+
+def _place(name: str) -> str:
+    found = importlib.util.find_spec(name)
+    return "no folder" if found is None else str(found.origin)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", version.split("+")[0])[:3]))
 
 
 def _called(subject: str, call: Callable[[], Any], package: str, library: str) -> Finding:
@@ -262,10 +297,9 @@ def _others() -> Iterator[Finding]:
         ]
         remedy = "apt-get install g++ (or dnf install gcc-c++); pip install mindtorch_v2[cpp]"
         yield Finding("extensions", "note", f"operators in C++ cannot be built: {', '.join(lacking)} missing", remedy)
-    for name in ("transformers", "safetensors", "numpy"):
-        version = _installed(name)
-        if version:
-            yield Finding(name, "ok", version)
+    version = _installed("transformers")
+    if version:
+        yield Finding("transformers", "ok", version)
 
 
 def _first_line(*command: str) -> str:
@@ -280,7 +314,7 @@ def _installed(name: str) -> str | None:
         return None
 
 
-_LOOKS = (_versions, _processor, _libraries, _threads, _memory, _name_torch, _switches, _npu, _others)
+_LOOKS = (_versions, _processor, _requirements, _libraries, _threads, _memory, _name_torch, _switches, _npu, _others)
 
 if __name__ == "__main__":
     try:

@@ -71,7 +71,16 @@ def get_dir() -> str:
 
 
 def set_dir(d: str) -> None:
-    """Make `d` the folder for downloads."""
+    """Make `d` the folder for downloads.
+
+    >>> import tempfile
+    >>> before = torch.hub.get_dir()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     torch.hub.set_dir(folder)
+    ...     torch.hub.get_dir() == folder
+    True
+    >>> torch.hub.set_dir(before)
+    """
     global _directory
     _directory = os.path.expanduser(d)
 
@@ -131,6 +140,16 @@ def load_state_dict_from_url(
 
     `check_hash`: the file's name ends in "-" and the start of its SHA-256, which must agree. No code of the file runs
     unless `weights_only` is False.
+
+    >>> import contextlib
+    >>> import io
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+    ...     torch.save({"weight": torch.tensor([1.0])}, f"{folder}/model.pt")
+    ...     url = f"file://{folder}/model.pt"
+    ...     state = torch.hub.load_state_dict_from_url(url, model_dir=f"{folder}/kept", progress=False)
+    >>> state
+    {'weight': tensor([1.])}
     """
     folder = os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir
     os.makedirs(folder, exist_ok=True)
@@ -184,6 +203,16 @@ def list(
     """The names of the entry points of a program: the public functions of its `hubconf.py`.
 
     Only folders are supported (`source="local"`).
+
+    >>> import pathlib
+    >>> import tempfile
+    >>> repository = tempfile.TemporaryDirectory()
+    >>> code = "def double(x):", "    'Twice a number.'", "    return x * 2"
+    >>> with pathlib.Path(repository.name, "hubconf.py").open("w") as file:
+    ...     print(*code, sep=chr(10), file=file)
+    >>> torch.hub.list(repository.name, source="local")
+    ['double']
+    >>> repository.cleanup()
     """
     module = _entries(github, source)
     return [n for n in dir(module) if callable(getattr(module, n)) and not n.startswith("_")]
@@ -198,7 +227,18 @@ def help(
     *,
     source: str = "github",
 ) -> str | None:
-    """The docstring of the entry point `model`; see `load`."""
+    """The docstring of the entry point `model`; see `load`.
+
+    >>> import pathlib
+    >>> import tempfile
+    >>> repository = tempfile.TemporaryDirectory()
+    >>> code = "def double(x):", "    'Twice a number.'", "    return x * 2"
+    >>> with pathlib.Path(repository.name, "hubconf.py").open("w") as file:
+    ...     print(*code, sep=chr(10), file=file)
+    >>> torch.hub.help(repository.name, "double", source="local")
+    'Twice a number.'
+    >>> repository.cleanup()
+    """
     return _entry(_entries(github, source), model).__doc__
 
 
@@ -217,5 +257,15 @@ def load(
 
     Only folders are supported (`source="local"`). Code of the folder runs. Raises RuntimeError for an entry point or a
     dependency that is not there.
+
+    >>> import pathlib
+    >>> import tempfile
+    >>> repository = tempfile.TemporaryDirectory()
+    >>> code = "def double(x):", "    'Twice a number.'", "    return x * 2"
+    >>> with pathlib.Path(repository.name, "hubconf.py").open("w") as file:
+    ...     print(*code, sep=chr(10), file=file)
+    >>> torch.hub.load(repository.name, "double", torch.ones(2), source="local")
+    tensor([2., 2.])
+    >>> repository.cleanup()
     """
     return _entry(_entries(repo_or_dir, source), model)(*args, **kwargs)

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Never
 
 from mindtorch_v2._dispatch.keys import DispatchKeySet, key_name
+from mindtorch_v2._dispatch.schema import schema_of
 from mindtorch_v2._library import fake
-from mindtorch_v2._library.autograd import autograd_kernel, check_differentiable
+from mindtorch_v2._library.autograd import autograd_kernel, check_differentiable, refuse_keyword_tensors
 from mindtorch_v2._library.definition import (
     AUTOCAST_KEYS,
     CustomOpDef,
@@ -106,6 +107,13 @@ def register_kernel(
     """Register a kernel for device types of an operator (CustomOpDef, OpOverload or name); a decorator without `func`.
 
     `device_types` is one of "cpu", "npu", "cuda", a sequence of them, or None for every device.
+
+    >>> torch.library.define("docs_kernel::double", "(Tensor x) -> Tensor")
+    >>> @torch.library.register_kernel("docs_kernel::double", "cpu")
+    ... def _(x):
+    ...     return x * 2
+    >>> torch.ops.docs_kernel.double(torch.ones(2))
+    tensor([2., 2.])
     """
     name = _name_of("register_kernel", op)
     if func is None:
@@ -131,6 +139,12 @@ def register_fake(
 
     It serves the meta device. RuntimeError if there is one already and not `allow_override`, or if the operator is a
     composition (CompositeImplicitAutograd) and needs none.
+
+    >>> torch.library.define("docs_fake::double", "(Tensor x) -> Tensor")
+    >>> torch.library.impl("docs_fake::double", "cpu", lambda x: x * 2)
+    >>> _ = torch.library.register_fake("docs_fake::double", lambda x: torch.empty_like(x))
+    >>> torch.ops.docs_fake.double(torch.ones(2, 3, device="meta")).shape
+    torch.Size([2, 3])
     """
     name = _name_of("register_fake", op)
     if func is None:
@@ -146,7 +160,16 @@ def register_fake(
 def impl_abstract(
     qualname: str, func: Callable[..., Any] | None = None, *, lib: Library | None = None, _stacklevel: int = 1
 ) -> Callable[..., Any]:
-    """The former name of `register_fake`."""
+    """The former name of `register_fake`.
+
+    >>> import warnings
+    >>> torch.library.define("docs_abstract::double", "(Tensor x) -> Tensor")
+    >>> torch.library.impl("docs_abstract::double", "cpu", lambda x: x * 2)
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     _ = torch.library.impl_abstract("docs_abstract::double", lambda x: torch.empty_like(x))
+    >>> torch.ops.docs_abstract.double(torch.ones(2, device="meta")).shape
+    torch.Size([2])
+    """
     warnings.warn(
         "`torch.library.impl_abstract` was renamed to `torch.library.register_fake`. Please use that instead; we will remove "
         "`torch.library.impl_abstract` in a future version of PyTorch.",
@@ -167,6 +190,14 @@ def register_autograd(
     """Register the derivative of an operator: `backward(ctx, *grads)`, with `setup_context(ctx, inputs, output)`.
 
     RuntimeError for an operator that writes to its arguments.
+
+    >>> torch.library.define("docs_autograd::double", "(Tensor x) -> Tensor")
+    >>> torch.library.impl("docs_autograd::double", "cpu", lambda x: x * 2)
+    >>> torch.library.register_autograd("docs_autograd::double", lambda ctx, grad: grad * 2)
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> torch.ops.docs_autograd.double(x).sum().backward()
+    >>> x.grad
+    tensor([2., 2.])
     """
     name = _name_of("register_autograd", op)
     definition = _definition("register_autograd", op)
@@ -175,6 +206,7 @@ def register_autograd(
         return
     handle = _existing(name)
     check_differentiable(handle, name)
+    refuse_keyword_tensors(schema_of(handle), "register_autograd")
     kernel = autograd_kernel(handle, backward, setup_context)
     _library(name, lib)._register(handle, kernel, "Autograd", flags=ONLY_RECORDING, quiet=True)
 
@@ -182,7 +214,15 @@ def register_autograd(
 def register_autocast(
     op: Operator, device_type: str, cast_inputs: Any, /, *, lib: Library | None = None
 ) -> Callable[..., Any]:
-    """Under autocast on `device_type`, cast the operator's floating inputs to the dtype `cast_inputs`."""
+    """Under autocast on `device_type`, cast the operator's floating inputs to the dtype `cast_inputs`.
+
+    >>> torch.library.define("docs_autocast::double", "(Tensor x) -> Tensor")
+    >>> torch.library.impl("docs_autocast::double", "cpu", lambda x: x * 2)
+    >>> _ = torch.library.register_autocast("docs_autocast::double", "cpu", torch.bfloat16)
+    >>> with torch.autocast("cpu"):
+    ...     torch.ops.docs_autocast.double(torch.ones(2)).dtype
+    torch.bfloat16
+    """
     name = _name_of("register_autocast", op)
     definition = _definition("register_autocast", op)
     if definition is not None:
@@ -196,7 +236,14 @@ def register_autocast(
 def register_vmap(
     op: Operator, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]] | None:
-    """Register the batching rule `func(info, in_dims, *args) -> (output, out_dims)`; a decorator without `func`."""
+    """Register the batching rule `func(info, in_dims, *args) -> (output, out_dims)`; a decorator without `func`.
+
+    >>> torch.library.define("docs_vmap::double", "(Tensor x) -> Tensor")
+    >>> torch.library.impl("docs_vmap::double", "cpu", lambda x: x * 2)
+    >>> _ = torch.library.register_vmap("docs_vmap::double", lambda info, in_dims, x: (x * 2, in_dims[0]))
+    >>> torch.vmap(torch.ops.docs_vmap.double)(torch.ones(2, 3)).shape
+    torch.Size([2, 3])
+    """
     name = _name_of("register_vmap", op)
     if func is None:
         return lambda func: register_vmap(op, func, lib=lib) or func
@@ -204,14 +251,29 @@ def register_vmap(
     if definition is not None:
         definition.register_vmap(func)
     else:
-        _library(name, lib)._add_vmap_rule(_existing(name), func)
+        handle = _existing(name)
+        refuse_keyword_tensors(schema_of(handle), "register_vmap")
+        _library(name, lib)._add_vmap_rule(handle, func)
     return None
 
 
 def register_torch_dispatch(
     op: Operator, torch_dispatch_class: type, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None
 ) -> Callable[..., Any]:
-    """Register how a mode or a subclass with `__torch_dispatch__` treats an operator; a decorator without `func`."""
+    """Register how a mode or a subclass with `__torch_dispatch__` treats an operator; a decorator without `func`.
+
+    >>> from mindtorch_v2.utils._python_dispatch import TorchDispatchMode
+    >>> class Quiet(TorchDispatchMode):
+    ...     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    ...         return func(*args, **(kwargs or {}))
+    >>> torch.library.define("docs_mode::double", "(Tensor x) -> Tensor")
+    >>> torch.library.impl("docs_mode::double", "cpu", lambda x: x * 2)
+    >>> rule = lambda mode, func, types, args, kwargs: args[0] * 20
+    >>> _ = torch.library.register_torch_dispatch("docs_mode::double", Quiet, rule)
+    >>> with Quiet():
+    ...     torch.ops.docs_mode.double(torch.ones(2))
+    tensor([20., 20.])
+    """
     name = _name_of("register_torch_dispatch", op)
     if func is None:
         return lambda func: register_torch_dispatch(op, torch_dispatch_class, func, lib=lib)

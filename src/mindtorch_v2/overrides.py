@@ -52,6 +52,17 @@ class TorchFunctionMode:
 
     Inside that method the mode is off, so it may call `func` itself. Modes nest: the innermost is asked first, and
     `func(...)` inside it goes to the next one out.
+
+    >>> class Counting(torch.overrides.TorchFunctionMode):
+    ...     calls = 0
+    ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+    ...         self.calls += 1
+    ...         return func(*args, **(kwargs or {}))
+    >>> x = torch.ones(2)
+    >>> with Counting() as mode:
+    ...     _ = torch.add(x, 1).sum()
+    >>> mode.calls
+    2
     """
 
     def __init__(self) -> None:
@@ -78,7 +89,13 @@ class TorchFunctionMode:
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
-    """A mode that calls each function as it is."""
+    """A mode that calls each function as it is.
+
+    >>> from mindtorch_v2.overrides import BaseTorchFunctionMode
+    >>> with BaseTorchFunctionMode():
+    ...     torch.add(torch.ones(1), 1)
+    tensor([2.])
+    """
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -100,22 +117,52 @@ def _len_torch_function_stack() -> int:
 
 @contextlib.contextmanager
 def enable_reentrant_dispatch() -> Iterator[None]:
-    """A context in which a mode's or class' method may dispatch again; that is always so here."""
+    """A context in which a mode's or class' method may dispatch again; that is always so here.
+
+    >>> with torch.overrides.enable_reentrant_dispatch():
+    ...     torch.ones(2).sum()
+    tensor(2.)
+    """
     yield
 
 
 def has_torch_function_unary(arg: Any) -> bool:
-    """`has_torch_function((arg,))`."""
+    """`has_torch_function((arg,))`.
+
+    >>> class Mine(torch.Tensor):
+    ...     pass
+    >>> from mindtorch_v2.overrides import has_torch_function_unary
+    >>> has_torch_function_unary(torch.ones(1)), has_torch_function_unary(Mine([1.0]))
+    (False, True)
+    """
     return bool(_state.modes) or (not _state.subclasses_disabled and _overrides(arg))
 
 
 def has_torch_function_variadic(*args: Any) -> bool:
-    """`has_torch_function(args)`."""
+    """`has_torch_function(args)`.
+
+    >>> class Mine(torch.Tensor):
+    ...     pass
+    >>> torch.overrides.has_torch_function_variadic(torch.ones(1), Mine([1.0]))
+    True
+    """
     return has_torch_function(args)
 
 
 def wrap_torch_function(dispatcher: Callable[..., Any]) -> Any:
-    """A decorator for functions in Python: `dispatcher(*args, **kwargs)` gives the arguments that may take over."""
+    """A decorator for functions in Python: `dispatcher(*args, **kwargs)` gives the arguments that may take over.
+
+    >>> from mindtorch_v2.overrides import wrap_torch_function
+    >>> @wrap_torch_function(lambda x: (x,))
+    ... def double(x):
+    ...     return x * 2
+    >>> class Mine:
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         return f"{func.__name__} is mine"
+    >>> double(3), double(Mine())
+    (6, 'double is mine')
+    """
 
     def decorate(func: Callable[..., Any]) -> Any:
         @functools.wraps(func)
@@ -160,7 +207,11 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
 
 
 def get_default_nowrap_functions() -> set[Callable[..., Any]]:
-    """Getters whose results are not turned into the subclass of the tensor that they were asked of."""
+    """Getters whose results are not turned into the subclass of the tensor that they were asked of.
+
+    >>> torch.Tensor.grad.__get__ in torch.overrides.get_default_nowrap_functions()
+    True
+    """
     tensor: Any = torch.Tensor
     return {tensor._base.__get__, tensor.grad.__get__, tensor._grad.__get__}
 

@@ -83,7 +83,11 @@ def initial_seed() -> int:
 
 
 def thread_safe_generator() -> torch.Generator | None:
-    """The generator of a data loader's worker; None in the main process, which uses the default one."""
+    """The generator of a data loader's worker; None in the main process, which uses the default one.
+
+    >>> print(torch.random.thread_safe_generator())
+    None
+    """
     info = torch.utils.data.get_worker_info()
     return None if info is None or info.rng is None else info.rng.torch_generator
 

@@ -200,6 +200,12 @@ class TypedStorage:
     """An `UntypedStorage` read as elements of one dtype.
 
     `TypedStorage(size or sequence, dtype=, device=)`, or over an existing one with `wrap_storage=`.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     storage = torch.TypedStorage([1.0, 2.0], dtype=torch.float64)
+    ...     print(storage.size(), storage.nbytes(), storage[1])
+    2 16 2.0
     """
 
     is_sparse = False
@@ -596,7 +602,11 @@ for _dtype, _class_name in _dtype_to_storage_type_map().items():
     globals()[_class_name] = _LegacyStorageMeta(
         _class_name,
         (_LegacyStorage,),
-        {"dtype": _dtype, "__module__": "torch", "__doc__": f"Typed storage of {_dtype} (old form)."},
+        {
+            "dtype": _dtype,
+            "__module__": "torch",
+            "__doc__": f"Typed storage of {_dtype} (old form).\n\n    >>> torch.{_class_name}(2).size()\n    2\n",
+        },
     )
 
 
@@ -620,7 +630,9 @@ _CUDA_STORAGES: dict[str, type] = {
         {
             "dtype": _dtype,
             "__module__": "torch.cuda",
-            "__doc__": f"Typed storage of {_dtype} on CUDA devices (old form), of which there is none.",
+            "__doc__": f"Typed storage of {_dtype} on CUDA devices (old form), of which there is none.\n\n"
+            f"    >>> torch.cuda.{_class_name}(2)\n    Traceback (most recent call last):\n        ...\n"
+            "    AssertionError: Torch not compiled with CUDA enabled\n",
             **{name: _not_for_cuda(name) for name in ("from_buffer", "_new_with_weak_ptr", "_new_shared_filename")},
         },
     )

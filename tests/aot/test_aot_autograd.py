@@ -218,3 +218,15 @@ def test_the_smallest_cut_keeps_less():
     assert sizes[min_cut_rematerialization_partition] == 2  # the argument or one value, and the tangent
     assert sizes[default_partition] > 2
     assert "aten.sin.default" in _targets(kept[default_partition, "forward"])
+
+
+def test_programs_for_open_sizes():
+    run = aot_function(lambda x: x.sin() * x.shape[0], _nop, dynamic=True)
+    for size in (3, 5):
+        x = torch.arange(float(size), requires_grad=True)
+        run(x).sum().backward()
+        assert torch.equal(x.grad, x.detach().cos() * size)
+    with pytest.raises(RuntimeError, match="nonzero"):
+        aot_function(lambda x: x.nonzero().sum(), _nop)(torch.ones(2))  # no graph: its size is the data's
+    with pytest.raises(RuntimeError):
+        aot_function(lambda x: x * int(x.sum()), _nop, dynamic=True)(torch.ones(2))

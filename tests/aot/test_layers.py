@@ -4,6 +4,7 @@ import pytest
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C, nn
+from mindtorch_v2._core.torch_dispatch import whole_calls
 from mindtorch_v2._lowered.fusion import fuse
 from mindtorch_v2._lowered.layers import with_layers
 from mindtorch_v2.fx.experimental.proxy_tensor import make_fx
@@ -18,16 +19,21 @@ def numbers(*shape, seed=0, dtype=None):
     return made if dtype is None else made.to(dtype)
 
 
-def near(found, expected, most=1e-6):
+WIDE = torch.backends.cpu.get_cpu_capability() == "AVX512"
+MOST = 1e-6 if WIDE else 2e-6  # without AVX-512 eager products add in another order than layers
+
+
+def near(found, expected, most=MOST):
     """Whether results differ by `most` of the largest number at most."""
     assert found.shape == expected.shape and found.dtype is expected.dtype and found.stride() == expected.stride()
     assert (found.double() - expected.double()).abs().max() <= most * expected.double().abs().max()
 
 
-def layered(function, *args, most=1e-6):
+def layered(function, *args, most=MOST):
     """The texts of the layers of a function whose graph with layers gives its results, and the module."""
     with torch.no_grad():
-        module = make_fx(torch.func.functionalize(function), tracing_mode="fake")(*args)
+        with whole_calls():
+            module = make_fx(torch.func.functionalize(function), tracing_mode="fake")(*args)
         made = with_layers(module)
         run = fuse(made.module).module
         expected = function(*args)
@@ -85,7 +91,8 @@ def test_what_somebody_else_reads_is_not_taken_in():
 
 def test_bfloat16():
     x, w, b = (each.to(torch.bfloat16) for each in (X, W, B))
-    assert layered(lambda x, w, b: F.gelu(F.linear(x, w, b)), x, w, b, most=2e-2)[0] == ["linear, gelu"]
+    names = ["linear, gelu"] if WIDE else []  # oneDNN has no such layer
+    assert layered(lambda x, w, b: F.gelu(F.linear(x, w, b)), x, w, b, most=2e-2)[0] == names
 
 
 @pytest.mark.parametrize("groups", [1, 2])

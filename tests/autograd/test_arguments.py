@@ -146,3 +146,11 @@ def test_jacobians_at_a_number(chunk_size):
     close(jacrev(lambda d: d["a"].sum())({"a": x}), {"a": torch.tensor(1.0)})
     close(torch.autograd.functional.jacobian(torch.sin, x, vectorize=True, strategy="forward-mode"), x.cos())
     close(torch.autograd.functional.hessian(torch.sin, x, vectorize=True), -x.sin())
+
+
+def test_the_gradient_of_a_tensor_may_stand_in_a_list():
+    x = torch.ones(2, requires_grad=True)
+    (x * 3).backward([torch.tensor([1.0, 2.0])])
+    assert x.grad.tolist() == [3.0, 6.0]
+    with pytest.raises(RuntimeError, match="got 1 tensors and 0 gradients"):
+        (x * 3).backward([])

@@ -7,6 +7,7 @@ the state of the random numbers afterwards are compared, and the number of graph
 import copy
 import io
 import logging
+import os
 import pickle
 import threading
 
@@ -15,6 +16,7 @@ import pytest
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C, nn
 from mindtorch_v2._dynamo import config
+from mindtorch_v2._dynamo.backends import inductor
 from mindtorch_v2._dynamo.testing import CompileCounterWithBackend
 from mindtorch_v2._dynamo.utils import counters
 from mindtorch_v2.utils import _pytree as pytree
@@ -260,7 +262,7 @@ def works_in_inference_mode(x):
         (catches, _leaf(4), 3),
         (transforms, _leaf(3, 2), 3),
         (differentiates_by_hand, _leaf(3), 3),
-        (pickles, _plain(3), 4),
+        (pickles, _plain(3), 3),
         (trains, _plain(3), 4),
         (asks_another_thread, _leaf(3), 2),
         (recomputes, _leaf(3), 4),
@@ -485,3 +487,42 @@ def test_what_the_capture_of_the_whole_refuses_is_compiled_in_parts(function, gr
         assert torch.equal(mine, theirs)
     assert counter.frame_count == graphs
     assert counters["not_captured_whole"]
+
+
+def test_fullgraph_error_has_the_reason_the_line_and_the_remedy():
+    @torch.compile(fullgraph=True)
+    def f(x):
+        if x.sum() > 0:
+            return x
+        return -x
+
+    with pytest.raises(torch._dynamo.exc.Unsupported) as caught:
+        f(torch.ones(2))
+    said = str(caught.value).splitlines()
+    assert "depends on values" in said[0]
+    assert "if x.sum() > 0:" in said[2]
+    assert said[3].startswith("  Remedy: torch.where chooses between tensors, torch.cond between functions")
+
+
+def test_a_function_that_gains_nothing_is_told_of_once(caplog):
+    @torch.compile
+    def f(x):
+        return os.getpid()
+
+    for _ in range(20):
+        f(3)
+    (record,) = (each for each in caplog.records if "brings nothing" in each.message)
+    assert "f:" in record.message
+    assert "return os.getpid()" in record.message
+
+
+def test_a_graph_in_which_nothing_fuses_is_told_of_once(caplog, monkeypatch):
+    monkeypatch.setattr(inductor, "_said", False)
+    for _ in range(2):
+        f = torch.compile(lambda x, w: torch.linalg.inv(x) @ w)
+        f(torch.eye(3), torch.eye(3))
+    assert sum("brings nothing" in each.message for each in caplog.records) == 1
+    caplog.clear()
+    monkeypatch.setattr(inductor, "_said", False)
+    torch.compile(lambda x: (x * 2 + 1).sin())(torch.ones(3))
+    assert not caplog.records

@@ -67,7 +67,11 @@ thread.join()
 
 
 def _run(program):
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=300)
+    # From 3.12 on Python warns of a fork where there are threads, which is what is done here.
+    quiet = ["-W", "ignore::DeprecationWarning"]
+    return subprocess.run(
+        [sys.executable, *quiet, "-c", program], capture_output=True, text=True, check=False, timeout=300
+    )
 
 
 @pytest.mark.parametrize("work", ["pass", "sum(range(100000))", "time.sleep(0.002)"])

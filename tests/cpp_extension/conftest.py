@@ -22,6 +22,7 @@ SHARED = {
     "jit",
     "layers",
     "modules",
+    "objects",
     "parts",
     "programs",
     "training",
@@ -120,6 +121,12 @@ def data(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def parts(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> types.SimpleNamespace:
     """Those of parts.cpp."""
     return build(request.param, "parts", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def objects(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> types.SimpleNamespace:
+    """Those of objects.cpp."""
+    return build(request.param, "objects", tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

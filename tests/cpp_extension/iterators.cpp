@@ -83,6 +83,10 @@ void check_outputs() {
     auto filled = at::TensorIterator::nullary_op(counted);
     at::native::cpu_serial_kernel(filled, [&]() -> int64_t { return next++; });
     EXPECT(at::equal(counted, at::arange(5)));
+    float sum = 0;
+    auto read = at::TensorIteratorConfig().add_input(x).build();
+    at::native::cpu_serial_kernel(read, [&](float v) -> void { sum += v; });
+    EXPECT(sum == x.sum().item<float>() && read.noutputs() == 0);
     at::Tensor result, reversed = x.flip(0);
     auto compared = at::TensorIterator::comparison_op(result, x, reversed);
     at::native::cpu_kernel(compared, [](float a, float b) -> bool { return a < b; });

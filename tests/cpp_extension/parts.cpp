@@ -3,13 +3,25 @@
 #include <torch/extension.h>
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Dispatch_v2.h>
 #include <ATen/ExpandUtils.h>
+#include <ATen/NativeFunctions.h>
+#include <ATen/OpMathType.h>
 #include <ATen/Operators.h>
 #include <ATen/core/DistributionsHelper.h>
 #include <ATen/record_function.h>
 #include <c10/core/CPUAllocator.h>
+#include <c10/util/Float8_e4m3fnuz.h>
+#include <c10/util/Float8_e8m0fnu.h>
+#include <c10/util/MaybeOwned.h>
+#include <c10/util/accumulate.h>
+#include <c10/util/quint4x2.h>
+#include <torch/nn/functional/activation.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/nn/options/conv.h>
 
 #include <sstream>
+#include <thread>
 
 #include "expect.h"
 
@@ -76,6 +88,101 @@ static void operators() {
                                  at::Tensor(const at::Tensor&, const at::Tensor&, const at::Scalar&)>);
 }
 
+// The value of each byte as an 8-bit float of the tensor's type, and the byte of each number.
+static at::Tensor float8_values(const at::Tensor& like) {
+    at::Tensor values = at::empty({256});
+    AT_DISPATCH_V2(like.scalar_type(), "float8_values", AT_WRAP([&] {
+                       for (int i = 0; i < 256; i++)
+                           values.data_ptr<float>()[i] = scalar_t(static_cast<uint8_t>(i), scalar_t::from_bits());
+                   }),
+                   AT_EXPAND(AT_FLOAT8_TYPES));
+    return values;
+}
+static at::Tensor float8_bytes(const at::Tensor& like, const at::Tensor& numbers) {
+    at::Tensor bytes = at::empty(numbers.sizes(), at::kByte);
+    AT_DISPATCH_V2(like.scalar_type(), "float8_bytes", AT_WRAP([&] {
+                       for (int64_t i = 0; i < numbers.numel(); i++)
+                           bytes.data_ptr<uint8_t>()[i] = scalar_t(numbers.const_data_ptr<float>()[i]).x;
+                   }),
+                   AT_EXPAND(AT_FLOAT8_TYPES));
+    return bytes;
+}
+
+static void types() {
+    using c10::ScalarType;
+    EXPECT(static_cast<int>(ScalarType::QUInt4x2) == 16 && static_cast<int>(ScalarType::Float8_e4m3fnuz) == 26 &&
+           static_cast<int>(ScalarType::UInt64) == 29 && static_cast<int>(ScalarType::Float4_e2m1fn_x2) == 45 &&
+           static_cast<int>(ScalarType::Undefined) == 46);
+    EXPECT(std::string(c10::toString(ScalarType::Int4)) == "Int4" && c10::elementSize(ScalarType::Bits16) == 2 &&
+           c10::elementSize(ScalarType::QInt32) == 4);
+    EXPECT(c10::isQIntType(at::kQUInt4x2) && c10::toUnderlying(at::kQUInt2x4) == at::kByte &&
+           c10::isFloat8Type(ScalarType::Float8_e8m0fnu) && c10::isBitsType(ScalarType::Bits8));
+    static_assert(std::is_same_v<decltype(c10::impl::ScalarTypeToCPPType<ScalarType::Half>::t), c10::Half>);
+    static_assert(std::is_same_v<at::opmath_type<c10::complex<c10::Half>>, c10::complex<float>>);
+    EXPECT(c10::quint4x2(0x21).val_ == 0x21);
+    at::Tensor x = at::ones({2});
+    EXPECT(x.dtype().id() == caffe2::TypeMeta::Id<float>() && x.dtype().id() != at::ones({1}, at::kInt).dtype().id());
+    EXPECT(*c10::optTypeMetaToScalarType(x.options().dtype_opt()) == at::kFloat);
+    EXPECT(!x.is_mtia() && !x.is_hpu() && !x.device().is_ipu());
+    EXPECT(static_cast<int>(c10::DeviceType::MTIA) == 19 && c10::Device("mtia:1").index() == 1 &&
+           c10::DeviceTypeName(c10::DeviceType::Vulkan) == "VULKAN");
+    EXPECT(std::string(c10::toString(c10::DispatchKey::QuantizedCPU)) == "QuantizedCPU");
+    EXPECT(x.key_set().highestPriorityTypeId() == c10::DispatchKey::ADInplaceOrView ||
+           x.key_set().has(c10::DispatchKey::CPU));
+}
+
+// An accessor of a program's own, and one that is found by its short name.
+template <class T, size_t N>
+class Named : public at::TensorAccessorBase<T, N> {
+  public:
+    Named(T* data, const int64_t* sizes, const int64_t* strides) : at::TensorAccessorBase<T, N>(data, sizes, strides) {}
+    T& last() { return this->data_[(this->sizes_[0] - 1) * this->strides_[0]]; }
+};
+namespace short_names {
+using namespace torch;
+static float corner(TensorAccessor<float, 2> a) { return a[1][1]; }
+}  // namespace short_names
+
+static void views() {
+    at::Tensor x = at::arange(4.0f).view({2, 2}), column = x.select(1, 0);
+    EXPECT(short_names::corner(x.accessor<float, 2>()) == 3);
+    EXPECT((Named<float, 1>(column.data_ptr<float>(), column.sizes().data(), column.strides().data()).last()) == 2);
+    at::GenericPackedTensorAccessorBase<float, 2> packed(x.data_ptr<float>(), x.sizes().data(), x.strides().data());
+    EXPECT(packed.size(0) == 2 && packed.stride(0) == 2 && packed.data() == x.data_ptr<float>());
+    c10::MaybeOwned<at::Tensor> same = x.expect_contiguous(), made = column.expect_contiguous();
+    EXPECT(same->is_same(x) && made->is_contiguous() && (*made)[1].item<float>() == 2);
+    const std::vector<int64_t> sizes{2, 3, 4, 5};
+    EXPECT(c10::size_to_dim_(2, sizes) == 6 && c10::size_between_dim_(0, 3, sizes) == 12 &&
+           c10::size_between_dim_(3, 0, sizes) == 12 && c10::size_between_dim_(1, 1, sizes) == 1 &&
+           c10::canonical_axis_index_(-1, 4) == 3);
+    at::SymDimVector symbolic({at::SymInt(2)});
+    symbolic.insert(symbolic.end(), sizes.begin(), sizes.end());
+    EXPECT(symbolic.size() == 5 && symbolic[4] == 5);
+    EXPECT(c10::sum_integers(sizes) == 14 && c10::multiply_integers(sizes) == 120);
+    at::Tensor out = at::empty({0});
+    at::native::resize_(out, {3});
+    EXPECT(out.numel() == 3 &&
+           at::native::empty_like(x, at::kInt, at::kStrided, at::kCPU, false, std::nullopt).dtype() == at::kInt);
+    EXPECT(torch::nn::functional::relu(-x).sum().item<float>() == 0);
+}
+
+// Generators of C++ alone: two of one seed draw alike, also in threads that Python knows nothing of.
+static void generators() {
+    at::CPUGeneratorImpl gen(at::default_rng_seed_val), again(at::default_rng_seed_val);
+    EXPECT(gen.current_seed() == 67280421310721 && gen.random() == again.random() &&
+           gen.random64() == again.random64());
+    uint32_t first = 0, second = 0;
+    std::thread([&] {
+        at::CPUGeneratorImpl own(5);
+        first = own.random();
+    }).join();
+    at::Generator other = at::detail::createCPUGenerator(5);
+    second = other.get<at::CPUGeneratorImpl>()->random();
+    EXPECT(first == second);
+    at::mt19937 engine(5);
+    EXPECT(engine() == first);
+}
+
 static void texts() {
     std::ostringstream some, none;
     some << at::TensorOptions().dtype(at::kDouble).requires_grad(true);
@@ -109,6 +216,53 @@ TORCH_LIBRARY(parts, m) {
     m.impl("twice", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(twice)));
 }
 
+// Kernels that do not fit their operators, and one that does in every type.
+static at::Tensor one(const at::Tensor& x) { return x; }
+static at::Tensor& scaled_(at::Tensor& x, double) { return x; }
+static at::Tensor many(const at::Tensor& x, int64_t, double, bool, const at::Scalar&, at::IntArrayRef,
+                       std::optional<int64_t>, const std::optional<at::Tensor>&, at::TensorList, at::ScalarType,
+                       std::optional<at::ScalarType>, at::Device, const c10::List<std::optional<at::Tensor>>&,
+                       std::array<bool, 2>, std::optional<at::Generator>, c10::SymInt, c10::SymIntArrayRef,
+                       at::MemoryFormat, std::string_view, at::OptionalIntArrayRef) {
+    return x;
+}
+static std::string why_not(torch::Library& m, const char* name, torch::CppFunction&& kernel) {
+    const std::string text = error_of([&] { m.impl(name, std::move(kernel)); });
+    const size_t reason = text.find("reason: ");
+    return reason == std::string::npos ? text : text.substr(reason, text.find('\n', reason) - reason);
+}
+static std::vector<std::string> reasons;
+TORCH_LIBRARY(parts_misfits, m) {
+    m.def("longer(Tensor x, int n) -> Tensor");
+    m.def("number(int n) -> Tensor");
+    m.def("pair(Tensor x) -> (Tensor, Tensor)");
+    m.def("scaled_(Tensor(a!) x, Scalar d) -> Tensor(a!)");
+    m.def("counted(Tensor x) -> int");
+    m.def("maybe(Tensor? x) -> Tensor");
+    m.def(
+        "many(Tensor x, int n, float d, bool b, Scalar c, int[2] l, int? o, Tensor? t, Tensor[] v, ScalarType s, "
+        "ScalarType? os, Device dev, Tensor?[] lo, bool[2] m, Generator? g, SymInt si, SymInt[] sl, MemoryFormat f, "
+        "str text, int[]? oi) -> Tensor");
+    m.impl("many", at::kCPU, &many);
+    for (const char* name : {"longer", "number", "pair", "counted", "maybe"})
+        reasons.push_back(why_not(m, name, torch::CppFunction(&one)));
+    reasons.push_back(why_not(m, "scaled_", torch::CppFunction(&scaled_)));
+}
+static void misfits() {
+    const std::vector<std::string> expected{"reason: The number of arguments is different. 2 vs 1.",
+                                            "reason: Type mismatch in argument 1: int vs Tensor.",
+                                            "reason: The number of returns is different. 2 vs 1.",
+                                            "reason: Type mismatch in return 1: int vs Tensor.",
+                                            "reason: Type mismatch in argument 1: Tensor? vs Tensor.",
+                                            "reason: Type mismatch in argument 2: Scalar vs float."};
+    for (size_t i = 0; i < expected.size(); i++)
+        TORCH_CHECK(reasons.at(i) == expected[i], "expected ", expected[i], ", got ", reasons[i]);
+}
+
+// Keys that no tensor of the CPU has.
+TORCH_LIBRARY_IMPL(parts, QuantizedCPU, m) { m.impl("twice", TORCH_FN(twice)); }
+TORCH_LIBRARY_IMPL(parts, Vulkan, m) { m.impl("twice", TORCH_FN(twice)); }
+
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     m.def("drawn", &drawn);
     m.def("expanding", &expanding);
@@ -116,6 +270,12 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     m.def("operators", &operators);
     m.def("texts", &texts);
     m.def("braces", &braces);
+    m.def("types", &types);
+    m.def("views", &views);
+    m.def("generators", &generators);
+    m.def("misfits", &misfits);
+    m.def("float8_values", &float8_values);
+    m.def("float8_bytes", &float8_bytes);
     py::class_<Box, c10::intrusive_ptr<Box>>(m, "Box").def(py::init<int64_t>()).def_readwrite("n", &Box::n);
     m.def("same", [](const c10::intrusive_ptr<Box>& box) { return box; });
 }

@@ -20,4 +20,7 @@ def pytest_generate_tests(metafunc):
 @pytest.mark.parametrize("header", PROGRAMS)
 def test_one_header(which, header, tmp_path):
     assert errors_of(which, f"#include <{header}>\n{PROGRAMS[header]}\n", tmp_path) == []
-    assert errors_of(which, f"#include <{header}>\nusing torch::no_such_name;\n", tmp_path)
+
+
+def test_what_a_header_lacks_is_seen(which, tmp_path):
+    assert errors_of(which, "#include <torch/types.h>\nusing torch::no_such_name;\n", tmp_path)

@@ -5,9 +5,28 @@ import math
 import pytest
 
 
-@pytest.mark.parametrize("name", ["expanding", "memory", "operators", "texts", "braces"])
+@pytest.mark.parametrize(
+    "name", ["expanding", "memory", "operators", "texts", "braces", "types", "views", "generators", "misfits"]
+)
 def test_in_cpp(parts, name):
     getattr(parts.module, name)()
+
+
+@pytest.mark.parametrize("name", ["e5m2", "e4m3fn", "e5m2fnuz", "e4m3fnuz", "e8m0fnu"])
+def test_small_floats_are_those_of_tensors(parts, name):
+    torch = parts.torch
+    like = torch.arange(256, dtype=torch.uint8).view(getattr(torch, f"float8_{name}"))
+    assert torch.equal(parts.module.float8_values(like).nan_to_num(-1), like.float().nan_to_num(-1))
+    # Every value, half way between two, beside that, and what no number here is.
+    exact = like.float()[:-1].nan_to_num(7.0, 9.0, -9.0)
+    half = exact + (exact.roll(-1) - exact) / 2
+    numbers = [exact, half, half * 1.0001, half * 0.9999, exact * 1e6, exact * 1e-6]
+    numbers += [torch.tensor([0.0, -0.0, math.nan, 1e38, -1e38, 1e-45, 448.0, 465.0, 248.0, 61440.0])]
+    numbers = torch.cat(numbers)
+    if name == "e8m0fnu":
+        numbers = numbers[numbers > 0]  # it has no sign
+    expected = numbers.to(like.dtype).view(torch.uint8)
+    assert torch.equal(parts.module.float8_bytes(like, numbers), expected)
 
 
 def test_distributions_draw_as_operators_do(parts):

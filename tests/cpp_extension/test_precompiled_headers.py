@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from mindtorch_v2.utils import _ninja
 
 
@@ -28,3 +30,38 @@ def test_those_used_last_are_kept(tmp_path: Path) -> None:
     assert other.exists() and mine.exists() and old[1].exists()
     _ninja._forget_old_ones(tmp_path / "precompiled-new")  # one that is yet to be made
     assert sorted(p.name for p in tmp_path.glob("precompiled-*")) == ["precompiled-a", "precompiled-c"]
+
+
+SOURCES = {
+    "begins.cpp": "// its first\n#include <torch/extension.h>\n",
+    "ops.cpp": '#include "inner/ops.h"\n',
+    "inner/ops.h": '#include "../macros.h"\n#include <torch/torch.h>\n',
+    "macros.h": "#pragma once\n",
+    "script.cpp": "#ifdef WITH_PYTHON\n#include <Python.h>\n#endif\n#include <torch/script.h>\n",
+    "types.cpp": '#include <vector>\n#include "loop.h"\n#include <torch/types.h>\n',
+    "loop.h": '#pragma once\n#include "loop.h"\n',
+    "light.cpp": "#include <ATen/core/Tensor.h>\n",
+    "stable.cpp": "#include <torch/csrc/stable/library.h>\n",
+    "plain.c": "#include <stdio.h>\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("sources", "header", "ahead"),
+    [
+        ("begins.cpp", "torch/extension.h", False),
+        ("begins.cpp light.cpp plain.c", "torch/extension.h", False),
+        ("ops.cpp script.cpp", "torch/extension.h", True),
+        ("script.cpp types.cpp", "torch/all.h", True),
+        ("script.cpp", None, False),
+        ("script.cpp types.cpp light.cpp", None, False),
+        ("script.cpp types.cpp plain.c", None, False),
+        ("light.cpp stable.cpp", None, False),
+        ("absent.cpp types.cpp", None, False),
+    ],
+)
+def test_what_is_precompiled_for(sources: str, header: str | None, ahead: bool, tmp_path: Path) -> None:
+    for name, text in SOURCES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert _ninja._header_to_precompile([str(tmp_path / name) for name in sources.split()]) == (header, ahead)

@@ -69,6 +69,7 @@ def test_several_devices():
         assert text.value == bus
     assert code_of(first.cu.cuDeviceGetPCIBusId, text, 20, 2) == 101
     there = second.put([1, 2, 3])
+    second.cu.cuCtxSynchronize()  # a copy between devices on a stream of the one waits for nothing of the other
     first.cu.cuCtxSetCurrent(first.context)
     here = first.alloc(12)
     size = ctypes.c_size_t(12)

@@ -23,7 +23,9 @@ def emulated(*options):
 RUNS = {
     "collectives": ["collectives.py|2", "collectives.py|3"],
     "functional": ["functional.py|2", "functional.py|3"],
+    "hooks": ["hooks.py|2"],
     "joined": ["joined.py|2", "joined.py|3"],
+    "methods": ["methods.py|2"],
     "parallel": ["parallel.py|1|single|single clipped", "parallel.py|4|fsdp mixed"],
     "wrapped": ["wrapped.py|2"],
     "training": ["training.py|2"],

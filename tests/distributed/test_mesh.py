@@ -166,3 +166,24 @@ def test_messages_that_come_in_one_piece(late):
     assert buffers == contents
     for mesh in (first, second):
         mesh.close()
+
+
+def test_a_rest_ends_beside_a_thread_that_moves_the_bytes_of_others():
+    """A thread drives some peers; what another one waits for, from a peer that rests, comes nevertheless."""
+    first, second = connect()
+    peer, landing = first._peers[1], bytearray(3)
+    with first._lock:
+        first._driver = -1  # one that drives nobody here
+        peer.driven = True
+        first._watch(peer)
+        peer.driven = False
+        first._begin_rest([peer])
+    try:
+        waiting = first.receive(1, KEY, b"", memoryview(landing))
+        second.send(0, KEY, b"", memoryview(b"abc")).result(5)
+        assert waiting.result(5) == 1
+        assert landing == b"abc"
+    finally:
+        first._driver = None
+        for mesh in (first, second):
+            mesh.close()

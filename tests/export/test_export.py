@@ -371,3 +371,16 @@ def test_checks_of_values_are_nodes():
     assert program.module()(torch.tensor([1, 0])).tolist() == [[0, 1, 0], [1, 0, 0]]
     with pytest.raises(RuntimeError, match="Class values must be smaller than num_classes"):
         program.module()(torch.tensor([1, 3]))
+
+
+def test_inputs_keep_names_of_functions_of_python() -> None:
+    class Net(torch.nn.Module):
+        def forward(self, input, len):
+            return input * len
+
+    args = (torch.ones(2), torch.full((2,), 3.0))
+    program = export(Net(), args)
+    for each in (program, program.run_decompositions()):
+        assert each.graph_signature.user_inputs == ("input", "len")
+        assert [node.name for node in each.graph.find_nodes(op="placeholder")] == ["input", "len"]
+        assert each.module()(*args).tolist() == [3.0, 3.0]

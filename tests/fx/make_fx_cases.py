@@ -1,6 +1,5 @@
 """The programs behind `make_fx_cases.json`: what `make_fx` records below autograd."""
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,14 +10,6 @@ from mindtorch_v2 import fx, nn
 from mindtorch_v2._subclasses.fake_tensor import FakeTensorMode
 from mindtorch_v2.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
 from mindtorch_v2.fx.passes.fake_tensor_prop import FakeTensorProp
-
-FACTORY_OPTIONS = re.compile(r", (device = device\(type='cpu'\)|pin_memory = False)")
-
-
-def code(module: Any) -> str:
-    """Without what PyTorch's Python binding adds to calls of factories; a new constant is a copy of one."""
-    return FACTORY_OPTIONS.sub("", module.code).replace("lift_fresh_copy", "clone")
-
 
 CASES: dict[str, Callable[[], Any]] = {}
 
@@ -92,7 +83,7 @@ def writes():
     made = make_fx(f)(x23() - 3, x23())
     x = x23() - 3
     out = made(x, x23())
-    return code(made), [t.tolist() for t in out], x.tolist()
+    return made.code, [t.tolist() for t in out], x.tolist()
 
 
 @case
@@ -103,7 +94,7 @@ def constants():
         return x * t + torch.tensor([1.0, 2.0, 3.0]), t
 
     made = make_fx(f)(x23())
-    return code(made), sorted(name for name, _ in made.named_buffers()), made(x23())[0].tolist()
+    return made.code, sorted(name for name, _ in made.named_buffers()), made(x23())[0].tolist()
 
 
 @case
@@ -111,7 +102,7 @@ def factories():
     def f(x):
         return x * torch.ones(3), torch.zeros_like(x), x.new_zeros(2), torch.full((2,), 1.5), torch.arange(3)
 
-    return code(make_fx(f)(x23()))
+    return make_fx(f)(x23()).code
 
 
 @case
@@ -144,7 +135,7 @@ def known_values():
         n = torch.tensor(2)
         return x.sum(n.item() - 1)
 
-    return code(make_fx(f)(x23()))
+    return make_fx(f)(x23()).code
 
 
 @case

@@ -1,6 +1,7 @@
 """`torch.fx` beyond the recorded cases: transformers' models, folders, asserts, cost of import."""
 
 import importlib
+import pickle
 import subprocess
 import sys
 import warnings
@@ -82,6 +83,29 @@ def test_refuses_what_writes() -> None:
         Functional().trace(lambda x: torch.relu_(x))
 
 
+@pytest.mark.parametrize(
+    ("module", "first"),
+    [
+        (torch.nn.ReLU(), "def forward(self, input : torch.Tensor) -> torch.Tensor:"),
+        (torch.nn.Sequential(torch.nn.ReLU()), "def forward(self, input):"),
+    ],
+)
+def test_a_traced_layer_can_be_pickled(module: torch.nn.Module, first: str) -> None:
+    traced = torch.fx.symbolic_trace(module)
+    assert traced.code.strip().splitlines()[0] == first
+    assert pickle.loads(pickle.dumps(traced))(torch.tensor([-1.0, 2.0])).tolist() == [0.0, 2.0]
+
+
+class _Delayed(torch.nn.Module):
+    def forward(self, x: "torch.Tensor") -> "torch.Tensor":
+        return x + 1
+
+
+def test_annotations_that_are_delayed_can_be_pickled() -> None:
+    traced = torch.fx.symbolic_trace(_Delayed())
+    assert pickle.loads(pickle.dumps(traced))(torch.ones(1)).tolist() == [2.0]
+
+
 def test_code_of_a_local_class_cannot_be_pickled() -> None:
     class Local:
         pass
@@ -90,12 +114,6 @@ def test_code_of_a_local_class_cannot_be_pickled() -> None:
     graph.output(graph.call_function(Local))
     with pytest.raises(NotImplementedError, match="cannot be pickled"):
         fx.GraphModule({}, graph).__reduce__()
-
-
-def test_what_is_missing_says_so() -> None:
-    node = next(iter(fx.symbolic_trace(Net()).graph.nodes))
-    with pytest.raises(NotImplementedError, match="normalized_arguments is not implemented"):
-        node.normalized_arguments(Net())
 
 
 def test_patches_are_undone() -> None:

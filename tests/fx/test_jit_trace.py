@@ -225,3 +225,25 @@ def test_a_trace_within_a_trace_is_refused_and_the_outer_one_goes_on():
     traced = torch.jit.trace(nest, ONES, check_trace=False)
     assert not torch.jit.is_tracing()
     assert traced(torch.tensor([4.0])).tolist() == [5.0]
+
+
+def test_a_function_that_does_something_else_each_time_is_refused() -> None:
+    calls = []
+
+    def drifting(x):
+        calls.append(1)
+        return x + len(calls)
+
+    with pytest.raises(torch.jit.TracingCheckError, match="Graphs differed across invocations"):
+        torch.jit.trace(drifting, torch.ones(2))
+    assert torch.jit.trace(drifting, torch.ones(2), check_trace=False)(torch.ones(2)).tolist() == [4.0, 4.0]
+
+
+@pytest.mark.filterwarnings("ignore::mindtorch_v2.jit.TracerWarning")
+def test_a_function_that_decides_by_its_input_is_refused_for_other_inputs() -> None:
+    def decides(x):
+        return x * 2 if x.sum() > 0 else x - 1
+
+    torch.jit.trace(decides, torch.ones(2), check_inputs=[torch.full((2,), 3.0)])
+    with pytest.raises(torch.jit.TracingCheckError, match="Graphs differed"):
+        torch.jit.trace(decides, torch.ones(2), check_inputs=[-torch.ones(2)])

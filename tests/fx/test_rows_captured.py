@@ -8,6 +8,7 @@ from expected import is_random, uninitialised
 from samples import Inputs, dtypes, flat, samples
 
 import mindtorch_v2 as torch
+from mindtorch_v2._core.torch_dispatch import whole_calls
 from mindtorch_v2._operators.table import ROWS, facts_of
 from mindtorch_v2._subclasses.fake_tensor import (
     DataDependentOutputException,
@@ -78,7 +79,8 @@ def test_captured_is_eager(name: str, index: int, mode: str) -> None:
     except (RuntimeError, TypeError, ValueError, NotImplementedError):
         pytest.skip("a sample that is refused, as the derived tests check")
     try:
-        module = make_fx(program, tracing_mode=mode)(_copied(tensors))
+        with whole_calls():  # in PyTorch's parts numbers may differ in their last digits: test_parts.py
+            module = make_fx(program, tracing_mode=mode)(_copied(tensors))
     except (DataDependentOutputException, DynamicOutputShapeException):
         assert _asks_for_values(name)
         return

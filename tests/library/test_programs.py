@@ -404,6 +404,16 @@ def test_opcheck_of_an_operator_that_only_writes():
         torch.library.opcheck(torch.ops.writes_only.both.default, (x, torch.zeros(2)))
 
 
+def test_opcheck_of_writes_to_a_part_of_two_dimensions():
+    @torch.library.custom_op("programs::put_row", mutates_args=("rows",))
+    def put_row(rows: torch.Tensor, row: torch.Tensor, at: int) -> None:
+        rows[at].copy_(row)
+
+    put_row.register_fake(lambda rows, row, at: None)
+    found = torch.library.opcheck(torch.ops.programs.put_row.default, (torch.zeros(3, 4), torch.ones(4), 1))
+    assert set(found.values()) == {"SUCCESS"}
+
+
 def test_opcheck_finds_undeclared_aliases():
     with torch.library._scoped_library("honest2", "FRAGMENT") as library:
         library.define("same(Tensor x) -> Tensor")

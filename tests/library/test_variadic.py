@@ -120,7 +120,8 @@ def _sum(library):
 def test_gradients_go_through_the_kernels_own_operators(library):
     total = _sum(library)
     x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
-    total(x, 1, y, y).sum().backward()
+    with pytest.warns(UserWarning, match="variadic::total: an autograd kernel was not registered"):
+        total(x, 1, y, y).sum().backward()
     assert x.grad.tolist() == [1, 1] and y.grad.tolist() == [2, 2]
 
 

@@ -31,14 +31,21 @@ COMPUTED = {
     "_backends.common.loading": (2, "the modules of a back end's own package `ops`, all of them"),
     "_backends.npu.rows": (2, "the modules of its own package and of `ops`, all of them"),
     "_capture._frame": (1, "what a captured program imports"),
-    "_core.absent_modules": (2, "where a program that imports PyTorch's module finds it"),
+    "_core.absent_modules": (3, "where a program that imports PyTorch's module finds it"),
     "_dynamo.backends.registry": (1, "the module of a back end that is asked for by name"),
     "_namespace": (1, "what registers the operators of a namespace: a table in the function"),
     "_operators.load": (1, "the modules of `native` and `composite`, all of them"),
     "_utils": (1, "the module of a class that a program names"),
+    "doctor": (1, "the packages of others that this one needs"),
+    "fx.graph_module": (1, "the generated module in a package"),
     "npu.torch_npu.profiler._flops_hook": (1, "the module of a function that a program counts by name"),
     "onnx._library": (1, "packages of others"),
     "ops": (1, "modules of programs"),
+    "package._package_pickler": (1, "modules that a package's pickles need"),
+    "package._package_unpickler": (1, "modules that a package's pickles need"),
+    "package.package_exporter": (4, "modules that are saved"),
+    "package.package_importer": (1, "what a program asks for"),
+    "package.importer": (3, "modules of the environment and of packages, by the names that these have"),
 }
 
 

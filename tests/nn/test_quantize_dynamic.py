@@ -142,3 +142,11 @@ def test_bad_input():
         layer(torch.ones(2, 4, dtype=torch.float64))
     with pytest.raises(RuntimeError, match=r"does not fit a weight of sizes \[3, 4\]"):
         layer(torch.ones(2, 5))
+
+
+def test_zero_points_that_are_floats():
+    observer = torch.ao.quantization.observer.default_float_qparams_observer()
+    observer(torch.tensor([[-0.5, 2.05], [0.5, 1.0], [3.0, 3.0]]))
+    scale, zero_point = observer.calculate_qparams()
+    torch.testing.assert_close(scale, torch.tensor([0.01, 0.5 / 255, 1.0]))
+    torch.testing.assert_close(zero_point, torch.tensor([50.0, -255.0, -3.0]))

@@ -159,3 +159,12 @@ def test_state_is_kept_and_closures_are_called() -> None:
     optimizer.step()
     other.step()
     assert torch.equal(p, again) and other.state[again]["step"] == 2
+
+
+def test_the_norm_of_all_gradients_is_clipped() -> None:
+    weights = [torch.nn.Parameter(torch.zeros(2)), torch.nn.Parameter(torch.zeros(1))]
+    optimizer = optim.NpuFusedAdamW(weights)
+    for weight, grad in zip(weights, ([3.0, 0.0], [4.0]), strict=True):
+        weight.grad = torch.tensor(grad)
+    assert optimizer.clip_grad_norm_fused_(1.0).item() == 5.0
+    assert torch.cat([weight.grad for weight in weights]).tolist() == pytest.approx([0.6, 0.0, 0.8])

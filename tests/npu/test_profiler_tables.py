@@ -3,12 +3,14 @@
 import csv
 import json
 import pathlib
+import sqlite3
 
 import pytest
 
 from mindtorch_v2._backends.npu.timing import Allocation, Work
 from mindtorch_v2.autograd.profiler_util import EventList, FunctionEvent
 from mindtorch_v2.npu.torch_npu.profiler import _tables
+from mindtorch_v2.npu.torch_npu.profiler.analysis.prof_common_func._db_manager import DbManager
 
 _MEGABYTE = 1 << 20
 
@@ -137,3 +139,33 @@ def test_a_cycle_without_a_device_or_steps(tmp_path: pathlib.Path) -> None:
     (row,) = _rows(tmp_path, "step_trace_time")
     assert row["Device_id"] == "N/A" and float(row["Free"]) == 10
     assert "Call Stack" not in _rows(tmp_path, "operator_details")[0]
+
+
+def test_databases_are_written_and_read_in_parts(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DbManager, "INSERT_SIZE", 2)
+    monkeypatch.setattr(DbManager, "FETCH_SIZE", 2)
+    connection, cursor = DbManager.create_connect_db(str(tmp_path / "some.db"))
+    rows = [(1, "a"), (2, "b"), (3, "c"), (4, "d")]
+    for _ in range(2):  # the second finds it there
+        DbManager.create_table_with_headers(connection, cursor, "THINGS", [("id", "INTEGER"), ("name", "TEXT")])
+    DbManager.insert_data_into_table(connection, "THINGS", rows)
+    assert DbManager.fetch_all_data(cursor, "SELECT * FROM THINGS") == rows
+    monkeypatch.setattr(DbManager, "MAX_ROW_COUNT", 1)
+    with pytest.warns(UserWarning, match="more than 1 rows; the others were not read"):
+        assert DbManager.fetch_all_data(cursor, "SELECT * FROM THINGS") == rows[:2]
+    DbManager.clear_table_data(connection, cursor, "THINGS")
+    assert (
+        DbManager.judge_table_exist(cursor, "THINGS")
+        and DbManager.fetch_one_data(cursor, "SELECT * FROM THINGS") is None
+    )
+    for read in (DbManager.fetch_all_data, DbManager.fetch_one_data):
+        with pytest.warns(UserWarning, match="no such table: NOWHERE"):
+            assert read(cursor, "SELECT * FROM NOWHERE") == []
+    with pytest.warns(UserWarning, match="no such table"), pytest.raises(RuntimeError, match="the rows of NOWHERE"):
+        DbManager.insert_data_into_table(connection, "NOWHERE", [(1,)])
+    DbManager.destroy_db_connect(connection, cursor)
+    with pytest.raises(sqlite3.ProgrammingError):
+        connection.cursor()
+    missing, _ = DbManager.create_connect_db(str(tmp_path / "missing" / "some.db"))
+    assert not missing and str(missing) == ""
+    DbManager.destroy_db_connect(missing, missing)

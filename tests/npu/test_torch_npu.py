@@ -57,8 +57,7 @@ def test_the_profiler_writes_what_its_readers_look_for(tmp_path: pathlib.Path) -
     assert json.loads((output / "trace_view.json").read_text("utf-8"))
     with (output / "operator_details.csv").open(newline="", encoding="utf-8") as file:
         assert {"aten::ones", "aten::sum"} <= {row["Name"] for row in csv.DictReader(file)}
-    with pytest.raises(RuntimeError, match="databases are not written"):
-        profiler._ExperimentalConfig(export_type=profiler.ExportType.Db)
+    assert profiler._ExperimentalConfig(export_type=["text", "db"]).export_type == ["db", "text"]
     with pytest.warns(UserWarning, match="aic_metrics, l2_cache have no effect here"):
         profiler._ExperimentalConfig("Level1", aic_metrics=profiler.AiCMetrics.Memory, l2_cache=True, mstx=True)
     with pytest.raises(TypeError, match="unexpected keyword argument 'levels'"):
@@ -104,8 +103,9 @@ def test_comparisons_tell_right_from_wrong() -> None:
 
 def test_without_its_switch_torch_npu_says_which_it_is() -> None:
     program = (
-        "import importlib.util; from mindtorch_v2 import _as_torch; _as_torch.as_torch()\n"
+        "import importlib.metadata, importlib.util; from mindtorch_v2 import _as_torch; _as_torch.as_torch()\n"
         "assert importlib.util.find_spec('torch_npu') is None\n"
+        "assert not list(importlib.metadata.distributions(name='torch_npu'))\n"
         "import torch_npu"
     )
     environment = {name: value for name, value in os.environ.items() if name != "MINDTORCH_AS_TORCH_NPU"}
@@ -114,3 +114,15 @@ def test_without_its_switch_torch_npu_says_which_it_is() -> None:
     )
     assert done.returncode == 1 and "No module named 'torch_npu'" in done.stderr
     assert "set MINDTORCH_AS_TORCH_NPU=1 before Python starts" in done.stderr
+
+
+def test_with_its_switch_torch_npu_is_a_distribution_too() -> None:
+    program = (
+        "import importlib.metadata; from mindtorch_v2 import _as_torch; _as_torch.as_torch()\n"
+        "assert importlib.metadata.version('torch_npu') == importlib.metadata.version('torch-npu')\n"
+        "import torch_npu\n"
+        "assert importlib.metadata.version('torch_npu') == torch_npu.__version__\n"
+        "assert 'torch_npu' in importlib.metadata.packages_distributions()['torch_npu']\n"
+    )
+    environment = {**os.environ, "MINDTORCH_AS_TORCH_NPU": "1"}
+    subprocess.run([sys.executable, "-c", program], env=environment, timeout=120, check=True)

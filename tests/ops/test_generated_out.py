@@ -88,7 +88,7 @@ def test_results_are_those_of_pytorch() -> None:
             made.append(drawn)
         return [nothing, made, [str(tag) for tag in aten.uniform.out.tags], [str(tag) for tag in aten.isnan.out.tags]]
 
-    same(program)
+    same(program, 1e-15)  # the window's cosine differs in its last digit from processor to processor
 
 
 REFUSED = {

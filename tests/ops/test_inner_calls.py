@@ -83,6 +83,8 @@ MAPPED = [name for name in INNER if ROWS[name].handle in RULES]
 class _Recorder(TorchDispatchMode):
     """Keep the calls of operators without samples."""
 
+    sees_parts = False  # the operators are this package's own
+
     def __init__(self) -> None:
         super().__init__()
         self.calls: dict[str, dict[str, tuple]] = {name: {} for name in INNER}

@@ -25,7 +25,10 @@ FILES: dict[str, str] = {
     "test_functionalization test_fx test_fx_passes test_proxy_tensor test_decomp test_ops test_ops_gradients "
     "test_ops_fwd_gradients test_meta test_package test_monitor test_nestedtensor test_transformers test_legacy_vmap "
     "test_multiprocessing test_utils test_weak test_flop_counter functorch/test_vmap functorch/test_eager_transforms "
-    "functorch/test_ops functorch/test_aotdispatch functorch/test_control_flow profiler/test_profiler",
+    "functorch/test_ops functorch/test_aotdispatch functorch/test_control_flow profiler/test_profiler "
+    "test_autograd_fallback test_function_schema test_schema_check test_datapipe test_mkldnn test_comparison_utils "
+    "fx/test_common_passes fx/test_cse_pass fx/test_dce_pass fx/test_fx_const_fold fx/test_fx_split fx/test_matcher_utils "
+    "fx/test_partitioner_order fx/test_pass_infra fx/test_source_matcher_utils export/test_unflatten",
 }
 
 

@@ -73,8 +73,20 @@ def test_tensors(device):
 
 def test_functions_say_where_they_are_and_what_they_do():
     assert torch.cuda.memory_allocated.__module__ == "mindtorch_v2.cuda.memory"
-    assert torch.cuda.memory_allocated.__doc__ == "0: there is no such device."
-    assert torch.cuda.init.__doc__ == "Raises AssertionError: Torch not compiled with CUDA enabled"
+    assert torch.cuda.memory_allocated.__doc__.splitlines() == [
+        "0: there is no such device.",
+        "",
+        ">>> torch.cuda.memory.memory_allocated()",
+        "0",
+    ]
+    assert torch.cuda.init.__doc__.splitlines() == [
+        "Raises AssertionError: Torch not compiled with CUDA enabled",
+        "",
+        ">>> torch.cuda.init()",
+        "Traceback (most recent call last):",
+        "    ...",
+        "AssertionError: Torch not compiled with CUDA enabled",
+    ]
 
 
 def test_results_are_not_shared():

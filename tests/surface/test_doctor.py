@@ -5,12 +5,14 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import doctor
+from mindtorch_v2._core import first_aid
 
 SOURCE = Path(torch.__file__).parent
 
@@ -31,7 +33,7 @@ def _json(**environment):
 def test_findings_are_true():
     found = {(each.subject, each.state): each for each in doctor.examine()}
     assert torch.__version__ in found["package", "ok"].text
-    assert "openblas" in found["linear algebra", "ok"].text
+    assert "scipy_openblas32" in found["linear algebra", "ok"].text  # not NumPy's
     assert not [each for each in found.values() if each.state == "problem"], found
     threads = next(each for (subject, _), each in found.items() if subject == "threads")
     assert threads.text.startswith(f"{torch.get_num_threads()} for an operator")
@@ -66,6 +68,32 @@ def test_library_that_does_not_load_is_a_problem(monkeypatch):
     assert found["linear algebra"].remedy == "pip install scipy-openblas32"
 
 
+def _with_numpy(tmp_path, source):
+    (tmp_path / "numpy").mkdir()
+    (tmp_path / "numpy" / "__init__.py").write_text(source)
+    return _json(PYTHONPATH=os.pathsep.join([str(tmp_path), str(SOURCE.parent)]))["numpy", "problem"]
+
+
+def test_numpy_that_is_broken_is_a_problem(tmp_path):
+    found = _with_numpy(tmp_path, "raise ImportError('no numpy here')")
+    assert "no numpy here" in found["text"]
+    assert str(tmp_path) in found["text"]
+    assert found["remedy"] == "pip install --upgrade 'numpy>=1.24'"
+
+
+def test_numpy_that_is_too_old_is_a_problem(tmp_path):
+    found = _with_numpy(tmp_path, "__version__ = '1.19.5'")
+    assert "AttributeError" in found["text"]  # a call was made
+    assert "numpy>=1.24" in found["remedy"]
+
+
+def test_required_versions_are_those_of_the_package():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    asked = dict(re.findall(r"^([a-z0-9-]+)>=([\d.]+)$", "\n".join(project["dependencies"]), re.MULTILINE))
+    asked.pop("scipy-openblas32")  # called, among the libraries
+    assert doctor.REQUIRED == {name.replace("-", "_"): version for name, version in asked.items()}
+
+
 def test_what_nobody_foresaw_is_a_finding(monkeypatch):
     def look():
         yield from {}["strange"]
@@ -88,3 +116,37 @@ def test_switches_that_are_read_are_listed():
         read |= set(re.findall(r"""environ(?:\.get)?[\[(]["'](MINDTORCH_[A-Z_]+)""", path.read_text("utf-8")))
     assert read
     assert not read - set(doctor.SWITCHES)
+
+
+def test_core_that_does_not_load_is_a_problem():
+    """The package cannot be imported then; the doctor speaks all the same."""
+    done = _run(MINDTORCH_ISA="v7")
+    assert done.returncode == 1
+    assert not done.stderr
+    assert "libmindtorch_cpu_v7.so" in done.stdout
+    assert "-> MINDTORCH_ISA=v7 asks for kernels that are not there" in done.stdout
+    assert _json(MINDTORCH_ISA="v7")["package", "problem"]["remedy"].endswith("unset it.")
+
+
+def test_error_of_the_import_has_the_remedy():
+    command = [sys.executable, "-c", "import mindtorch_v2"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "MINDTORCH_ISA": "v7"}, check=False
+    )
+    assert done.stderr.rstrip().endswith("unset it.")
+    assert "During handling" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "text, advice",
+    [
+        ("/lib/libc.so.6: version `GLIBC_2.34' not found", "install the wheel"),
+        ("libdnnl.so.3: cannot open shared object file", "pip install onednn-cpu-gomp"),
+        ("cannot import name '_C' from partially initialized module", "was built for another Python"),
+        ("no CPU kernel library could be loaded: ...", "are not for this processor"),
+        ("undefined symbol: x", "--force-reinstall mindtorch_v2"),
+    ],
+)
+def test_each_error_of_the_core_has_a_remedy(monkeypatch, text, advice):
+    monkeypatch.delenv("MINDTORCH_ISA", raising=False)
+    assert advice in first_aid.remedy(text)

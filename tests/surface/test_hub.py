@@ -31,9 +31,9 @@ def test_state_dict_from_url(weights, tmp_path, capsys):
 
 
 def test_directory(monkeypatch):
+    monkeypatch.setattr(torch.hub, "_directory", None)  # a program before this one may have set it
     monkeypatch.setenv("TORCH_HOME", "/some/where")
     assert torch.hub.get_dir() == "/some/where/hub"
-    monkeypatch.setattr(torch.hub, "_directory", None)
     torch.hub.set_dir("/else/where")
     assert torch.hub.get_dir() == "/else/where"
 

@@ -7,11 +7,14 @@ import pathlib
 import warnings
 
 import pytest
+from mindtorch_v2._C._profiler import _ExperimentalConfig
 
 import mindtorch_v2 as torch
+from mindtorch_v2.autograd import profiler_legacy
 from mindtorch_v2.autograd.profiler_util import DeviceType, EventList, FunctionEvent, format_time
 from mindtorch_v2.profiler import (
     ProfilerActivity,
+    _pattern_matcher,
     profile,
     record_function,
     schedule,
@@ -154,6 +157,15 @@ def test_an_operator_that_raises_is_an_event_too():
     assert len(prof.events()) == 3
 
 
+def test_settings_kept_apart_and_the_profiler_before():
+    with profile(with_stack=True, experimental_config=_ExperimentalConfig(verbose=True)) as prof:
+        torch.ones(2)
+    assert [event.name for event in prof.events()] == ["aten::ones"]
+    with warnings.catch_warnings(), profiler_legacy.profile(record_shapes=True) as old:
+        torch.ones(2).exp()
+    assert [event.key for event in old.key_averages()] == ["aten::ones", "aten::exp"]
+
+
 def test_schedule():
     steps = schedule(wait=1, warmup=1, active=2, repeat=1, skip_first=1)
     names = [steps(step).name for step in range(7)]
@@ -236,8 +248,12 @@ def test_what_is_missing_says_so():
         profile(activities=[])
     with pytest.raises(AssertionError, match="Profiler must be initialized before getting key averages"):
         profile().key_averages()
-    with pytest.raises(NotImplementedError, match="experimental_config is not implemented"):
+    with pytest.raises(TypeError, match="experimental_config must be torch._C._profiler._ExperimentalConfig"):
         profile(experimental_config=object())
+    with pytest.raises(NotImplementedError, match="profile_all_threads, trace_only are not implemented"):
+        profile(experimental_config=_ExperimentalConfig(trace_only=True, profile_all_threads=True, verbose=True))
+    with pytest.raises(NotImplementedError, match="report_all_anti_patterns"):
+        _pattern_matcher.report_all_anti_patterns(None)
     with (
         pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"),
         torch.autograd.profiler.emit_nvtx(),

@@ -7,7 +7,7 @@ import pytest
 from mindtorch_v2.autograd import profiler, profiler_util
 from mindtorch_v2.npu.torch_npu.profiler import ProfilerAction, schedule
 
-NONE, WARMUP, RECORD, SAVE = ProfilerAction
+NONE, WARMUP, RECORD, SAVE, *_ = ProfilerAction
 
 
 def test_keys_that_come_once() -> None:

@@ -193,3 +193,19 @@ def test_modules_as_functions_of_their_parameters():
         function, params = make_functional(models[0][0], disable_autograd_tracking=True)
     assert not any(each.requires_grad for each in params)
     torch.testing.assert_close(function(params, x), models[0][0](x))
+
+
+def test_calls_that_wait_for_cuda():
+    """megatron imports them; without a GPU nothing is called, as in PyTorch, and `_lazy_init` says why."""
+    seen = []
+    torch.cuda._lazy_call(lambda: seen.append(1), seed_all=True)
+    assert seen == ([1] if torch.cuda.is_available() else [])
+    if not torch.cuda.is_available():
+        with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
+            torch.cuda._lazy_init()
+
+
+def test_the_folder_of_an_extension(tmp_path, monkeypatch):
+    monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path))
+    folder = torch.utils.cpp_extension._get_build_directory("mine", False)
+    assert folder == str(tmp_path / "mine") and (tmp_path / "mine").is_dir()

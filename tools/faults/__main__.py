@@ -45,6 +45,9 @@ WORDS = {
 }  # fmt: skip
 # Exceptions that no fault of memory or of the system explains.
 MISTAKES = (SystemError, AssertionError, NameError, AttributeError, RecursionError, ZeroDivisionError)
+# CPython 3.11 says so, rather than MemoryError, where it has no memory for the frame of a function written in Python.
+# One written in C, ours among them, reads `<built-in ...>` or `<method ...>` there and stays a mistake.
+PYTHONS_OWN = re.compile(r"<function .+> returned NULL without setting an exception$")
 
 
 def main() -> None:
@@ -233,6 +236,8 @@ def _is_mistake(error: BaseException) -> bool:
         if isinstance(seen, (MemoryError, OSError)):
             return False
         seen = seen.__cause__ or seen.__context__  # type: ignore[assignment]  # (of any class)
+    if isinstance(error, SystemError) and PYTHONS_OWN.match(str(error)):
+        return False
     return isinstance(error, MISTAKES)
 
 

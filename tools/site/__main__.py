@@ -38,6 +38,7 @@ def main() -> int:
     for line in broken:
         print(line, file=sys.stderr)
     print(f"{chosen.out}: {len(list(chosen.out.rglob('*.html')))} pages, {len(broken)} broken links")
+    print(f"python -m http.server -d {chosen.out}    shows it with its search, which a browser does not run from files")
     return 1 if broken else 0
 
 

@@ -189,7 +189,7 @@ def _members(value: type) -> Iterator[str]:
         summary = (inspect.getdoc(member) or "").partition("\n")[0]
         named.append(f"| `{name}` | {_text(summary).replace('|', '&#124;')} |")
     if named:
-        yield from ("", "## Members", "", "| | |", "|---|---|", *named)
+        yield from ("", "## Members", "", "| name | what it is |", "|---|---|", *named)
 
 
 def _overloads(value: Any) -> Iterable[Any]:
@@ -215,7 +215,7 @@ def index(module: str, named: list[Entry]) -> str:
         "",
         _prose(inspect.cleandoc(ours.__doc__ or "").strip()) if ours is not None else "",
         "",
-        "| | |",
+        "| name | what it is |",
         "|---|---|",
     ]
     for entry in sorted(named, key=lambda each: each.name):

@@ -59,7 +59,7 @@ def main() -> int:
         packages = f"{python},{python}-venv,ca-certificates"
         address, options = parts.archive(parts.SUITES[chosen.python], chosen.work.resolve())
         command = ["debootstrap", "--variant=minbase", f"--include={packages}", *options, parts.SUITES[chosen.python]]
-        subprocess.run([*command, str(root), address], check=True)
+        subprocess.run([*command, str(root), address, *parts.script(parts.SUITES[chosen.python])], check=True)
     found = [name for name in _COMPILERS if (root / "usr" / "bin" / name).exists()]
     if found:
         print(f"{root} has {', '.join(found)}: it is no root without a compiler", file=sys.stderr)
@@ -77,7 +77,8 @@ def main() -> int:
         "/try/bin/python -m mindtorch_v2 /program.py",
         "/try/bin/python -m mindtorch_v2.doctor",
         *_test_steps(root, chosen.tests),
-        "/try/bin/pip uninstall --quiet --yes mindtorch_v2 && test ! -e /try/lib/python3.*/site-packages/mindtorch_v2",
+        "/try/bin/pip uninstall --quiet --yes mindtorch_v2 && "
+        "! find /try -iname '*mindtorch*' -o -name torchrun -o -name torch | grep .",
     ]
     environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
     for step in steps:
@@ -95,7 +96,8 @@ def _test_steps(root: Path, tests: list[str]) -> list[str]:
         return []
     checkout = root / "checkout"
     shutil.rmtree(checkout, ignore_errors=True)
-    shutil.copytree(_ROOT / "tests", checkout / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("tests", "tools"):
+        shutil.copytree(_ROOT / name, checkout / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(_ROOT / "pytest.ini", checkout)
     names = " ".join(shlex.quote(name) for name in tests)
     return [

@@ -80,6 +80,12 @@ def unpack(package: str, suite: str, machine: str, place: Path) -> None:
     done.touch()
 
 
+def script(suite: str) -> list[str]:
+    """The steps for debootstrap, where it is older than the release: those of the distribution's releases are all the same."""
+    place = Path("/usr/share/debootstrap/scripts")
+    return [] if (place / suite).exists() else [str(place / ("gutsy" if suite in _UBUNTU else "sid"))]
+
+
 def archive(suite: str, folder: Path) -> tuple[str, list[str]]:
     """The address of the archive that has that release, and what debootstrap must be told of it."""
     options = [f"--keyring={_keyring(suite, folder)}"]

@@ -466,15 +466,47 @@ PyMethodDef functions[] = {
     {"_run_backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_run_backward)),
      METH_VARARGS | METH_KEYWORDS, nullptr},
     {"_set_grad_enabled", py_set_grad_enabled, METH_O, nullptr},
-    {"is_grad_enabled", py_is_grad_enabled, METH_NOARGS, "Whether operations are recorded on this thread."},
+    {"is_grad_enabled", py_is_grad_enabled, METH_NOARGS,
+     "is_grad_enabled($module, /)\n"
+     "--\n"
+     "\n"
+     "Whether operations are recorded on this thread.\n"
+     "\n"
+     "    >>> with torch.no_grad():\n"
+     "    ...     torch.is_grad_enabled()\n"
+     "    False"},
     {"_set_inference_mode", py_set_inference, METH_O, nullptr},
-    {"is_inference_mode_enabled", py_is_inference, METH_NOARGS, "Whether inference mode is on for this thread."},
+    {"is_inference_mode_enabled", py_is_inference, METH_NOARGS,
+     "is_inference_mode_enabled($module, /)\n"
+     "--\n"
+     "\n"
+     "Whether inference mode is on for this thread.\n"
+     "\n"
+     "    >>> with torch.inference_mode():\n"
+     "    ...     torch.is_inference_mode_enabled()\n"
+     "    True"},
     {"_push_saved_tensors_default_hooks", py_push_saved_hooks, METH_VARARGS, nullptr},
     {"_pop_saved_tensors_default_hooks", py_pop_saved_hooks, METH_NOARGS, nullptr},
     {"_disable_saved_tensors_hooks", py_disable_saved_hooks, METH_O, nullptr},
     {"set_anomaly_enabled", py_set_anomaly, METH_VARARGS, nullptr},
-    {"is_anomaly_enabled", py_is_anomaly, METH_NOARGS, nullptr},
-    {"is_anomaly_check_nan_enabled", py_is_anomaly_nan, METH_NOARGS, nullptr},
+    {"is_anomaly_enabled", py_is_anomaly, METH_NOARGS,
+     "is_anomaly_enabled($module, /)\n"
+     "--\n"
+     "\n"
+     "Whether backward shows where the forward of a failing node ran.\n"
+     "\n"
+     ">>> with torch.autograd.set_detect_anomaly(True):\n"
+     "...     torch.is_anomaly_enabled()\n"
+     "True\n"},
+    {"is_anomaly_check_nan_enabled", py_is_anomaly_nan, METH_NOARGS,
+     "is_anomaly_check_nan_enabled($module, /)\n"
+     "--\n"
+     "\n"
+     "Whether anomaly mode, where it is on, takes NaN in a gradient for a failure.\n"
+     "\n"
+     ">>> with torch.autograd.set_detect_anomaly(True, check_nan=False):\n"
+     "...     torch.is_anomaly_check_nan_enabled()\n"
+     "False\n"},
     {"_in_backward", py_in_backward, METH_NOARGS, nullptr},
     {"_current_graph_task_id", py_task, METH_NOARGS,
      "The number of the backward run under way on this thread; -1 if none."},

@@ -520,14 +520,41 @@ Value local_scalar(const Tensor& self) {
 
 PyMethodDef interop_methods[] = {
     {"numpy", FASTCALL(numpy),
-     "numpy(*, force=False) -> numpy.ndarray\n\nAn array over the tensor's memory; with `force`, detached and on the "
-     "host."},
+     "numpy($self, /, *, force=False)\n"
+     "--\n"
+     "\n"
+     "An array over the tensor's memory; with `force`, detached and on the host.\n"
+     "\n"
+     "Raises RuntimeError for a tensor that requires gradients, TypeError for one of another device.\n"
+     "\n"
+     "    >>> torch.tensor([1, 2]).numpy()\n"
+     "    array([1, 2])"},
     {"tolist", tolist, METH_NOARGS,
-     "tolist() -> list or number\n\nThe elements as nested Python lists; a 0-dim tensor gives its number."},
-    {"item", item, METH_NOARGS, "item() -> number\n\nThe only element as a Python number."},
+     "tolist($self, /)\n"
+     "--\n"
+     "\n"
+     "The elements as nested Python lists; a 0-dim tensor gives its number.\n"
+     "\n"
+     "    >>> torch.tensor([[1, 2], [3, 4]]).tolist()\n"
+     "    [[1, 2], [3, 4]]"},
+    {"item", item, METH_NOARGS,
+     "item($self, /)\n"
+     "--\n"
+     "\n"
+     "The only element as a Python number.\n"
+     "\n"
+     "Raises RuntimeError where there are more, or none.\n"
+     "\n"
+     "    >>> torch.tensor([1.5]).item()\n"
+     "    1.5"},
     {"new_tensor", FASTCALL(new_tensor_method),
-     "new_tensor(data, *, dtype=None, device=None, requires_grad=False) -> Tensor\n\ntorch.tensor with this tensor's "
-     "dtype and device."},
+     "new_tensor($self, /, data, *, dtype=None, device=None, requires_grad=False)\n"
+     "--\n"
+     "\n"
+     "A tensor of `data`, like torch.tensor's, with this tensor's dtype and device.\n"
+     "\n"
+     "    >>> torch.ones(2, dtype=torch.float64).new_tensor([1, 2])\n"
+     "    tensor([1., 2.], dtype=torch.float64)"},
     {"__array__", FASTCALL(array), "The data as a NumPy array."},
     {"__dlpack__", FASTCALL(dlpack),
      "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)\n\nA DLPack capsule over the memory."},

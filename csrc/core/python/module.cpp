@@ -169,15 +169,35 @@ PyMethodDef functions[] = {
     {"_cpu_memory_stats", py_memory_stats, METH_NOARGS, nullptr},
     {"_cpu_reset_peak_memory_stats", py_reset_peak, METH_NOARGS, nullptr},
     {"_cpu_empty_cache", py_empty_cache, METH_NOARGS, nullptr},
-    {"get_num_threads", py_get_threads, METH_NOARGS, "Threads that one operator may use."},
-    {"set_num_threads", py_set_threads, METH_O, "Set the threads that one operator may use."},
+    {"get_num_threads", py_get_threads, METH_NOARGS,
+     "get_num_threads($module, /)\n"
+     "--\n"
+     "\n"
+     "Threads that one operator may use.\n"
+     "\n"
+     "    >>> torch.get_num_threads() >= 1\n"
+     "    True"},
+    {"set_num_threads", py_set_threads, METH_O,
+     "set_num_threads($module, num, /)\n"
+     "--\n"
+     "\n"
+     "Set the threads that one operator may use.\n"
+     "\n"
+     "Raises RuntimeError for a number below 1.\n"
+     "\n"
+     "    >>> torch.set_num_threads(torch.get_num_threads())"},
     {"_set_deterministic", py_set_deterministic, METH_O, "0: not asked for; 1: warn of what is not; 2: refuse it."},
     {"_alert_not_deterministic", py_alert_not_deterministic, METH_O, "For an operator whose results may differ."},
     {"_fill_uninitialised", py_fill_uninitialised, METH_O, "Whether new memory is filled with NaN."},
     {"_set_recorders", py_set_recorders, METH_O, "How many profilers are on."},
     {"_check_interpreter", py_check_interpreter, METH_NOARGS, nullptr},
     {"set_flush_denormal", py_flush_denormal, METH_O,
-     "Take denormal numbers for zero, if the processor can; whether it can."},
+     "set_flush_denormal($module, mode, /)\n"
+     "--\n"
+     "\n"
+     "Take denormal numbers for zero, if the processor can; whether it can.\n"
+     "\n"
+     "    >>> possible = torch.set_flush_denormal(False)"},
     {"_cpu_isa", py_isa, METH_NOARGS, "'v4' (AVX-512), 'v3' (AVX2) or 'base'."},
     {nullptr, nullptr, 0, nullptr}};
 PyModuleDef definition = {
@@ -200,9 +220,15 @@ PyObject* make_module() {
     if (PyModule_AddFunctions(m, tensor_new_methods) < 0) return nullptr;
     PyModule_AddObjectRef(m, "Generator", reinterpret_cast<PyObject*>(generator_type()));
     PyModule_AddObjectRef(m, "default_generator", reinterpret_cast<PyObject*>(&default_generator()));
-    PyObject* linalg = PyErr_NewExceptionWithDoc(
-        "mindtorch_v2._C._LinAlgError", "A matrix that has no inverse, factor or solution of the kind asked for.",
-        PyExc_RuntimeError, nullptr);
+    PyObject* linalg =
+        PyErr_NewExceptionWithDoc("mindtorch_v2._C._LinAlgError",
+                                  "A matrix that has no inverse, factor or solution of the kind asked for.\n\n"
+                                  ">>> try:\n"
+                                  "...     torch.linalg.inv(torch.zeros(2, 2))\n"
+                                  "... except torch.linalg.LinAlgError as error:\n"
+                                  "...     print(type(error).__name__)\n"
+                                  "_LinAlgError\n",
+                                  PyExc_RuntimeError, nullptr);
     PyModule_AddObject(m, "_LinAlgError", linalg);
     if (!load_cpu_kernels()) return nullptr;
     stay_at_terminate();

@@ -653,6 +653,17 @@ PyObject* py_dispatch_keys(PyObject*, PyObject* o) {
     }
     return PyLong_FromUnsignedLongLong(reinterpret_cast<Tensor*>(o)->keys.bits);
 }
+// _is_wrapped_number(tensor): whether it is a number of Python's that was given where an operator takes a tensor.
+PyObject* py_is_wrapped_number(PyObject*, PyObject* o) {
+    return PyBool_FromLong(tensor_check(o) && reinterpret_cast<Tensor*>(o)->is_wrapped_number());
+}
+
+// _is_wrapper(tensor): whether its class holds the data, as _make_wrapper_subclass makes it.
+PyObject* py_is_wrapper(PyObject*, PyObject* o) {
+    const Tensor* t = tensor_check(o) ? reinterpret_cast<Tensor*>(o) : nullptr;
+    return PyBool_FromLong(t && t->autograd && t->autograd->no_data);
+}
+
 // _alias_on_device(tensor, device): the same memory as a tensor of another device, for back ends whose memory the host
 // sees too.
 PyObject* py_alias_on_device(PyObject*, PyObject* args) {
@@ -714,6 +725,8 @@ PyMethodDef functions[] = {
     {"_set_key_handler", py_set_key_handler, METH_VARARGS, nullptr},
     {"_set_engine_op", py_set_engine_op, METH_VARARGS, nullptr},
     {"_dispatch_key_bits", py_dispatch_keys, METH_O, nullptr},
+    {"_is_wrapped_number", py_is_wrapped_number, METH_O, nullptr},
+    {"_is_wrapper", py_is_wrapper, METH_O, nullptr},
     {"_alias_on_device", py_alias_on_device, METH_VARARGS, nullptr},
     {"_key_bit", py_key_bit, METH_O, nullptr},
     {"_tls_keys", py_tls_keys, METH_NOARGS, nullptr},

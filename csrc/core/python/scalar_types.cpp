@@ -74,11 +74,14 @@ PyGetSetDef dtype_getset[] = {{"is_floating_point", dtype_is_floating, nullptr, 
                               {"is_signed", dtype_is_signed, nullptr, nullptr, nullptr},
                               {"itemsize", dtype_itemsize, nullptr, nullptr, nullptr},
                               {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyType_Slot dtype_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(dtype_repr)},
-                             {Py_tp_methods, dtype_methods},
-                             {Py_tp_getset, dtype_getset},
-                             {Py_tp_doc, const_cast<char*>("The element type of a tensor.")},
-                             {0, nullptr}};
+PyType_Slot dtype_slots[] = {
+    {Py_tp_repr, reinterpret_cast<void*>(dtype_repr)},
+    {Py_tp_methods, dtype_methods},
+    {Py_tp_getset, dtype_getset},
+    {Py_tp_doc, const_cast<char*>("The element type of a tensor.\n\n"
+                                  ">>> torch.ones(2).dtype, torch.float16.itemsize, torch.int8.is_floating_point\n"
+                                  "(torch.float32, 2, False)\n")},
+    {0, nullptr}};
 PyType_Spec dtype_spec = {"mindtorch_v2.dtype", sizeof(DTypeObject), 0,
                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
 
@@ -98,8 +101,14 @@ PyMethodDef constant_methods[] = {{"__reduce__", constant_reduce, METH_NOARGS, n
                                   {"__copy__", dtype_self, METH_NOARGS, nullptr},
                                   {"__deepcopy__", dtype_self, METH_O, nullptr},
                                   {nullptr, nullptr, 0, nullptr}};
-char layout_doc[] = "How elements are stored: torch.strided, or a sparse layout such as torch.sparse_coo.";
-char format_doc[] = "Order of the dimensions in memory: torch.contiguous_format, torch.channels_last and others.";
+char layout_doc[] =
+    "How elements are stored: torch.strided, or a sparse layout such as torch.sparse_coo.\n\n"
+    ">>> torch.ones(2).layout, torch.ones(2).to_sparse().layout\n"
+    "(torch.strided, torch.sparse_coo)\n";
+char format_doc[] =
+    "Order of the dimensions in memory: torch.contiguous_format, torch.channels_last and others.\n\n"
+    ">>> torch.ones(1, 3, 2, 2).to(memory_format=torch.channels_last).stride()\n"
+    "(12, 1, 6, 3)\n";
 PyType_Slot layout_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(constant_repr)},
                               {Py_tp_methods, constant_methods},
                               {Py_tp_doc, layout_doc},
@@ -236,7 +245,12 @@ PyType_Slot device_slots[] = {
     {Py_tp_hash, reinterpret_cast<void*>(device_hash)},
     {Py_tp_methods, device_methods},
     {Py_tp_getset, device_getset},
-    {Py_tp_doc, const_cast<char*>("Where a tensor lives: a type ('cpu', 'meta', 'npu') and an optional index.")},
+    {Py_tp_doc, const_cast<char*>("Where a tensor lives: a type ('cpu', 'meta', 'npu') and an optional index.\n\n"
+                                  ">>> torch.device('npu:1').type, torch.device('npu', 1).index\n"
+                                  "('npu', 1)\n"
+                                  ">>> with torch.device('meta'):\n"
+                                  "...     torch.ones(2).device\n"
+                                  "device(type='meta')\n")},
     {0, nullptr}};
 PyType_Spec device_spec = {"mindtorch_v2.device", sizeof(DeviceObject), 0, Py_TPFLAGS_DEFAULT, device_slots};
 
@@ -391,13 +405,53 @@ static PyObject* py_set_default_device(PyObject*, PyObject* o) {
 }
 static PyMethodDef module_functions[] = {
     {"_set_size_type", py_set_size_type, METH_O, nullptr},
-    {"get_default_dtype", py_get_default_dtype, METH_NOARGS, "The dtype of floats made without one."},
-    {"set_default_dtype", py_set_default_dtype, METH_O, "Set the dtype of floats made without one (a floating dtype)."},
-    {"promote_types", py_promote_types, METH_VARARGS, "The dtype that two dtypes promote to."},
+    {"get_default_dtype", py_get_default_dtype, METH_NOARGS,
+     "get_default_dtype($module, /)\n"
+     "--\n"
+     "\n"
+     "The dtype of floats made without one.\n"
+     "\n"
+     "    >>> torch.get_default_dtype()\n"
+     "    torch.float32"},
+    {"set_default_dtype", py_set_default_dtype, METH_O,
+     "set_default_dtype($module, d, /)\n"
+     "--\n"
+     "\n"
+     "Set the dtype of floats made without one (a floating dtype).\n"
+     "\n"
+     "Raises TypeError for another.\n"
+     "\n"
+     "    >>> torch.set_default_dtype(torch.float64)\n"
+     "    >>> torch.tensor(1.5).dtype\n"
+     "    torch.float64\n"
+     "    >>> torch.set_default_dtype(torch.float32)"},
+    {"promote_types", py_promote_types, METH_VARARGS,
+     "promote_types($module, type1, type2, /)\n"
+     "--\n"
+     "\n"
+     "The dtype that two dtypes promote to.\n"
+     "\n"
+     "    >>> torch.promote_types(torch.int32, torch.float16)\n"
+     "    torch.float16"},
     {"result_type", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_result_type)),
-     METH_VARARGS | METH_KEYWORDS, "The dtype of an arithmetic operation on two tensors or numbers."},
+     METH_VARARGS | METH_KEYWORDS,
+     "result_type($module, tensor1, tensor2)\n"
+     "--\n"
+     "\n"
+     "The dtype of an arithmetic operation on two tensors or numbers.\n"
+     "\n"
+     "A number decides only where it is of a higher kind than the tensor.\n"
+     "\n"
+     "    >>> torch.result_type(torch.tensor([1, 2], dtype=torch.int8), 1.0)\n"
+     "    torch.float32"},
     {"can_cast", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_can_cast)), METH_VARARGS | METH_KEYWORDS,
-     "Whether a conversion keeps the kind of number (float to int does not)."},
+     "can_cast($module, from_, to)\n"
+     "--\n"
+     "\n"
+     "Whether a conversion keeps the kind of number (float to int does not).\n"
+     "\n"
+     "    >>> torch.can_cast(torch.int32, torch.float32), torch.can_cast(torch.float32, torch.int32)\n"
+     "    (True, False)"},
     {"_refused_dtype", py_refused_dtype, METH_VARARGS, nullptr},
     {"_get_default_device", py_get_default_device, METH_NOARGS, nullptr},
     {"_set_default_device", py_set_default_device, METH_O, nullptr},

@@ -2,12 +2,14 @@
 // objects.
 #include "tensor_new.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "../autograd.h"
 #include "../gil.h"
+#include "bind.h"
 #include "box.h"
 #include "cuda_array.h"
 #include "operator_call.h"
@@ -417,7 +419,7 @@ PyObject* py_as_tensor(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject*
 PyObject* from_numpy(PyObject*, PyObject* array) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         MT_CHECK_TYPE(numpy_array_check(array), "expected np.ndarray (got ", Py_TYPE(array)->tp_name, ")");
-        return tensor_from_numpy(array, true).release()->py();
+        return announced(tensor_from_numpy(array, true)).release()->py();
     });
 }
 
@@ -576,14 +578,14 @@ TensorRef legacy(DType dtype, PyObject* given) {
             MT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": [", s, "]");
             sizes.push_back(s);
         }
-        return empty(sizes, dtype, Device());
+        return announced(empty(sizes, dtype, Device()));
     }
     MT_CHECK_TYPE(count == 1,
                   "new() received an invalid combination of arguments: expected sizes or one sequence of data");
     MT_CHECK_TYPE(!PyUnicode_Check(first), "new(): invalid data type 'str'");
     if (TensorRef shared = tensor_over_storage(first, dtype)) return shared;
     MT_CHECK_TYPE(PySequence_Check(first), "new(): data must be a sequence (got ", Py_TYPE(first)->tp_name, ")");
-    return tensor_from_data(first, dtype);
+    return announced(tensor_from_data(first, dtype));
 }
 
 // _legacy_new(dtype, args): x.new(...) and torch.LongTensor(...)
@@ -770,21 +772,82 @@ PyObject* new_tensor_method(PyObject* self, PyObject* const* args, Py_ssize_t n,
     return new_tensor(self, args, n, kwnames);
 }
 
+// The name of a function of this module, as a template's argument.
+template <size_t N>
+struct Spelled {
+    char text[N];
+    constexpr Spelled(const char (&name)[N]) { std::copy_n(name, N, text); }
+};
+
+// A function that takes no tensors to override by: an active mode is asked first, as of any other.
+template <Spelled Name, auto Function>
+PyObject* offered(PyObject* module, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+    if (__builtin_expect(g_thread.function_modes != 0, 0) && !g_thread.function_modes_disabled) {
+        PyObject *result = nullptr, *own = PyObject_GetAttrString(module, Name.text);
+        if (!own) return nullptr;
+        bool taken = ask_function_modes(own, args, n, kwnames, &result);
+        Py_DECREF(own);
+        if (taken) return result;
+    }
+    return Function(module, args, n, kwnames);
+}
+
 PyMethodDef tensor_new_methods[] = {
-    {"tensor", FASTCALL(py_tensor),
-     "tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False) -> Tensor\n\nA new tensor with a "
-     "copy of `data`: a number, a "
-     "(nested) sequence, a NumPy array or a tensor."},
-    {"as_tensor", FASTCALL(py_as_tensor),
-     "as_tensor(data, dtype=None, device=None) -> Tensor\n\nShares memory with tensors and NumPy arrays where it can."},
-    {"asarray", FASTCALL(asarray),
-     "asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None) -> Tensor\n\nA tensor from a tensor, "
-     "array, buffer, DLPack object, number "
-     "or sequence."},
-    {"from_numpy", from_numpy, METH_O, "from_numpy(ndarray) -> Tensor\n\nA tensor over the array's memory."},
+    {"tensor", FASTCALL((offered<"tensor", py_tensor>)),
+     "tensor($module, data, *, dtype=None, device=None, requires_grad=False, pin_memory=False)\n"
+     "--\n"
+     "\n"
+     "A new tensor with a copy of `data`: a number, a (nested) sequence, a NumPy array or a tensor.\n"
+     "\n"
+     "Without `dtype` it is the data's: int64 for ints, the default dtype for floats. Raises ValueError for a ragged "
+     "sequence.\n"
+     "\n"
+     "    >>> torch.tensor([[1, 2], [3, 4]])\n"
+     "    tensor([[1, 2],\n"
+     "            [3, 4]])"},
+    {"as_tensor", FASTCALL((offered<"as_tensor", py_as_tensor>)),
+     "as_tensor($module, data, dtype=None, device=None)\n"
+     "--\n"
+     "\n"
+     "A tensor of `data` that shares memory with tensors and NumPy arrays where it can.\n"
+     "\n"
+     "It copies where dtype or device differ, and sequences always.\n"
+     "\n"
+     "    >>> x = torch.ones(2)\n"
+     "    >>> torch.as_tensor(x) is x\n"
+     "    True"},
+    {"asarray", FASTCALL((offered<"asarray", asarray>)),
+     "asarray($module, obj, *, dtype=None, device=None, copy=None, requires_grad=None)\n"
+     "--\n"
+     "\n"
+     "A tensor from a tensor, array, buffer, DLPack object, number or sequence.\n"
+     "\n"
+     "`copy`: True copies always, False raises ValueError where it would have to, None shares where it can.\n"
+     "\n"
+     "    >>> torch.asarray([1.0, 2.0])\n"
+     "    tensor([1., 2.])"},
+    {"from_numpy", from_numpy, METH_O,
+     "from_numpy($module, ndarray, /)\n"
+     "--\n"
+     "\n"
+     "A tensor over the array's memory.\n"
+     "\n"
+     "Writes to one are seen in the other. Raises TypeError for dtypes that tensors do not have.\n"
+     "\n"
+     "    >>> import numpy\n"
+     "    >>> torch.from_numpy(numpy.array([1, 2, 3]))\n"
+     "    tensor([1, 2, 3])"},
     {"frombuffer", FASTCALL(frombuffer),
-     "frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False) -> Tensor\n\nA 1-dim tensor over the bytes "
-     "of an object."},
+     "frombuffer($module, buffer, *, dtype, count=-1, offset=0, requires_grad=False)\n"
+     "--\n"
+     "\n"
+     "A 1-dim tensor over the bytes of an object.\n"
+     "\n"
+     "`count` elements from the byte `offset` on; -1 takes all. Raises ValueError where the bytes are no whole "
+     "elements.\n"
+     "\n"
+     "    >>> torch.frombuffer(bytearray(b'abc'), dtype=torch.uint8)\n"
+     "    tensor([97, 98, 99], dtype=torch.uint8)"},
     {"from_dlpack", FASTCALL(from_dlpack),
      "from_dlpack(ext_tensor, *, device=None, copy=None) -> Tensor\n\nA tensor over another library's memory."},
     {"_legacy_new", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(legacy_new)), METH_FASTCALL,

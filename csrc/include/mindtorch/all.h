@@ -32,11 +32,13 @@
 #include <mindtorch/logging.h>
 #include <mindtorch/math.h>
 #include <mindtorch/nn/all.h>
+#include <mindtorch/operators.h>
 #include <mindtorch/optim/all.h>
 #include <mindtorch/parallel.h>
 #include <mindtorch/record.h>
 #include <mindtorch/serialize.h>
 #include <mindtorch/stream.h>
+#include <mindtorch/symbol.h>
 
 #define TORCH_VERSION_MAJOR 2
 #define TORCH_VERSION_MINOR 13
@@ -46,6 +48,7 @@
 
 namespace torch {
 using namespace at;
+using at::Tensor;
 using Dtype = at::ScalarType;
 using c10::AutoGradMode;
 using c10::NoGradGuard;
@@ -53,13 +56,27 @@ namespace utils {
 using namespace at;
 }
 namespace indexing = at::indexing;
-template <class T, size_t N, template <class> class Traits = at::DefaultPtrTraits, class Index = int64_t>
-using TensorAccessor = at::TensorAccessor<T, N, Traits, Index>;
 namespace cuda {
 inline bool is_available() { return false; }
 inline size_t device_count() { return 0; }
+inline bool cudnn_is_available() { return false; }
 inline void synchronize(int64_t = -1) {}
+inline void manual_seed(uint64_t) {}  // of no device
+inline void manual_seed_all(uint64_t) {}
 }  // namespace cuda
+namespace mps {
+inline bool is_available() { return false; }
+inline void manual_seed(uint64_t) {}
+inline void synchronize() {}
+inline void commit() {}
+}  // namespace mps
+namespace xpu {
+inline bool is_available() { return false; }
+inline size_t device_count() { return 0; }
+inline void synchronize(int64_t = -1) {}
+inline void manual_seed(uint64_t) {}
+inline void manual_seed_all(uint64_t) {}
+}  // namespace xpu
 }  // namespace torch
 namespace at {
 namespace cuda {

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #define MINDTORCH_LIKELY(x) __builtin_expect(!!(x), 1)
 #define MINDTORCH_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -65,6 +66,13 @@ class Error : public std::exception {
     const char* what() const noexcept override { return text_.c_str(); }
     const char* what_without_backtrace() const noexcept { return text_.c_str(); }
     const std::string& msg() const { return text_; }
+    // What was known where it passed, below the message.
+    void add_context(const std::string& more) {
+        context_.push_back(more);
+        text_ += "\n  " + more;
+    }
+    const std::vector<std::string>& context() const { return context_; }
+    std::string backtrace() const { return ""; }
     int kind() const { return kind_; }
     const mindtorch::Object& exception() const { return exception_; }
 
@@ -72,6 +80,7 @@ class Error : public std::exception {
     std::string text_;
     int kind_;
     mindtorch::Object exception_;
+    std::vector<std::string> context_;
 };
 
 #define MINDTORCH_ERROR(Name, kind)                                       \
@@ -87,6 +96,12 @@ MINDTORCH_ERROR(NotImplementedError, MT_ERROR_NOT_IMPLEMENTED)
 MINDTORCH_ERROR(OutOfMemoryError, MT_ERROR_MEMORY)
 MINDTORCH_ERROR(LinAlgError, MT_ERROR_LINALG)
 MINDTORCH_ERROR(EnforceFiniteError, MT_ERROR_RUNTIME)
+MINDTORCH_ERROR(AcceleratorError, MT_ERROR_RUNTIME)
+MINDTORCH_ERROR(DistError, MT_ERROR_RUNTIME)
+MINDTORCH_ERROR(DistBackendError, MT_ERROR_RUNTIME)
+MINDTORCH_ERROR(DistStoreError, MT_ERROR_RUNTIME)
+MINDTORCH_ERROR(DistNetworkError, MT_ERROR_RUNTIME)
+MINDTORCH_ERROR(OnnxfiBackendSystemError, MT_ERROR_RUNTIME)
 #undef MINDTORCH_ERROR
 
 }  // namespace c10
@@ -250,6 +265,15 @@ template <class... A>
                         "enhancement request to PyTorch.)");
     throw_error(std::move(text), kind);
 }
+// The same with an exception class of C++.
+template <class E, class... A>
+[[noreturn, gnu::cold, gnu::noinline]] void fail_as(const char* condition, const A&... parts) {
+    try {
+        fail(MT_ERROR_RUNTIME, condition, parts...);
+    } catch (const c10::Error& e) {
+        throw E(e.msg());
+    }
+}
 template <class... A>
 [[noreturn, gnu::cold, gnu::noinline]] void fail_internally(const char* condition, const char* file, int line,
                                                             const A&... parts) {
@@ -257,11 +281,91 @@ template <class... A>
                          ", please report a bug to PyTorch. ", parts...),
                 MT_ERROR_RUNTIME);
 }
+
+}  // namespace mindtorch MINDTORCH_HIDDEN
+
+namespace c10 {
+// A warning as an object, and who is told.
+class Warning {
+  public:
+    struct UserWarning {};
+    struct DeprecationWarning {};
+    enum class Category { User, Deprecation };
+    template <class Kind>
+    Warning(Kind, const SourceLocation& place, std::string text, bool verbatim = false)
+        : category_(std::is_same<Kind, DeprecationWarning>::value ? Category::Deprecation : Category::User),
+          place_(place),
+          text_(std::move(text)),
+          verbatim_(verbatim) {}
+    const char* category() const { return category_ == Category::User ? "UserWarning" : "DeprecationWarning"; }
+    Category type() const { return category_; }
+    const SourceLocation& source_location() const { return place_; }
+    const std::string& msg() const { return text_; }
+    bool verbatim() const { return verbatim_; }
+
+  private:
+    Category category_;
+    SourceLocation place_;
+    std::string text_;
+    bool verbatim_;
+};
+class WarningHandler {
+  public:
+    virtual ~WarningHandler() = default;
+    virtual void process(const Warning& w) {
+        const std::string text = w.msg();
+        mindtorch::check(mindtorch::api().warn(text.c_str(), w.category(), w.source_location().file,
+                                               static_cast<int>(w.source_location().line)));
+    }
+};
+namespace WarningUtils {
+namespace detail {
+inline WarningHandler*& handler_of_thread() {
+    thread_local WarningHandler* handler = nullptr;
+    return handler;
+}
+inline bool& warns_always() {
+    static bool on = false;
+    return on;
+}
+}  // namespace detail
+inline WarningHandler* get_warning_handler() noexcept {
+    static WarningHandler plain;
+    return detail::handler_of_thread() ? detail::handler_of_thread() : &plain;
+}
+inline void set_warning_handler(WarningHandler* handler) noexcept { detail::handler_of_thread() = handler; }
+inline void set_warnAlways(bool on) noexcept { detail::warns_always() = on; }
+inline bool get_warnAlways() noexcept { return detail::warns_always(); }
+class WarningHandlerGuard {
+  public:
+    explicit WarningHandlerGuard(WarningHandler* handler) : before_(detail::handler_of_thread()) {
+        set_warning_handler(handler);
+    }
+    ~WarningHandlerGuard() { set_warning_handler(before_); }
+    WarningHandlerGuard(const WarningHandlerGuard&) = delete;
+    WarningHandlerGuard& operator=(const WarningHandlerGuard&) = delete;
+
+  private:
+    WarningHandler* before_;
+};
+struct WarnAlways {
+    explicit WarnAlways(bool on = true) : before_(get_warnAlways()) { set_warnAlways(on); }
+    ~WarnAlways() { set_warnAlways(before_); }
+    const bool before_;
+};
+}  // namespace WarningUtils
+inline void warn(const Warning& w) { WarningUtils::get_warning_handler()->process(w); }
+}  // namespace c10
+namespace mindtorch MINDTORCH_HIDDEN {
 template <class... A>
 void warn(const char* category, const char* file, int line, const A&... parts) {
-    check(api().warn(c10::str(parts...).c_str(), category, file, line));
+    const c10::SourceLocation place{"", file, static_cast<uint32_t>(line)};
+    std::string text = c10::str(parts...);
+    if (category[0] == 'D')
+        c10::warn(c10::Warning(c10::Warning::DeprecationWarning(), place, std::move(text)));
+    else
+        c10::warn(c10::Warning(c10::Warning::UserWarning(), place, std::move(text)));
 }
-
 }  // namespace mindtorch MINDTORCH_HIDDEN
 
 #define C10_LIKELY(x) MINDTORCH_LIKELY(x)
@@ -326,18 +430,25 @@ void warn(const char* category, const char* file, int line, const A&... parts) {
 #else
 #define TORCH_INTERNAL_ASSERT_DEBUG_ONLY(...) TORCH_INTERNAL_ASSERT(__VA_ARGS__)
 #endif
+#define TORCH_CHECK_WITH(Kind, condition, ...)                        \
+    if (MINDTORCH_UNLIKELY(!(condition))) {                           \
+        ::mindtorch::fail_as<::c10::Kind>(#condition, ##__VA_ARGS__); \
+    }
+#define TORCH_CHECK_WITH_MSG(Kind, condition, type, ...) TORCH_CHECK_WITH(Kind, condition, ##__VA_ARGS__)
 #define AT_ASSERT(...) TORCH_INTERNAL_ASSERT(__VA_ARGS__)
 #define AT_ASSERTM(condition, ...) TORCH_CHECK(condition, ##__VA_ARGS__)
 #define AT_ERROR(...) ::mindtorch::fail(MT_ERROR_RUNTIME, "", ::c10::str(__VA_ARGS__))
 #define C10_THROW_ERROR(Kind, text) throw ::c10::Kind(text)
 #define TORCH_WARN(...) ::mindtorch::warn("UserWarning", __FILE__, __LINE__, ##__VA_ARGS__)
 #define TORCH_WARN_DEPRECATION(...) ::mindtorch::warn("DeprecationWarning", __FILE__, __LINE__, ##__VA_ARGS__)
-#define TORCH_WARN_ONCE(...)                       \
-    do {                                           \
-        static const bool mindtorch_warned = [&] { \
-            TORCH_WARN(__VA_ARGS__);               \
-            return true;                           \
-        }();                                       \
-        (void)mindtorch_warned;                    \
+#define TORCH_WARN_ONCE(...)                                              \
+    do {                                                                  \
+        static bool mindtorch_warned = false;                             \
+        if (!mindtorch_warned || ::c10::WarningUtils::get_warnAlways()) { \
+            mindtorch_warned = true;                                      \
+            TORCH_WARN(__VA_ARGS__);                                      \
+        }                                                                 \
     } while (false)
+#define TORCH_WARN_WITH(Kind, ...) \
+    ::c10::warn(::c10::Warning(::c10::Kind(), {__func__, __FILE__, __LINE__}, ::c10::str(__VA_ARGS__)))
 #define AT_WARN(...) TORCH_WARN(__VA_ARGS__)

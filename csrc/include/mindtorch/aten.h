@@ -5,3 +5,4 @@
 #include <mindtorch/context.h>
 #include <mindtorch/dispatch.h>
 #include <mindtorch/functions.h>
+#include <mindtorch/generated/native_functions.h>

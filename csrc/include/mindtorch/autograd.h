@@ -7,6 +7,8 @@
 #include <mindtorch/library.h>
 
 #include <cstdlib>
+#include <map>
+#include <mutex>
 
 namespace torch {
 using namespace at;
@@ -198,19 +200,247 @@ struct Function {
     }
 };
 
-// A node of the graph.
-class Node {
+class Node;
+// Where a gradient goes: a node, and which of its inputs. One that C++ made knows the tensor whose gradient it is.
+struct Edge {
+    Edge();
+    Edge(c10::intrusive_ptr<Node> f, uint32_t n, Variable of = {});
+    Edge(const Edge&);
+    Edge(Edge&&) noexcept;
+    Edge& operator=(const Edge&);
+    Edge& operator=(Edge&&) noexcept;
+    ~Edge();
+    bool is_valid() const;
+    c10::intrusive_ptr<Node> function;
+    uint32_t input_nr = 0;
+    Variable variable;
+};
+using edge_list = std::vector<Edge>;
+
+// A node of the graph: one that was found there, or the base of a program's own, whose `apply` is its derivative.
+class Node : public c10::intrusive_ptr_target {
   public:
     explicit Node(mindtorch::Object node) : node_(std::move(node)) {}
-    std::string name() const {
+    explicit Node(edge_list next = {}) : next_(std::move(next)) {}
+    explicit Node(uint64_t /*sequence*/, edge_list next = {}) : Node(std::move(next)) {}
+    Node(const Node&) = delete;
+    Node& operator=(const Node&) = delete;
+    virtual ~Node() = default;
+    virtual std::string name() const {
+        if (!node_) return mindtorch::type_text(typeid(*this));
         mindtorch::Object text = mindtorch::Object::steal(
             mindtorch::call_python("mindtorch_v2._library.compiled", "node_name", {mindtorch::object_value(node_)})
                 .as.object);
         return mindtorch::from<std::string>(mindtorch::object_value(text));
     }
+    // The gradients of its inputs, from those of its outputs.
+    virtual variable_list apply(variable_list&& gradients) {
+        TORCH_CHECK(node_, "the node ", name(), " has no apply");
+        std::vector<mindtorch::Packed> packed;
+        std::vector<mt_value> args;
+        for (const Variable& g : gradients) packed.push_back(mindtorch::pack(g));
+        for (const mindtorch::Packed& p : packed) args.push_back(p.v);
+        mt_value r{};
+        mindtorch::check(mindtorch::api().call_object(node_.get(), args.data(), static_cast<int32_t>(args.size()), &r));
+        if (r.tag == MT_TENSOR) return {Variable::steal(r.as.tensor)};
+        mindtorch::Object held = mindtorch::Object::steal(r.as.object);
+        return mindtorch::from<variable_list>(mindtorch::object_value(held));
+    }
+    variable_list operator()(variable_list&& gradients) { return apply(std::move(gradients)); }
+    virtual void release_variables() {}
+    c10::intrusive_ptr<Node> getptr() { return c10::intrusive_ptr<Node>(this); }
+    void set_next_edges(edge_list&& next) { next_ = std::move(next); }
+    void set_next_edge(size_t i, Edge edge) { next_.at(i) = std::move(edge); }
+    void add_next_edge(Edge edge) { next_.push_back(std::move(edge)); }
+    const Edge& next_edge(size_t i) const { return next_.at(i); }
+    const edge_list& next_edges() const { return next_; }
+    edge_list& next_edges() { return next_; }
+    uint32_t num_outputs() const { return static_cast<uint32_t>(next_.size()); }
+    uint32_t num_inputs() const { return inputs_; }
+    uint32_t add_input_metadata(const at::Tensor&) { return inputs_++; }
+    bool should_compute_output(size_t i) const { return next_.at(i).is_valid(); }
+    bool task_should_compute_output(size_t i) const { return should_compute_output(i); }
+    bool is_executable() const {
+        for (const Edge& e : next_)
+            if (e.is_valid()) return true;
+        return false;
+    }
 
   private:
-    mindtorch::Object node_;
+    mindtorch::Object node_;  // of Python's; none of a program's own
+    edge_list next_;
+    uint32_t inputs_ = 0;
+};
+
+inline Edge::Edge() = default;
+inline Edge::Edge(c10::intrusive_ptr<Node> f, uint32_t n, Variable of)
+    : function(std::move(f)), input_nr(n), variable(std::move(of)) {}
+inline Edge::Edge(const Edge&) = default;
+inline Edge::Edge(Edge&&) noexcept = default;
+inline Edge& Edge::operator=(const Edge&) = default;
+inline Edge& Edge::operator=(Edge&&) noexcept = default;
+inline Edge::~Edge() = default;
+inline bool Edge::is_valid() const { return function.defined() || (variable.defined() && variable.requires_grad()); }
+inline bool operator==(const Edge& a, const Edge& b) { return a.function == b.function && a.input_nr == b.input_nr; }
+inline bool operator!=(const Edge& a, const Edge& b) { return !(a == b); }
+
+inline Edge gradient_edge(const Variable& of) {
+    return of.defined() ? Edge(of.grad_fn(), of.grad_fn() ? of.output_nr() : 0, of) : Edge();
+}
+namespace detail {
+inline void add_edges(edge_list& all, const Variable& of) { all.push_back(gradient_edge(of)); }
+inline void add_edges(edge_list& all, const std::optional<Variable>& of) {
+    all.push_back(of ? gradient_edge(*of) : Edge());
+}
+inline void add_edges(edge_list& all, at::TensorList of) {
+    for (const Variable& each : of) add_edges(all, each);
+}
+}  // namespace detail
+// The edges to where tensors come from, for a node that takes them.
+template <class... V>
+edge_list collect_next_edges(V&&... of) {
+    edge_list all;
+    (detail::add_edges(all, std::forward<V>(of)), ...);
+    return all;
+}
+template <class... V>
+bool compute_requires_grad(V&&... of) {
+    if (!GradMode::is_enabled()) return false;
+    for (const Edge& e : collect_next_edges(std::forward<V>(of)...))
+        if (e.variable.defined() && e.variable.requires_grad()) return true;
+    return false;
+}
+
+}  // namespace autograd
+}  // namespace torch
+
+namespace mindtorch MINDTORCH_HIDDEN {
+// Outputs that a node of a program's own gets as its own.
+struct Adopted {
+    std::shared_ptr<void> kept;  // what holds the node
+    torch::autograd::Node* node;
+    std::vector<at::Tensor> outputs;  // until forward has run
+    uint32_t first = 0;               // the number of the first of them among all inputs of the node's
+
+    static int forward(void* p, mt_object, mt_value* outputs, int32_t most, int32_t* n) {
+        Adopted* a = static_cast<Adopted*>(p);
+        try {
+            for (at::Tensor& t : a->outputs) t = t.detach();
+            *n = give_outputs(a->outputs, outputs, most);
+            a->outputs.clear();
+            return 0;
+        } catch (...) {
+            return report_exception();
+        }
+    }
+    static int backward(void* p, mt_object, const mt_tensor* grads, int32_t ngrads, mt_tensor* results,
+                        int32_t nresults) {
+        Adopted* a = static_cast<Adopted*>(p);
+        try {
+            torch::autograd::variable_list given(a->node->num_inputs());
+            for (int32_t i = 0; i < ngrads; i++)
+                given.at(a->first + static_cast<size_t>(i)) = at::Tensor::share(grads[i]);
+            torch::autograd::variable_list back = (*a->node)(std::move(given));
+            TORCH_CHECK(back.size() == static_cast<size_t>(nresults), "the node ", a->node->name(), " has ", nresults,
+                        " edges, and its apply gave ", back.size(), " gradients");
+            for (size_t i = 0; i < back.size(); i++) results[i] = back[i].release_handle();
+            return 0;
+        } catch (...) {
+            return report_exception();
+        }
+    }
+};
+// The function's name is the node's, and stays as long as the program.
+inline const mt_function& adopted_functions(const torch::autograd::Node& node) {
+    static std::mutex lock;
+    static std::map<std::string, mt_function> all;
+    const std::lock_guard<std::mutex> guard(lock);
+    const auto at = all.emplace(node.name(), mt_function{}).first;
+    at->second = mt_function{at->first.c_str(), Adopted::forward, Adopted::backward,
+                             [](void* p) { delete static_cast<Adopted*>(p); }};
+    return at->second;
+}
+}  // namespace mindtorch MINDTORCH_HIDDEN
+
+namespace torch {
+namespace autograd {
+
+// Makes the node, whose edges are set, that which made the variables: they are other tensors over the same memory then.
+inline void set_history(variable_list& variables, Node* node, std::shared_ptr<void> kept) {
+    if (!node || !node->is_executable()) return;
+    std::vector<mt_tensor> inputs;
+    for (const Edge& e : node->next_edges()) inputs.push_back(e.variable.defined() ? e.variable.handle() : nullptr);
+    auto* adopted = new mindtorch::Adopted{std::move(kept), node, variables, node->num_inputs()};
+    for (const Variable& v : variables) node->add_input_metadata(v);
+    mt_value outputs[64];
+    int32_t n = 0;
+    mindtorch::check(mindtorch::api().function_apply(&mindtorch::adopted_functions(*node), adopted, inputs.data(),
+                                                     static_cast<int32_t>(inputs.size()), outputs, 64, &n));
+    for (int32_t i = 0; i < n; i++) variables[static_cast<size_t>(i)] = mindtorch::tensor_of(outputs[i]);
+}
+// The node is held as PyTorch holds it, or by a std::shared_ptr, as up to 2.12.
+template <class Pointer>
+auto set_history(const variable_list& variables, const Pointer& node)
+    -> decltype(static_cast<Node*>(node.get()), void()) {
+    set_history(const_cast<variable_list&>(variables), node.get(), std::make_shared<Pointer>(node));
+}
+template <class Pointer>
+auto set_history(const Variable& variable, const Pointer& node) -> decltype(static_cast<Node*>(node.get()), void()) {
+    variable_list one{variable};
+    set_history(one, node);
+    const_cast<Variable&>(variable) = std::move(one[0]);
+}
+template <class Pointer>
+void create_gradient_edge(Variable& variable, const Pointer& node) {
+    set_history(variable, node);
+}
+
+// A tensor that a node keeps; it may not have been written to meanwhile.
+class SavedVariable {
+  public:
+    SavedVariable() = default;
+    SavedVariable(const Variable& kept, bool /*is_output*/, bool /*is_inplace_on_view*/ = false)
+        : kept_(kept), version_(kept.defined() ? kept._version() : 0) {}
+    SavedVariable(const std::optional<Variable>& kept, bool is_output, bool in_place = false)
+        : SavedVariable(kept.value_or(Variable()), is_output, in_place) {}
+    Variable unpack(const c10::intrusive_ptr<Node>& = nullptr) const {
+        TORCH_CHECK(!kept_.defined() || kept_._version() == version_,
+                    "one of the variables needed for gradient computation has been modified by an inplace operation: "
+                    "it is at version ",
+                    kept_.defined() ? kept_._version() : 0, "; expected version ", version_, " instead.");
+        return kept_;
+    }
+    void reset_data() { kept_ = Variable(); }
+
+  private:
+    Variable kept_;
+    int64_t version_ = 0;
+};
+
+// torch.autograd.set_detect_anomaly, from C++.
+struct AnomalyMode {
+    static bool is_enabled() {
+        return mindtorch::call_python("mindtorch_v2._C", "is_anomaly_enabled", {}).as.boolean != 0;
+    }
+    static bool should_check_nan() {
+        return mindtorch::call_python("mindtorch_v2._C", "is_anomaly_check_nan_enabled", {}).as.boolean != 0;
+    }
+    static void set_enabled(bool on, bool check_nan = true) {
+        mindtorch::drop(mindtorch::call_python("mindtorch_v2.autograd", "set_detect_anomaly",
+                                               {mindtorch::arg(on), mindtorch::arg(check_nan)}));
+    }
+};
+class DetectAnomalyGuard {
+  public:
+    explicit DetectAnomalyGuard(bool check_nan = true)
+        : on_(AnomalyMode::is_enabled()), checked_(AnomalyMode::should_check_nan()) {
+        AnomalyMode::set_enabled(true, check_nan);
+    }
+    ~DetectAnomalyGuard() { AnomalyMode::set_enabled(on_, checked_); }
+    DetectAnomalyGuard(const DetectAnomalyGuard&) = delete;
+
+  private:
+    bool on_, checked_;
 };
 
 inline bool any_variable_requires_grad(const variable_list& tensors) {
@@ -260,11 +490,11 @@ inline std::string hook_name(unsigned number) {
 }  // namespace mindtorch MINDTORCH_HIDDEN
 
 namespace at {
-inline std::shared_ptr<torch::autograd::Node> Tensor::grad_fn() const {
+inline c10::intrusive_ptr<torch::autograd::Node> Tensor::grad_fn() const {
     const mt_value v =
         mindtorch::call_python("builtins", "getattr", {mindtorch::arg(*this), mindtorch::arg("grad_fn")});
     if (v.tag != MT_OBJECT) return nullptr;
-    return std::make_shared<torch::autograd::Node>(mindtorch::Object::steal(v.as.object));
+    return c10::make_intrusive<torch::autograd::Node>(mindtorch::Object::steal(v.as.object));
 }
 template <class F>
 unsigned Tensor::register_hook(F&& hook) const {

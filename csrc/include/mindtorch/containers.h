@@ -40,16 +40,19 @@ enum class TypeKind {
     SymBoolType,
     UnionType
 };
-inline TypeKind type_kind(const std::string& text) {
-    static const char* const names[] = {
+inline const std::array<const char*, 33>& type_kind_names() {
+    static const std::array<const char*, 33> names = {
         "AnyType",     "AnyEnumType",  "TensorType",     "StorageType",   "TupleType",        "ListType",
         "DictType",    "NumberType",   "FloatType",      "ComplexType",   "FutureType",       "AwaitType",
         "RRefType",    "IntType",      "NoneType",       "StringType",    "GeneratorType",    "QuantizerType",
         "BoolType",    "OptionalType", "VarType",        "DeviceObjType", "StreamObjType",    "ClassType",
         "CapsuleType", "QSchemeType",  "ScalarTypeType", "LayoutType",    "MemoryFormatType", "AnyClassType",
         "SymIntType",  "SymBoolType",  "UnionType"};
+    return names;
+}
+inline TypeKind type_kind(const std::string& text) {
     int kind = 0;
-    for (const char* name : names) {
+    for (const char* name : type_kind_names()) {
         if (text == name) return static_cast<TypeKind>(kind);
         kind++;
     }
@@ -59,38 +62,233 @@ inline TypeKind type_kind(const std::string& text) {
 // A type of the schema language: "Tensor?", "int[]", "(Tensor, Tensor)".
 class Type;
 using TypePtr = std::shared_ptr<Type>;
-class Type {
+using ConstTypePtr = TypePtr;
+class Type : public std::enable_shared_from_this<Type> {
   public:
     Type(TypeKind kind, std::string text, std::string annotation, std::vector<TypePtr> contained = {})
         : kind_(kind), text_(std::move(text)), annotation_(std::move(annotation)), contained_(std::move(contained)) {}
+    virtual ~Type() = default;
+    // One of the class that the kind has below.
+    static TypePtr make(TypeKind kind, std::string text, std::string annotation, std::vector<TypePtr> contained = {});
     TypeKind kind() const { return kind_; }
     const std::string& str() const { return text_; }
     std::string repr_str() const { return annotation_; }
     std::string annotation_str() const { return annotation_; }
     const std::vector<TypePtr>& containedTypes() const { return contained_; }
+    const TypePtr& containedType(size_t i) const { return contained_.at(i); }
+    size_t containedTypeSize() const { return contained_.size(); }
+    bool equals(const Type& o) const { return kind_ == o.kind_ && text_ == o.text_; }
+    bool requires_grad() const { return false; }
+    bool hasFreeVariables() const { return kind_ == TypeKind::VarType; }
+    bool isUnionType() const { return kind_ == TypeKind::UnionType; }
+    // Whether a value of this type is one of the other.
+    bool isSubtypeOf(const Type& o) const {
+        if (equals(o) || o.kind_ == TypeKind::AnyType) return true;
+        if (o.kind_ == TypeKind::NumberType)
+            return kind_ == TypeKind::IntType || kind_ == TypeKind::FloatType || kind_ == TypeKind::ComplexType;
+        if (kind_ == TypeKind::UnionType || (kind_ == TypeKind::OptionalType && o.kind_ != TypeKind::OptionalType)) {
+            for (const TypePtr& each : contained_)
+                if (!each->isSubtypeOf(o)) return false;
+            return kind_ == TypeKind::UnionType;
+        }
+        if (o.kind_ == TypeKind::OptionalType)
+            return kind_ == TypeKind::NoneType ||
+                   (kind_ == TypeKind::OptionalType ? *contained_[0] : *this).isSubtypeOf(*o.contained_[0]);
+        if (o.kind_ == TypeKind::UnionType) {
+            for (const TypePtr& each : o.contained_)
+                if (isSubtypeOf(*each)) return true;
+            return false;
+        }
+        if (kind_ == TypeKind::TupleType && o.kind_ == kind_ && contained_.size() == o.contained_.size()) {
+            for (size_t i = 0; i < contained_.size(); i++)
+                if (!contained_[i]->isSubtypeOf(*o.contained_[i])) return false;
+            return true;
+        }
+        return false;
+    }
+    bool isSubtypeOf(const TypePtr& o) const { return isSubtypeOf(*o); }
+    // As that class, or null where it is of another kind.
+    template <class T>
+    std::shared_ptr<T> cast() const {
+        return std::dynamic_pointer_cast<T>(std::const_pointer_cast<Type>(shared_from_this()));
+    }
+    template <class T>
+    const T* castRaw() const {
+        return dynamic_cast<const T*>(this);
+    }
+    template <class T>
+    std::shared_ptr<T> expect() const {
+        std::shared_ptr<T> found = cast<T>();
+        TORCH_CHECK(found, "expected a type of another kind than ", text_);
+        return found;
+    }
+    template <class T>
+    const T& expectRef() const {
+        const T* found = castRaw<T>();
+        TORCH_CHECK(found, "expected a type of another kind than ", text_);
+        return *found;
+    }
 
   private:
     TypeKind kind_;
     std::string text_, annotation_;
     std::vector<TypePtr> contained_;
 };
+inline bool operator==(const Type& a, const Type& b) { return a.equals(b); }
+inline bool operator!=(const Type& a, const Type& b) { return !a.equals(b); }
 inline std::ostream& operator<<(std::ostream& out, const Type& type) { return out << type.str(); }
-// Those that programs name where they make lists of values.
+// Types without parts: one object each.
+// clang-format off
+// (its own result is not stable here: formatted twice, the list moves twice.)
+#define MINDTORCH_FORALL_PLAIN_TYPES(_) \
+    _(AnyType, "Any") \
+    _(TensorType, "Tensor") \
+    _(IntType, "int") \
+    _(FloatType, "float") \
+    _(BoolType, "bool") \
+    _(StringType, "str") \
+    _(NoneType, "NoneType") \
+    _(NumberType, "Scalar") \
+    _(ComplexType, "complex") \
+    _(DeviceObjType, "Device") \
+    _(GeneratorType, "Generator") \
+    _(StorageType, "Storage") \
+    _(QSchemeType, "QScheme") \
+    _(ScalarTypeType, "ScalarType") \
+    _(LayoutType, "Layout") \
+    _(MemoryFormatType, "MemoryFormat") \
+    _(CapsuleType, "Capsule") \
+    _(SymIntType, "SymInt") \
+    _(SymBoolType, "SymBool") \
+    _(StreamObjType, "Stream") \
+    _(QuantizerType, "Quantizer") \
+    _(AnyClassType, "AnyClassType") \
+    _(AnyEnumType, "AnyEnumType")
+// clang-format on
 #define MINDTORCH_TYPE_NAMED(Name, text)                                                    \
-    struct Name {                                                                           \
-        static TypePtr get() {                                                              \
-            static const TypePtr type = std::make_shared<Type>(TypeKind::Name, text, text); \
+    struct Name : Type {                                                                    \
+        static constexpr TypeKind Kind = TypeKind::Name;                                    \
+        using Type::Type;                                                                   \
+        static const TypePtr& get() {                                                       \
+            static const TypePtr type = std::make_shared<Name>(TypeKind::Name, text, text); \
             return type;                                                                    \
         }                                                                                   \
-    };
-MINDTORCH_TYPE_NAMED(AnyType, "Any")
-MINDTORCH_TYPE_NAMED(TensorType, "Tensor")
-MINDTORCH_TYPE_NAMED(IntType, "int")
-MINDTORCH_TYPE_NAMED(FloatType, "float")
-MINDTORCH_TYPE_NAMED(BoolType, "bool")
-MINDTORCH_TYPE_NAMED(StringType, "str")
-MINDTORCH_TYPE_NAMED(NoneType, "NoneType")
+    };                                                                                      \
+    using Name##Ptr = std::shared_ptr<Name>;
+MINDTORCH_FORALL_PLAIN_TYPES(MINDTORCH_TYPE_NAMED)
 #undef MINDTORCH_TYPE_NAMED
+struct ListType : Type {
+    static constexpr TypeKind Kind = TypeKind::ListType;
+    using Type::Type;
+    static std::shared_ptr<ListType> create(const TypePtr& of) {
+        return std::make_shared<ListType>(Kind, of->str() + "[]", "List[" + of->annotation_str() + "]",
+                                          std::vector<TypePtr>{of});
+    }
+    static std::shared_ptr<ListType> get(const std::string&, const TypePtr& of) { return create(of); }
+    const TypePtr& getElementType() const { return containedType(0); }
+    static std::shared_ptr<ListType> ofTensors() { return create(TensorType::get()); }
+    static std::shared_ptr<ListType> ofInts() { return create(IntType::get()); }
+    static std::shared_ptr<ListType> ofFloats() { return create(FloatType::get()); }
+    static std::shared_ptr<ListType> ofComplexDoubles() { return create(ComplexType::get()); }
+    static std::shared_ptr<ListType> ofBools() { return create(BoolType::get()); }
+    static std::shared_ptr<ListType> ofStrings() { return create(StringType::get()); }
+    static std::shared_ptr<ListType> ofNumbers() { return create(NumberType::get()); }
+};
+struct OptionalType : Type {
+    static constexpr TypeKind Kind = TypeKind::OptionalType;
+    using Type::Type;
+    static std::shared_ptr<OptionalType> create(const TypePtr& of) {
+        return std::make_shared<OptionalType>(Kind, of->str() + "?", "Optional[" + of->annotation_str() + "]",
+                                              std::vector<TypePtr>{of});
+    }
+    static std::shared_ptr<OptionalType> get(const TypePtr& of) { return create(of); }
+    static std::shared_ptr<OptionalType> ofTensor() { return create(TensorType::get()); }
+    const TypePtr& getElementType() const { return containedType(0); }
+};
+struct DictType : Type {
+    static constexpr TypeKind Kind = TypeKind::DictType;
+    using Type::Type;
+    static std::shared_ptr<DictType> create(const TypePtr& key, const TypePtr& value) {
+        return std::make_shared<DictType>(Kind, "Dict(" + key->str() + ", " + value->str() + ")",
+                                          "Dict[" + key->annotation_str() + ", " + value->annotation_str() + "]",
+                                          std::vector<TypePtr>{key, value});
+    }
+    const TypePtr& getKeyType() const { return containedType(0); }
+    const TypePtr& getValueType() const { return containedType(1); }
+};
+struct TupleType : Type {
+    static constexpr TypeKind Kind = TypeKind::TupleType;
+    using Type::Type;
+    static std::shared_ptr<TupleType> create(std::vector<TypePtr> elements) {
+        std::string text = "(", annotation = "Tuple[";
+        for (size_t i = 0; i < elements.size(); i++) {
+            text += (i ? ", " : "") + elements[i]->str();
+            annotation += (i ? ", " : "") + elements[i]->annotation_str();
+        }
+        return std::make_shared<TupleType>(Kind, text + ")", annotation + (elements.empty() ? "()]" : "]"),
+                                           std::move(elements));
+    }
+    const std::vector<TypePtr>& elements() const { return containedTypes(); }
+};
+struct FutureType : Type {
+    static constexpr TypeKind Kind = TypeKind::FutureType;
+    using Type::Type;
+    static std::shared_ptr<FutureType> create(const TypePtr& of) {
+        return std::make_shared<FutureType>(Kind, "Future(" + of->str() + ")", "Future[" + of->annotation_str() + "]",
+                                            std::vector<TypePtr>{of});
+    }
+    const TypePtr& getElementType() const { return containedType(0); }
+};
+struct UnionType : Type {
+    static constexpr TypeKind Kind = TypeKind::UnionType;
+    using Type::Type;
+};
+struct VarType : Type {
+    static constexpr TypeKind Kind = TypeKind::VarType;
+    using Type::Type;
+};
+struct ClassType : Type {
+    static constexpr TypeKind Kind = TypeKind::ClassType;
+    using Type::Type;
+};
+using ListTypePtr = std::shared_ptr<ListType>;
+using OptionalTypePtr = std::shared_ptr<OptionalType>;
+using DictTypePtr = std::shared_ptr<DictType>;
+using TupleTypePtr = std::shared_ptr<TupleType>;
+using FutureTypePtr = std::shared_ptr<FutureType>;
+using ClassTypePtr = std::shared_ptr<ClassType>;
+inline TypePtr Type::make(TypeKind kind, std::string text, std::string annotation, std::vector<TypePtr> contained) {
+    const auto as = [&](auto* named) -> TypePtr {
+        return std::make_shared<std::remove_pointer_t<decltype(named)>>(kind, std::move(text), std::move(annotation),
+                                                                        std::move(contained));
+    };
+    switch (kind) {
+#define MINDTORCH_TYPE_NAMED(Name, text) \
+    case TypeKind::Name:                 \
+        return as(static_cast<Name*>(nullptr));
+        MINDTORCH_FORALL_PLAIN_TYPES(MINDTORCH_TYPE_NAMED)
+#undef MINDTORCH_TYPE_NAMED
+        case TypeKind::ListType:
+            return as(static_cast<ListType*>(nullptr));
+        case TypeKind::OptionalType:
+            return as(static_cast<OptionalType*>(nullptr));
+        case TypeKind::DictType:
+            return as(static_cast<DictType*>(nullptr));
+        case TypeKind::TupleType:
+            return as(static_cast<TupleType*>(nullptr));
+        case TypeKind::FutureType:
+            return as(static_cast<FutureType*>(nullptr));
+        case TypeKind::UnionType:
+            return as(static_cast<UnionType*>(nullptr));
+        case TypeKind::VarType:
+            return as(static_cast<VarType*>(nullptr));
+        case TypeKind::ClassType:
+            return as(static_cast<ClassType*>(nullptr));
+        default:
+            return as(static_cast<Type*>(nullptr));
+    }
+}
+inline const char* typeKindToString(TypeKind kind) { return type_kind_names()[static_cast<int>(kind)]; }
 
 template <class T>
 class List {
@@ -98,6 +296,8 @@ class List {
     using value_type = T;
     using size_type = size_t;
     using iterator = typename std::vector<T>::iterator;
+    using const_iterator = iterator;
+    using reverse_iterator = std::reverse_iterator<iterator>;
     List() : items_(std::make_shared<std::vector<T>>()) {}
     List(std::initializer_list<T> items) : items_(std::make_shared<std::vector<T>>(items)) {}
     explicit List(ArrayRef<T> items) : items_(std::make_shared<std::vector<T>>(items.begin(), items.end())) {}
@@ -134,6 +334,13 @@ class List {
     List copy() const { return List(*items_); }
     bool is(const List& o) const { return items_ == o.items_; }
     friend bool operator==(const List& a, const List& b) { return *a.items_ == *b.items_; }
+    friend bool operator!=(const List& a, const List& b) { return !(a == b); }
+    size_t use_count() const { return static_cast<size_t>(items_.use_count()); }
+    template <class... A>
+    iterator emplace(iterator before, A&&... args) const {
+        return items_->emplace(before, std::forward<A>(args)...);
+    }
+    void resize(size_t n, const T& v) const { items_->resize(n, v); }
     const std::vector<T>& items() const { return *items_; }
 
   private:
@@ -144,6 +351,23 @@ class List {
     std::shared_ptr<std::vector<T>> items_;
 };
 
+}  // namespace c10
+namespace mindtorch MINDTORCH_HIDDEN {
+// Keys of a dict: a tensor by being the same.
+template <class K>
+struct KeyHash : std::hash<K> {};
+template <class K>
+struct KeyEqual : std::equal_to<K> {};
+template <>
+struct KeyHash<at::Tensor> {
+    size_t operator()(const at::Tensor& t) const { return std::hash<void*>()(t.handle()); }
+};
+template <>
+struct KeyEqual<at::Tensor> {
+    bool operator()(const at::Tensor& a, const at::Tensor& b) const { return a.is_same(b); }
+};
+}  // namespace mindtorch MINDTORCH_HIDDEN
+namespace c10 {
 // Keys keep the order in which they came.
 template <class K, class V>
 class Dict {
@@ -205,11 +429,29 @@ class Dict {
     bool empty() const { return size() == 0; }
     iterator begin() const { return all_->entries.begin(); }
     iterator end() const { return all_->entries.end(); }
+    void erase(iterator it) const { erase(it->key()); }
+    Dict copy() const {
+        Dict other;
+        *other.all_ = *all_;
+        return other;
+    }
+    bool is(const Dict& o) const { return all_ == o.all_; }
+    size_t use_count() const { return static_cast<size_t>(all_.use_count()); }
+    // By content, in whatever order it came.
+    friend bool operator==(const Dict& a, const Dict& b) {
+        if (a.size() != b.size()) return false;
+        for (const Entry& e : a) {
+            const auto found = b.find(e.key());
+            if (found == b.end() || !(found->value() == e.value())) return false;
+        }
+        return true;
+    }
+    friend bool operator!=(const Dict& a, const Dict& b) { return !(a == b); }
 
   private:
     struct Content {
         std::vector<Entry> entries;
-        std::unordered_map<K, size_t> places;
+        std::unordered_map<K, size_t, mindtorch::KeyHash<K>, mindtorch::KeyEqual<K>> places;
     };
     std::shared_ptr<Content> all_;
 };

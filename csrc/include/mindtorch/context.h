@@ -33,6 +33,26 @@ class Context {
     bool deterministicCuDNN() const { return false; }
     bool allowTF32CuBLAS() const { return false; }
     bool allowTF32CuDNN() const { return false; }
+    // Of other devices' libraries: taken, and of no consequence here.
+    void setUserEnabledCuDNN(bool) {}
+    void setUserEnabledMkldnn(bool) {}
+    void setBenchmarkCuDNN(bool) {}
+    void setDeterministicCuDNN(bool) {}
+    void setAllowTF32CuBLAS(bool) {}
+    void setAllowTF32CuDNN(bool) {}
+    void setAllowFP16ReductionCuBLAS(bool) {}
+    void setAllowBF16ReductionCuBLAS(bool) {}
+    bool allowFP16ReductionCuBLAS() const { return true; }
+    bool allowBF16ReductionCuBLAS() const { return true; }
+    void lazyInitDevice(DeviceType) {}
+    void lazyInitCUDA() {}
+    bool releaseWeightsWhenPrepacking() const { return false; }
+    static bool hasMPS() { return false; }
+    static bool hasXPU() { return false; }
+    static bool hasHIP() { return false; }
+    static bool hasXLA() { return false; }
+    static bool hasLAPACK() { return true; }
+    static bool hasMKLDNN() { return true; }
     static bool hasCUDA() { return false; }
     static bool hasCuDNN() { return false; }
     static bool hasMKL() { return false; }
@@ -42,5 +62,4 @@ inline Context& globalContext() {
     static Context context;
     return context;
 }
-
 }  // namespace at

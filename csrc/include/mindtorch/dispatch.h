@@ -215,7 +215,13 @@ namespace mindtorch MINDTORCH_HIDDEN {
         ::at::ScalarType::Short
 #define AT_BAREBONES_UNSIGNED_TYPES ::at::ScalarType::UInt16, ::at::ScalarType::UInt32, ::at::ScalarType::UInt64
 #define AT_INTEGRAL_TYPES_V2 AT_INTEGRAL_TYPES, AT_BAREBONES_UNSIGNED_TYPES
-#define AT_FLOAT8_TYPES ::at::ScalarType::Float8_e5m2, ::at::ScalarType::Float8_e4m3fn
+#define AT_FLOAT8_TYPES                                                                                \
+    ::at::ScalarType::Float8_e5m2, ::at::ScalarType::Float8_e5m2fnuz, ::at::ScalarType::Float8_e4m3fn, \
+        ::at::ScalarType::Float8_e4m3fnuz, ::at::ScalarType::Float8_e8m0fnu
+#define AT_OPAQUE_TYPES                                                                                   \
+    ::at::ScalarType::Byte, ::at::ScalarType::UInt16, ::at::ScalarType::UInt32, ::at::ScalarType::UInt64, \
+        ::at::ScalarType::ComplexDouble
+#define AT_QINT_TYPES ::at::ScalarType::QInt8, ::at::ScalarType::QUInt8, ::at::ScalarType::QInt32
 #define AT_ALL_TYPES AT_INTEGRAL_TYPES, AT_FLOATING_TYPES
 #define AT_ALL_TYPES_AND_COMPLEX AT_ALL_TYPES, AT_COMPLEX_TYPES
 

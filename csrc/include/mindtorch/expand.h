@@ -3,27 +3,7 @@
 
 #include <mindtorch/functions.h>
 
-namespace c10 {
-// A value that is either owned or somebody else's.
-template <class T>
-class MaybeOwned final {
-  public:
-    MaybeOwned() = default;
-    static MaybeOwned borrowed(const T& t) { return MaybeOwned(t); }
-    static MaybeOwned owned(T&& t) { return MaybeOwned(std::move(t)); }
-    const T& operator*() const& { return value_; }
-    T operator*() && { return std::move(value_); }
-    const T* operator->() const { return &value_; }
-
-  private:
-    explicit MaybeOwned(T t) : value_(std::move(t)) {}
-    T value_;  // a tensor is counted: lending one costs no more than this
-};
-}  // namespace c10
-
 namespace at {
-
-using c10::MaybeOwned;
 
 // Whether `shape` can be broadcast to `desired`.
 inline bool is_expandable_to(IntArrayRef shape, IntArrayRef desired) {

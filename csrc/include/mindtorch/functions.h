@@ -16,6 +16,25 @@ inline int64_t maybe_wrap_dim(int64_t dim, int64_t n, bool wrap_scalar = true) {
 }
 }  // namespace c10
 
+namespace c10 {
+
+// Elements of the dimensions before k, and of those between two.
+inline int64_t size_to_dim_(int k, IntArrayRef dims) {
+    TORCH_CHECK(k >= 0 && static_cast<size_t>(k) <= dims.size(), "size_to_dim_: ", k, " of ", dims);
+    return multiply_integers(dims.begin(), dims.begin() + k);
+}
+inline int64_t size_between_dim_(int k, int l, IntArrayRef dims) {
+    TORCH_CHECK(k >= 0 && l >= 0 && static_cast<size_t>(std::max(k, l)) < dims.size(), "size_between_dim_: ", k,
+                " and ", l, " of ", dims);
+    return k == l ? 1 : multiply_integers(dims.begin() + std::min(k, l) + 1, dims.begin() + std::max(k, l));
+}
+inline int canonical_axis_index_(int axis, int ndims) {
+    TORCH_CHECK(-ndims <= axis && axis < ndims, "canonical_axis_index_: ", axis, " of ", ndims, " dimensions");
+    return axis < 0 ? axis + ndims : axis;
+}
+
+}  // namespace c10
+
 namespace at {
 
 inline Tensor& Tensor::operator=(const Tensor& o) && { return copy_(o); }
@@ -39,6 +58,27 @@ inline Tensor Tensor::toType(ScalarType t) const { return to(t); }
 inline Tensor Tensor::cpu() const { return to(Device(DeviceType::CPU), scalar_type()); }
 inline Tensor Tensor::cuda() const { return to(Device(DeviceType::CUDA), scalar_type()); }
 inline Tensor Tensor::data() const { return detach(); }
+inline Tensor Tensor::pin_memory(std::optional<Device> device) const {
+    return mindtorch::tensor_of(mindtorch::call_method(*this, "pin_memory", {mindtorch::arg(device)}));
+}
+inline Tensor& Tensor::set_() const { return at::set_(const_cast<Tensor&>(*this)); }
+inline Tensor& Tensor::set_(const Tensor& source) const { return at::set_(const_cast<Tensor&>(*this), source); }
+inline Tensor& Tensor::set_(const Tensor& source, int64_t offset, IntArrayRef size, IntArrayRef stride) const {
+    return at::set_(const_cast<Tensor&>(*this), source, offset, size, stride);
+}
+inline Tensor& Tensor::set_(const c10::Storage& source, int64_t offset, IntArrayRef size, IntArrayRef stride) const {
+    TORCH_CHECK(source.keeper(), "set_: a storage that was made by hand has no tensor over its memory");
+    std::vector<int64_t> dense(size.size());
+    int64_t step = 1;
+    for (size_t i = size.size(); i-- > 0; step *= size[i]) dense[i] = step;
+    return set_(Tensor::share(source.keeper()), offset, size, stride.empty() ? IntArrayRef(dense) : stride);
+}
+inline Tensor& Tensor::set_(const c10::Storage& source) const {
+    const int64_t n = static_cast<int64_t>(source.nbytes() / itemsize());
+    return set_(source, 0, {n});
+}
+inline bool Tensor::is_conj() const { return mindtorch::call_method(*this, "is_conj").as.boolean != 0; }
+inline bool Tensor::is_neg() const { return mindtorch::call_method(*this, "is_neg").as.boolean != 0; }
 inline Scalar Tensor::item() const {
     TORCH_CHECK(numel() == 1, "a Tensor with ", numel(), " elements cannot be converted to Scalar");
     return at::_local_scalar_dense(*this);
@@ -308,7 +348,10 @@ template <class T>
 Tensor tensor(ArrayRef<T> values, const TensorOptions& options = {}) {
     return of_values(copied(values), options);
 }
-template <class T, class = std::enable_if_t<std::is_arithmetic<T>::value>>
+template <class T>
+constexpr bool is_element = std::is_arithmetic<T>::value || c10::is_complex<T>::value ||
+                            std::is_same<T, c10::Half>::value || std::is_same<T, c10::BFloat16>::value;
+template <class T, class = std::enable_if_t<is_element<T>>>
 Tensor tensor(T value, const TensorOptions& options = {}) {
     return tensor(ArrayRef<T>(value), options).reshape(IntArrayRef());
 }
@@ -325,7 +368,7 @@ namespace detail {
 class TensorDataContainer {
   public:
     TensorDataContainer() : values_(at::empty({0})) {}
-    template <class T, class = std::enable_if_t<std::is_arithmetic<T>::value>>
+    template <class T, class = std::enable_if_t<is_element<T>>>
     TensorDataContainer(T value) : values_(copied(ArrayRef<T>(value)).reshape(IntArrayRef())) {}
     template <class T>
     TensorDataContainer(const std::vector<T>& values) : values_(copied(ArrayRef<T>(values))) {}
@@ -361,6 +404,13 @@ inline Tensor wrapped_scalar_tensor(const Scalar& s) {
     return Tensor::steal(t);
 }
 
+}  // namespace at
+namespace c10 {
+inline void set_default_dtype(caffe2::TypeMeta type) {
+    mindtorch::drop(mindtorch::call_python("mindtorch_v2", "set_default_dtype", {mindtorch::arg(type.toScalarType())}));
+}
+}  // namespace c10
+namespace at {
 // ---- functions of Python's that are no operators ----
 inline Tensor einsum(std::string_view equation, TensorList operands, OptionalIntArrayRef = std::nullopt) {
     return mindtorch::tensor_of(
@@ -410,6 +460,9 @@ inline Tensor sparse_csr_tensor(const Tensor& crow, const Tensor& col, const Ten
         "mindtorch_v2", "sparse_csr_tensor",
         {mindtorch::arg(crow), mindtorch::arg(col), mindtorch::arg(values), mindtorch::arg(size)}));
 }
+inline c10::MaybeOwned<Tensor> Tensor::expect_contiguous(MemoryFormat f) const {
+    return c10::MaybeOwned<Tensor>::borrowed(is_contiguous(f) ? *this : contiguous(f));
+}
 inline bool is_floating_point(const Tensor& t) { return t.is_floating_point(); }
 inline bool is_complex(const Tensor& t) { return t.is_complex(); }
 inline int64_t numel(const Tensor& t) { return t.numel(); }
@@ -418,6 +471,8 @@ inline int64_t size(const Tensor& t, int64_t dim) { return t.size(dim); }
 inline void set_num_threads(int n) { mindtorch::api().set_num_threads(n); }
 inline bool hasCUDA() { return false; }
 inline bool hasMKL() { return false; }
+inline bool hasMPS() { return false; }
+inline bool hasXPU() { return false; }
 namespace detail {
 template <class... A>
 mt_value method_of(const Generator& g, const char* name, A... args) {

@@ -422,6 +422,13 @@ struct Outputs<std::tuple<T...>> {
     }
 };
 
+// A function that gives nothing, of an iterator without outputs.
+template <>
+struct Outputs<void> {
+    static constexpr int count = 0;
+    static void check(const TensorIteratorBase&) {}
+};
+
 template <class F, class Out, class... A, size_t... k>
 void run(TensorIteratorBase& iter, const F& op, int64_t grain, Out, std::tuple<A...>*, std::index_sequence<k...>) {
     static constexpr size_t outs = static_cast<size_t>(Out::count),
@@ -435,8 +442,12 @@ void run(TensorIteratorBase& iter, const F& op, int64_t grain, Out, std::tuple<A
         char* data[all];
         int64_t steps[all];
         for (size_t a = 0; a < all; a++) data[a] = given[a], steps[a] = strides[a];
-        for (int64_t i = 0; i < n; i++)
-            Out::store(op(*reinterpret_cast<const A*>(data[outs + k] + i * steps[outs + k])...), data, steps, i);
+        for (int64_t i = 0; i < n; i++) {
+            if constexpr (outs == 0)
+                op(*reinterpret_cast<const A*>(data[outs + k] + i * steps[outs + k])...);
+            else
+                Out::store(op(*reinterpret_cast<const A*>(data[outs + k] + i * steps[outs + k])...), data, steps, i);
+        }
     };
     if (grain)
         iter.for_each(loop, grain);

@@ -8,6 +8,8 @@ namespace torch {
 template <class F, F* f>
 struct CompileTimeFunction {
     using type = F;
+    using FuncType = F;
+    static constexpr F* func_ptr() { return f; }
     template <class... A>
     decltype(auto) operator()(A&&... args) const {
         return f(std::forward<A>(args)...);
@@ -17,6 +19,42 @@ struct CompileTimeFunction {
 namespace mindtorch MINDTORCH_HIDDEN {
 template <class F, F* f>
 struct Signature<torch::CompileTimeFunction<F, f>> : Signature<F> {};
+}  // namespace mindtorch MINDTORCH_HIDDEN
+namespace mindtorch MINDTORCH_HIDDEN {
+
+// A type as both C++ and a schema write it: "int[2]" is a list of int64_t, and so are enumerations numbers.
+inline std::string plain_type(const c10::Argument& a) {
+    std::string t = a.type()->str();
+    for (const char* number : {"SymInt", "ScalarType", "Layout", "MemoryFormat"})
+        if (t.rfind(number, 0) == 0) t = "int" + t.substr(std::strlen(number));
+    const size_t open = t.find('['), close = t.find(']');
+    if (open != std::string::npos && close != std::string::npos) t.erase(open + 1, close - open - 1);
+    return t;
+}
+// Why a kernel of that schema cannot be the operator's; "" where it can. Types that C++ writes in several ways pass.
+inline std::string difference(const c10::FunctionSchema& expected, const c10::FunctionSchema& kernel) {
+    auto compare = [](const std::vector<c10::Argument>& a, const std::vector<c10::Argument>& b,
+                      const char* what) -> std::string {
+        if (a.size() != b.size())
+            return c10::str("The number of ", what, "s is different. ", a.size(), " vs ", b.size(), ".");
+        auto known = [](const std::string& t) {
+            const std::string word = t.substr(0, t.find_first_of("[?"));
+            for (const char* each : {"Tensor", "int", "float", "bool", "str", "Scalar", "Device", "Generator"})
+                if (word == each) return true;
+            return false;
+        };
+        for (size_t i = 0; i < a.size(); i++) {
+            const std::string wanted = plain_type(a[i]), got = plain_type(b[i]);
+            if (wanted != got && known(wanted) && known(got))
+                return c10::str("Type mismatch in ", what, " ", i + 1, ": ", wanted, " vs ", got, ".");
+        }
+        return "";
+    };
+    const std::string first = compare(expected.arguments(), kernel.arguments(), "argument");
+    if (!first.empty() || expected.is_varret()) return first;
+    return compare(expected.returns(), kernel.returns(), "return");
+}
+
 }  // namespace mindtorch MINDTORCH_HIDDEN
 namespace torch {
 
@@ -65,6 +103,12 @@ class CppFunction {
     static CppFunction makeFromBoxedFunction() {
         return boxed([](const c10::OperatorHandle& op, c10::DispatchKeySet k, torch::jit::Stack* s) { f(op, k, s); });
     }
+    template <class Functor>
+    static CppFunction makeFromBoxedFunctor(std::unique_ptr<Functor> functor) {
+        return boxed(
+            [shared = std::shared_ptr<Functor>(std::move(functor))](
+                const c10::OperatorHandle& op, c10::DispatchKeySet k, torch::jit::Stack* s) { (*shared)(op, k, s); });
+    }
     template <class F>
     static CppFunction makeFromUnboxedFunction(F* f) {
         return CppFunction(f);
@@ -90,6 +134,8 @@ class CppFunction {
         return schema_();
     }
     bool valid() const { return kernel_ != nullptr; }
+    bool isValid() const { return valid(); }
+    bool isFallthrough() const { return !valid(); }
     // Calls the function itself, without an operator; by position, as its parameters have no names.
     FunctionResult call_with_args(const FunctionArgs& given) const {
         TORCH_CHECK(valid(), "CppFunction is not initialized: it has no function to call");
@@ -139,11 +185,11 @@ class CppFunction {
     static void release_entry(void* p) { delete static_cast<Entry*>(p); }
 
   private:
-    using Boxed = void (*)(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack*);
+    using Boxed = std::function<void(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack*)>;
     static CppFunction boxed(Boxed f) {
         CppFunction k;
         k.kernel_ = run_boxed;
-        k.context_ = std::shared_ptr<void>(new Boxed(f), [](void* p) { delete static_cast<Boxed*>(p); });
+        k.context_ = std::shared_ptr<void>(new Boxed(std::move(f)), [](void* p) { delete static_cast<Boxed*>(p); });
         return k;
     }
     static int run_boxed(void* context, mt_call* c) {
@@ -231,11 +277,6 @@ class Library {
         std::string schema = text;
         if (schema.find('(') == std::string::npos) {
             schema += kernel.schema();
-        } else if (kernel.has_schema()) {
-            const c10::FunctionSchema given(schema), own("kernel" + kernel.schema());
-            TORCH_CHECK(given.arguments().size() == own.arguments().size() &&
-                            (given.returns().size() == own.returns().size() || given.is_varret()),
-                        "def(\"", text, "\"): the function of C++ does not match, it is ", own);
         }
         def(schema.c_str(), tags);
         const std::string name = schema.substr(0, schema.find('('));
@@ -254,9 +295,10 @@ class Library {
     Library& impl(const std::string& name, F&& f) & {
         return impl(name.c_str(), std::forward<F>(f));
     }
-    template <class F>
-    Library& impl(const char* name, c10::DispatchKey key, F&& f) & {
-        return implement(name, CppFunction(std::forward<F>(f)), c10::toString(key));
+    // For a dispatch key or a type of device.
+    template <class Key, class F, class = std::enable_if_t<std::is_enum_v<std::decay_t<Key>>>>
+    Library& impl(const char* name, Key&& key, F&& f) & {
+        return implement(name, dispatch(key, std::forward<F>(f)), nullptr);
     }
     template <class F>
     Library& impl_UNBOXED(const char* name, F* f) & {
@@ -272,12 +314,16 @@ class Library {
     }
     // Where the operator's fake kernel is in Python: PyTorch looks there; here it is found in the same registry.
     Library& set_python_module(const char*, const char* = "") & { return *this; }
+    Library& impl_abstract_pystub(const char* module, const char* context = "") & {
+        return set_python_module(module, context);
+    }
     template <class T>
     torch::class_<T> class_(const std::string& name);
     const std::string& ns() const { return ns_; }
     mt_object handle() const { return object_.get(); }
 
     Library& implement(const char* name, const CppFunction& k, const char* key) {
+        if (k.has_schema()) check_fits(name, k.schema());
         mindtorch::check(mindtorch::api().implement(object_.get(), name, key_of(k, key),
                                                     k.kernel() ? CppFunction::enter : nullptr,
                                                     k.kernel() ? k.entry() : nullptr, CppFunction::release_entry));
@@ -288,6 +334,20 @@ class Library {
     static void check_registers(_RegisterOrVerify rv) {
         TORCH_CHECK_NOT_IMPLEMENTED(rv == _RegisterOrVerify::REGISTER,
                                     "Library: registrations are made here, not only verified");
+    }
+    // A kernel has the arguments and results of its operator, where that is defined already.
+    void check_fits(const std::string& name, const std::string& inferred) const {
+        const std::string full = name.find("::") == std::string::npos ? ns_ + "::" + name : name;
+        const size_t dot = full.find('.', full.find("::") + 2);
+        const mt_operator op = mindtorch::api().find(full.substr(0, dot).c_str(),
+                                                     dot == std::string::npos ? "" : full.substr(dot + 1).c_str());
+        if (!op) return;
+        const c10::FunctionSchema expected = c10::OperatorHandle(op).schema(), own("kernel" + inferred);
+        const std::string reason = mindtorch::difference(expected, own);
+        TORCH_CHECK(reason.empty(),
+                    "Inferred operator schema for a C++ kernel function doesn't match the expected function schema.\n"
+                    "  operator: ",
+                    full, "\n  expected schema: ", expected, "\n  inferred schema: ", inferred, "\n  reason: ", reason);
     }
     const char* key_of(const CppFunction& k, const char* key) const {
         if (k.key()) return c10::toString(*k.key());
@@ -318,6 +378,7 @@ class RegisterOperators {
             schema_ = text;
             return std::move(*this);
         }
+        Options&& aliasAnalysis(c10::AliasAnalysisKind) && { return std::move(*this); }
         template <class F, F* f>
         Options&& kernel(c10::DispatchKey key) && {
             kernels_.emplace_back(torch::dispatch(key, f));
@@ -398,7 +459,14 @@ using torch::RegisterOperators;
 }  // namespace torch
 namespace c10 {
 using torch::RegisterOperators;
-}
+using KernelFunction = torch::CppFunction;
+template <class F, F* f>
+using CompileTimeFunctionPointer = torch::CompileTimeFunction<F, f>;
+template <class T>
+struct is_compile_time_function_pointer : std::false_type {};
+template <class F, F* f>
+struct is_compile_time_function_pointer<torch::CompileTimeFunction<F, f>> : std::true_type {};
+}  // namespace c10
 
 #define TORCH_FN_TYPE(f) ::torch::CompileTimeFunction<std::remove_pointer_t<std::remove_reference_t<decltype(f)>>, f>
 #define TORCH_FN(f) TORCH_FN_TYPE(f)()

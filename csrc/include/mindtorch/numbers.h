@@ -43,11 +43,13 @@ inline uint16_t bfloat16_of(float value) {
     return static_cast<uint16_t>((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
 }
 
-// An 8-bit float of `mantissa` bits. Without infinities its largest exponent holds numbers, and all ones is NaN.
-template <int mantissa, int bias, bool infinities>
+// An 8-bit float of `mantissa` bits. Of `infinities` the largest exponent holds these; else it holds numbers, and all
+// ones is NaN, or where there are none that are not `finite` and no negative zero ("fnuz"), the place of that zero is.
+enum class Float8 { infinities, finite, fnuz };
+template <int mantissa, int bias, Float8 kind>
 uint8_t float8_of(float value) {
     const uint32_t u = bits_of(value), sign = (u >> 24) & 0x80u, x = u & 0x7fffffffu;
-    constexpr uint32_t nan = infinities ? 0x7fu : 0x7fu, inf = 0x7cu;
+    constexpr uint32_t nan = kind == Float8::fnuz ? 0x80u : 0x7fu;
     if (x > 0x7f800000u) return static_cast<uint8_t>(sign | nan);
     constexpr int shift = 23 - mantissa;
     constexpr uint32_t least = static_cast<uint32_t>(128 - bias) << 23;  // the smallest normal number: 2^(1-bias)
@@ -58,22 +60,33 @@ uint8_t float8_of(float value) {
     } else {
         r = (x - (static_cast<uint32_t>(127 - bias) << 23) + ((1u << (shift - 1)) - 1) + ((x >> shift) & 1u)) >> shift;
     }
-    if (infinities) return static_cast<uint8_t>(sign | (r > inf ? inf : r));
-    return static_cast<uint8_t>(sign | (r > 0x7eu ? nan : r));
+    constexpr uint32_t last = kind == Float8::infinities ? 0x7cu : kind == Float8::finite ? 0x7eu : 0x7fu;
+    if (r > last) r = kind == Float8::fnuz ? nan : last;
+    return static_cast<uint8_t>(kind == Float8::fnuz && r == 0 ? 0 : sign | r);
 }
-template <int mantissa, int bias, bool infinities>
+template <int mantissa, int bias, Float8 kind>
 float float8_to_float(uint8_t h) {
     const int em = h & 0x7f, exponent = em >> mantissa, m = em & ((1 << mantissa) - 1);
     float v;
-    if (infinities && exponent == (1 << (7 - mantissa)) - 1)
+    if (kind == Float8::infinities && exponent == (1 << (7 - mantissa)) - 1)
         v = m ? std::numeric_limits<float>::quiet_NaN() : std::numeric_limits<float>::infinity();
-    else if (!infinities && em == 0x7f)
+    else if (kind == Float8::finite ? em == 0x7f : kind == Float8::fnuz && h == 0x80)
         v = std::numeric_limits<float>::quiet_NaN();
     else if (exponent)
         v = std::ldexp(static_cast<float>((1 << mantissa) + m), exponent - bias - mantissa);
     else
         v = std::ldexp(static_cast<float>(m), 1 - bias - mantissa);
     return h & 0x80 ? -v : v;
+}
+
+// An exponent alone: a power of two, the last one NaN. Half way between two goes up, but from subnormal numbers.
+inline uint8_t float8_e8m0_of(float value) {
+    const uint32_t x = bits_of(value) & 0x7fffffffu, exponent = x >> 23, rest = x & 0x7fffffu;
+    if (exponent == 0xffu) return 0xff;
+    return static_cast<uint8_t>(exponent + (exponent ? rest >= 0x400000u : rest > 0x400000u));
+}
+inline float float8_e8m0_to_float(uint8_t x) {
+    return x == 0xff ? std::numeric_limits<float>::quiet_NaN() : std::ldexp(1.0f, x - 127);
 }
 
 }  // namespace mindtorch MINDTORCH_HIDDEN
@@ -97,6 +110,8 @@ namespace c10 {
         constexpr Name(Bits bits, from_bits_t) : x(bits) {}                                                \
         Name(float value) : x(TO(value)) {}                                                                \
         operator float() const { return FROM(x); }                                                         \
+        bool isnan() const { return std::isnan(static_cast<float>(*this)); }                               \
+        bool isinf() const { return std::isinf(static_cast<float>(*this)); }                               \
     };                                                                                                     \
     inline Name operator-(const Name& a) { return Name(-static_cast<float>(a)); }                          \
     inline std::ostream& operator<<(std::ostream& s, const Name& v) { return s << static_cast<float>(v); } \
@@ -119,10 +134,15 @@ namespace c10 {
 MINDTORCH_SMALL_FLOAT(Half, uint16_t, ::mindtorch::half_of, ::mindtorch::half_to_float)
 inline float bfloat16_to_float(uint16_t x) { return ::mindtorch::float_of(static_cast<uint32_t>(x) << 16); }
 MINDTORCH_SMALL_FLOAT(BFloat16, uint16_t, ::mindtorch::bfloat16_of, bfloat16_to_float)
-MINDTORCH_SMALL_FLOAT(Float8_e5m2, uint8_t, (::mindtorch::float8_of<2, 15, true>),
-                      (::mindtorch::float8_to_float<2, 15, true>))
-MINDTORCH_SMALL_FLOAT(Float8_e4m3fn, uint8_t, (::mindtorch::float8_of<3, 7, false>),
-                      (::mindtorch::float8_to_float<3, 7, false>))
+#define MINDTORCH_FLOAT8(Name, mantissa, bias, kind)                                                          \
+    MINDTORCH_SMALL_FLOAT(Name, uint8_t, (::mindtorch::float8_of<mantissa, bias, ::mindtorch::Float8::kind>), \
+                          (::mindtorch::float8_to_float<mantissa, bias, ::mindtorch::Float8::kind>))
+MINDTORCH_FLOAT8(Float8_e5m2, 2, 15, infinities)
+MINDTORCH_FLOAT8(Float8_e4m3fn, 3, 7, finite)
+MINDTORCH_FLOAT8(Float8_e5m2fnuz, 2, 16, fnuz)
+MINDTORCH_FLOAT8(Float8_e4m3fnuz, 3, 8, fnuz)
+MINDTORCH_SMALL_FLOAT(Float8_e8m0fnu, uint8_t, ::mindtorch::float8_e8m0_of, ::mindtorch::float8_e8m0_to_float)
+#undef MINDTORCH_FLOAT8
 #undef MINDTORCH_SMALL_FLOAT
 #undef MINDTORCH_FLOAT_OPERATOR
 
@@ -183,11 +203,32 @@ template <class T>
 constexpr bool operator!=(const complex<T>& a, const complex<T>& b) {
     return !(a == b);
 }
+// Whole numbers beside complex ones.
+#define MINDTORCH_WITH_WHOLE(sign)                                                    \
+    template <class T, class I, class = std::enable_if_t<std::is_integral<I>::value>> \
+    complex<T> operator sign(I a, const complex<T>& b) {                              \
+        return complex<T>(static_cast<T>(a)) sign b;                                  \
+    }                                                                                 \
+    template <class T, class I, class = std::enable_if_t<std::is_integral<I>::value>> \
+    complex<T> operator sign(const complex<T>& a, I b) {                              \
+        return a sign complex<T>(static_cast<T>(b));                                  \
+    }
+MINDTORCH_WITH_WHOLE(+)
+MINDTORCH_WITH_WHOLE(-)
+MINDTORCH_WITH_WHOLE(*)
+MINDTORCH_WITH_WHOLE(/)
+#undef MINDTORCH_WITH_WHOLE
 template <class T>
 std::ostream& operator<<(std::ostream& s, const complex<T>& z) {
     return s << std::complex<T>(z);
 }
 
+// Of half the width of float.
+template <class T>
+struct is_reduced_floating_point
+    : std::bool_constant<std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value> {};
+template <class T>
+inline constexpr bool is_reduced_floating_point_v = is_reduced_floating_point<T>::value;
 template <class T>
 struct is_complex : std::false_type {};
 template <class T>
@@ -196,6 +237,8 @@ struct is_complex<complex<T>> : std::true_type {};
 }  // namespace c10
 
 namespace std {
+using c10::is_reduced_floating_point;  // where PyTorch had them at first
+using c10::is_reduced_floating_point_v;
 template <class T>
 T abs(const c10::complex<T>& z) {
     return std::abs(std::complex<T>(z));
@@ -241,6 +284,9 @@ c10::complex<T> conj(const c10::complex<T>& z) {
 MINDTORCH_LIMITS(Half, 11, 3, 5, -13, 16, -4, 4, 0xfbff, 0x7bff, 0x0400, 0x1400, 0x7c00, 0x7e00, 0x3800)
 MINDTORCH_LIMITS(BFloat16, 8, 2, 4, -125, 128, -37, 38, 0xff7f, 0x7f7f, 0x0080, 0x3c00, 0x7f80, 0x7fc0, 0x3f00)
 MINDTORCH_LIMITS(Float8_e5m2, 3, 0, 2, -13, 16, -4, 4, 0xfb, 0x7b, 0x04, 0x34, 0x7c, 0x7f, 0x38)
+MINDTORCH_LIMITS(Float8_e5m2fnuz, 3, 0, 2, -14, 16, -4, 4, 0xff, 0x7f, 0x04, 0x34, 0x80, 0x80, 0x38)
+MINDTORCH_LIMITS(Float8_e4m3fnuz, 4, 0, 3, -6, 8, -1, 2, 0xff, 0x7f, 0x08, 0x28, 0x80, 0x80, 0x38)
+MINDTORCH_LIMITS(Float8_e8m0fnu, 1, 0, 1, -126, 128, -38, 38, 0x00, 0xfe, 0x00, 0x7f, 0xff, 0xff, 0x7e)
 MINDTORCH_LIMITS(Float8_e4m3fn, 4, 0, 3, -5, 8, -1, 2, 0xfe, 0x7e, 0x08, 0x20, 0x7f, 0x7f, 0x30)
 #undef MINDTORCH_LIMITS
 

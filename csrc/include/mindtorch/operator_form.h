@@ -3,6 +3,12 @@
 
 #include <mindtorch/library.h>
 
+// An operator's function, without and with the name of an overload.
+#define ATEN_OP(name) at::_ops::name
+#define ATEN_OP2(name, overload) at::_ops::name##_##overload
+#define ATEN_FN(name) TORCH_FN(at::_ops::name::call)
+#define ATEN_FN2(name, overload) TORCH_FN(at::_ops::name##_##overload::call)
+
 namespace mindtorch MINDTORCH_HIDDEN {
 
 template <class Self, class F>

@@ -62,6 +62,16 @@ inline PyObject* python_class(int kind) {
             return PyExc_RuntimeError;
     }
 }
+// Python's error indicator, for an exception of C++.
+inline void set_python_error(const c10::Error& e) {
+    PyObject* given = reinterpret_cast<PyObject*>(e.exception().get());
+    if (given)
+        PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(given)), given);
+    else if (e.kind() == MT_ERROR_LINALG)
+        PyErr_SetObject(py::module_::import("mindtorch_v2.linalg").attr("LinAlgError").ptr(), py::str(e.what()).ptr());
+    else
+        PyErr_SetString(python_class(e.kind()), e.what());
+}
 // Of this module only; made when it is loaded.
 struct Translator {
     Translator() {
@@ -71,14 +81,7 @@ struct Translator {
             try {
                 if (p) std::rethrow_exception(p);
             } catch (const c10::Error& e) {
-                PyObject* given = reinterpret_cast<PyObject*>(e.exception().get());
-                if (given)
-                    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(given)), given);
-                else if (e.kind() == MT_ERROR_LINALG)
-                    PyErr_SetObject(py::module_::import("mindtorch_v2.linalg").attr("LinAlgError").ptr(),
-                                    py::str(e.what()).ptr());
-                else
-                    PyErr_SetString(python_class(e.kind()), e.what());
+                set_python_error(e);
             }
         });
     }
@@ -317,3 +320,5 @@ PyModuleClass<M> bind_module(py::module_ module, const char* name) {
 
 }  // namespace python
 }  // namespace torch
+
+#include <mindtorch/python_errors.h>

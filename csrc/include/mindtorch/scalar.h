@@ -78,6 +78,9 @@ class Scalar {
     int16_t toShort() const { return to<int16_t>(); }
     int8_t toChar() const { return to<int8_t>(); }
     uint8_t toByte() const { return to<uint8_t>(); }
+    uint16_t toUInt16() const { return to<uint16_t>(); }
+    uint32_t toUInt32() const { return to<uint32_t>(); }
+    uint64_t toUInt64() const { return to<uint64_t>(); }
     bool toBool() const { return to<bool>(); }
     Half toHalf() const { return to<Half>(); }
     BFloat16 toBFloat16() const { return to<BFloat16>(); }
@@ -88,6 +91,18 @@ class Scalar {
         return isComplex()         ? (v_.as.complex[0] == static_cast<double>(v) && v_.as.complex[1] == 0)
                : isFloatingPoint() ? v_.as.real == static_cast<double>(v)
                                    : to<int64_t>() == static_cast<int64_t>(v);
+    }
+    Scalar conj() const { return isComplex() ? Scalar(complex<double>(v_.as.complex[0], -v_.as.complex[1])) : *this; }
+    Scalar log() const {
+        if (isComplex()) {
+            const std::complex<double> z = std::log(std::complex<double>(v_.as.complex[0], v_.as.complex[1]));
+            return Scalar(complex<double>(z.real(), z.imag()));
+        }
+        return Scalar(std::log(toDouble()));
+    }
+    template <class T>
+    bool equal(const c10::complex<T>& v) const {
+        return toComplexDouble() == complex<double>(static_cast<double>(v.real()), static_cast<double>(v.imag()));
     }
     Scalar operator-() const {
         if (isFloatingPoint()) return Scalar(-v_.as.real);
@@ -127,6 +142,7 @@ class TensorOptions {
     TensorOptions(caffe2::TypeMeta t) : dtype_(t.toScalarType()) {}
     TensorOptions(Device d) : device_(d) {}
     TensorOptions(DeviceType d) : device_(Device(d)) {}
+    TensorOptions(DeviceType d, DeviceIndex index) : device_(Device(d, index)) {}
     TensorOptions(const char* device) : device_(Device(device)) {}
     TensorOptions(Layout l) : layout_(l) {}
     TensorOptions(MemoryFormat f) : memory_format_(f) {}
@@ -161,6 +177,16 @@ class TensorOptions {
     bool has_layout() const { return layout_.has_value(); }
     bool has_requires_grad() const { return requires_grad_.has_value(); }
     bool has_memory_format() const { return memory_format_.has_value(); }
+    bool has_pinned_memory() const { return pinned_memory_.has_value(); }
+    bool is_sparse() const { return layout() == Layout::Sparse; }
+    bool is_sparse_csr() const { return layout() == Layout::SparseCsr; }
+    bool is_sparse_compressed() const {
+        return layout() == Layout::SparseCsr || layout() == Layout::SparseCsc || layout() == Layout::SparseBsr ||
+               layout() == Layout::SparseBsc;
+    }
+    bool type_equal(const TensorOptions& o) const {
+        return device().type() == o.device().type() && layout() == o.layout() && dtype() == o.dtype();
+    }
     std::optional<ScalarType> dtype_opt() const { return dtype_; }
     std::optional<Device> device_opt() const { return device_; }
     std::optional<Layout> layout_opt() const { return layout_; }
@@ -220,6 +246,7 @@ TensorOptions dtype() {
     return dtype(CppTypeToScalarType<T>::value);
 }
 inline TensorOptions device(Device d) { return TensorOptions().device(d); }
+inline TensorOptions device_index(DeviceIndex i) { return TensorOptions().device_index(i); }
 inline TensorOptions layout(Layout l) { return TensorOptions().layout(l); }
 inline TensorOptions requires_grad(bool v = true) { return TensorOptions().requires_grad(v); }
 inline TensorOptions memory_format(MemoryFormat f) { return TensorOptions().memory_format(f); }
@@ -227,5 +254,14 @@ inline caffe2::TypeMeta get_default_dtype() {
     return caffe2::TypeMeta(static_cast<ScalarType>(mindtorch::api().default_dtype()));
 }
 inline ScalarType get_default_dtype_as_scalartype() { return get_default_dtype().toScalarType(); }
+inline caffe2::TypeMeta get_default_complex_dtype() {
+    return caffe2::TypeMeta(toComplexType(get_default_dtype_as_scalartype()));
+}
+// What the four optional parts of options mean where they are not given.
+inline ScalarType dtype_or_default(std::optional<ScalarType> t) { return t ? *t : get_default_dtype_as_scalartype(); }
+inline caffe2::TypeMeta dtype_or_default(std::optional<caffe2::TypeMeta> t) { return t ? *t : get_default_dtype(); }
+inline Layout layout_or_default(std::optional<Layout> l) { return l.value_or(Layout::Strided); }
+inline Device device_or_default(std::optional<Device> d) { return d.value_or(Device(DeviceType::CPU)); }
+inline bool pinned_memory_or_default(std::optional<bool> v) { return v.value_or(false); }
 
 }  // namespace c10

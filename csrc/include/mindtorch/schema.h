@@ -13,8 +13,7 @@ inline TypePtr type_of(const IValue& parts) {
     const IValue::Items& p = parts.toTupleElements();
     std::vector<TypePtr> contained;
     for (const IValue& item : p[3].toTupleElements()) contained.push_back(type_of(item));
-    return std::make_shared<Type>(type_kind(p[0].toStringRef()), p[1].toStringRef(), p[2].toStringRef(),
-                                  std::move(contained));
+    return Type::make(type_kind(p[0].toStringRef()), p[1].toStringRef(), p[2].toStringRef(), std::move(contained));
 }
 
 // What Tensor(a!) says of memory: the sets that a value is in before and after the call, and whether it is written.
@@ -50,6 +49,8 @@ class Argument {
     }
     const std::string& name() const { return name_; }
     const TypePtr& type() const { return type_; }
+    const TypePtr& real_type() const { return type_; }
+    bool is_inferred_type() const { return false; }
     std::optional<int32_t> N() const { return size_; }
     const std::optional<IValue>& default_value() const { return default_; }
     bool kwarg_only() const { return kwarg_only_; }
@@ -69,6 +70,16 @@ class Argument {
 struct OperatorName {
     std::string name, overload_name;
     OperatorName(std::string n, std::string o) : name(std::move(n)), overload_name(std::move(o)) {}
+    std::optional<std::string_view> getNamespace() const {
+        const size_t colons = name.find("::");
+        return colons == std::string::npos ? std::nullopt : std::optional(std::string_view(name).substr(0, colons));
+    }
+    // Whether it had none.
+    bool setNamespaceIfNotSet(const char* ns) {
+        if (getNamespace()) return false;
+        name = std::string(ns) + "::" + name;
+        return true;
+    }
 };
 inline std::string toString(const OperatorName& n) {
     return n.overload_name.empty() ? n.name : n.name + "." + n.overload_name;
@@ -77,6 +88,18 @@ inline std::ostream& operator<<(std::ostream& s, const OperatorName& n) { return
 inline bool operator==(const OperatorName& a, const OperatorName& b) {
     return a.name == b.name && a.overload_name == b.overload_name;
 }
+
+inline bool operator!=(const OperatorName& a, const OperatorName& b) { return !(a == b); }
+}  // namespace c10
+namespace std {
+template <>
+struct hash<c10::OperatorName> {
+    size_t operator()(const c10::OperatorName& n) const {
+        return std::hash<std::string>()(n.name) ^ (~std::hash<std::string>()(n.overload_name));
+    }
+};
+}  // namespace std
+namespace c10 {
 
 // An argument or a result of a schema, by its number.
 enum class SchemaArgType { input, output };
@@ -204,6 +227,16 @@ class FunctionSchema {
         return std::nullopt;
     }
     const std::string& text() const { return parts_->text; }
+    std::optional<std::string_view> getNamespace() const {
+        const size_t colons = name().find("::");
+        return colons == std::string::npos ? std::nullopt : std::optional(std::string_view(name()).substr(0, colons));
+    }
+    bool hasAnyAliasInfo() const {
+        for (const auto* list : {&arguments(), &returns()})
+            for (const Argument& a : *list)
+                if (a.alias_info()) return true;
+        return false;
+    }
     // No positional argument without a default may follow one with a default, lists aside.
     void checkSchema() const {
         bool seen = false;
@@ -265,9 +298,24 @@ inline bool operator==(const FunctionSchema& a, const FunctionSchema& b) { retur
 inline std::ostream& operator<<(std::ostream& s, const FunctionSchema& f) { return s << f.text(); }
 inline std::string toString(const FunctionSchema& f) { return f.text(); }
 
+// The type that a C++ type has in schemas.
+template <class T>
+TypePtr getTypePtr() {
+    static const TypePtr found =
+        FunctionSchema("type(" + mindtorch::Convert<std::decay_t<T>>::schema() + " x) -> ()").arguments()[0].type();
+    return found;
+}
+template <class T>
+TypePtr getTypePtrCopy() {
+    return getTypePtr<T>();
+}
+
 }  // namespace c10
 
 namespace torch {
+namespace jit {
+using c10::getTypePtr;
+}
 
 // A name for a value: torch::arg("k") = 1.
 struct arg {

@@ -2,18 +2,51 @@
 #pragma once
 
 #include <mindtorch/accessor.h>
+#include <mindtorch/engines.h>
 #include <mindtorch/scalar.h>
 
 #include <mutex>
 
 namespace c10 {
 class DispatchKeySet;
+class TensorImpl;
 template <class T>
 class List;
 class IValue;
 }  // namespace c10
 
+namespace c10 {
+// What Tensor::type().backend() says to programs of before devices and layouts.
+enum class Backend {
+    CPU,
+    CUDA,
+    HIP,
+    VE,
+    FPGA,
+    IPU,
+    XPU,
+    SparseCPU,
+    SparseCUDA,
+    SparseCsrCPU,
+    SparseCsrCUDA,
+    XLA,
+    Vulkan,
+    Metal,
+    Meta,
+    QuantizedCPU,
+    QuantizedCUDA,
+    Undefined,
+    MkldnnCPU,
+    MPS,
+    HPU,
+    Lazy,
+    MTIA,
+    PrivateUse1,
+    NumOptions
+};
+}  // namespace c10
 namespace at {
+using c10::Backend;
 
 class Tensor;
 }  // namespace at
@@ -38,6 +71,9 @@ class DeprecatedTypeProperties {
     bool is_cuda() const { return device_.is_cuda(); }
     bool is_sparse() const { return false; }
     DeviceType device_type() const { return device_.type(); }
+    c10::Backend backend() const {
+        return device_.is_cuda() ? c10::Backend::CUDA : device_.is_cpu() ? c10::Backend::CPU : c10::Backend::Undefined;
+    }
     TensorOptions options(DeviceIndex index = -1) const { return TensorOptions(type_).device(device_.type(), index); }
     operator TensorOptions() const { return options(); }
     std::string toString() const { return c10::DeviceTypeName(device_.type()) + c10::toString(type_) + "Type"; }
@@ -52,34 +88,69 @@ class DeprecatedTypeProperties {
 };
 // Old programs make them by hand: at::CPU(kByte) where options are asked for.
 inline DeprecatedTypeProperties& CPU(ScalarType t) {
-    static std::array<std::optional<DeprecatedTypeProperties>, 64> made;
+    static std::array<std::optional<DeprecatedTypeProperties>, c10::NumScalarTypes> made;
     static std::mutex lock;
     const std::lock_guard<std::mutex> guard(lock);
     auto& one = made.at(static_cast<size_t>(t));
     if (!one) one.emplace(t, Device(DeviceType::CPU));
     return *one;
 }
+inline DeprecatedTypeProperties& CUDA(ScalarType) {
+    mindtorch::fail(MT_ERROR_RUNTIME, "", "there are no tensors on CUDA here");
+}
 inline std::ostream& operator<<(std::ostream& s, const DeprecatedTypeProperties& t) { return s << t.toString(); }
 
-// The memory behind a tensor.
+}  // namespace at
+namespace c10 {
+// The memory behind a tensor: kept as long as this is.
 class Storage {
   public:
+    Storage() = default;
     Storage(void* data, size_t bytes, Device d) : data_(data), bytes_(bytes), device_(d) {}
+    // `keeper` is a tensor over that memory.
+    Storage(void* data, size_t bytes, Device d, mt_tensor keeper) : Storage(data, bytes, d) {
+        mindtorch::api().retain(keeper);
+        keeper_ = std::shared_ptr<void>(keeper, [](void* t) { mindtorch::find_api()->release(t); });
+    }
     void* mutable_data() const { return data_; }
     const void* data() const { return data_; }
     template <class T>
     T* data() const {
         return static_cast<T*>(data_);
     }
+    // As storage.data_ptr().get() takes it.
+    struct Pointer {
+        void* p;
+        Device d;
+        void* get() const { return p; }
+        void* mutable_get() const { return p; }
+        Device device() const { return d; }
+        void* operator->() const { return p; }
+        explicit operator bool() const { return p != nullptr; }
+    };
+    Pointer data_ptr() const { return {data_, device_}; }
+    Pointer mutable_data_ptr() const { return data_ptr(); }
     size_t nbytes() const { return bytes_; }
+    SymInt sym_nbytes() const { return static_cast<int64_t>(bytes_); }
     Device device() const { return device_; }
+    DeviceType device_type() const { return device_.type(); }
     bool is_alias_of(const Storage& o) const { return data_ == o.data_; }
+    explicit operator bool() const { return keeper_ != nullptr || data_ != nullptr; }
+    // Something of this address alone: what two storages are compared by.
+    const void* unsafeGetStorageImpl() const { return data_; }
+    // A tensor over it, for those that take their memory from it.
+    mt_tensor keeper() const { return static_cast<mt_tensor>(keeper_.get()); }
 
   private:
-    void* data_;
-    size_t bytes_;
-    Device device_;
+    void* data_ = nullptr;
+    size_t bytes_ = 0;
+    Device device_{DeviceType::CPU};
+    std::shared_ptr<void> keeper_;
 };
+inline bool isSharedStorageAlias(const Storage& a, const Storage& b) { return a.is_alias_of(b); }
+}  // namespace c10
+namespace at {
+using c10::Storage;
 
 struct CPUGeneratorImpl;
 class Generator {
@@ -101,6 +172,9 @@ class Generator {
     uint32_t random() const { return static_cast<uint32_t>(draw(32)); }
     uint64_t random64() const { return draw(64); }
     Device device() const { return Device(DeviceType::CPU); }
+    bool operator==(const Generator& o) const { return handle() == o.handle(); }
+    bool operator!=(const Generator& o) const { return !(*this == o); }
+    CPUGeneratorImpl* unsafeGetGeneratorImpl() const;
     Generator clone() const;
     Tensor get_state() const;
     void set_state(const Tensor& state);
@@ -115,14 +189,26 @@ class Generator {
     mindtorch::Object object_;
     mutable std::shared_ptr<CPUGeneratorImpl> view_;
 };
+constexpr uint64_t default_rng_seed_val = 67280421310721;
 struct CPUGeneratorImpl : Generator {
     explicit CPUGeneratorImpl(mindtorch::Object o) : Generator(std::move(o)) {}
+    // One with no object of Python behind it: threads draw from theirs without the interpreter's lock.
+    explicit CPUGeneratorImpl(uint64_t seed = default_rng_seed_val) : engine_(seed) {}
     std::mutex mutex_;
+    void set_current_seed(uint64_t seed) { engine_ ? void(engine_.emplace(seed)) : Generator::set_current_seed(seed); }
+    uint64_t current_seed() const { return engine_ ? engine_->seed() : Generator::current_seed(); }
+    uint32_t random() { return engine_ ? (*engine_)() : Generator::random(); }
+    uint64_t random64() {
+        if (!engine_) return Generator::random64();
+        const uint64_t high = (*engine_)();
+        return high << 32 | (*engine_)();
+    }
     static DeviceType device_type() { return DeviceType::CPU; }
     // The second of two normal numbers that were drawn together in C++, of doubles or of floats.
     std::optional<double>& next_normal(bool of_doubles) { return next_normals_[of_doubles]; }
 
   private:
+    std::optional<mt19937> engine_;
     std::optional<double> next_normals_[2];
 };
 namespace detail {
@@ -145,6 +231,7 @@ T* Generator::get() const {
     return view_.get();
 }
 inline std::mutex& Generator::mutex() const { return get()->mutex_; }
+inline CPUGeneratorImpl* Generator::unsafeGetGeneratorImpl() const { return get(); }
 class TensorBase {
   public:
     TensorBase() = default;
@@ -169,7 +256,8 @@ class TensorBase {
     void reset() { *this = TensorBase(); }
     mt_tensor handle() const { return h_; }
     mt_tensor release_handle() { return std::exchange(h_, nullptr); }
-    void* unsafeGetTensorImpl() const { return h_; }
+    // What a tensor is a reference to, for those who ask it or compare it.
+    c10::TensorImpl* unsafeGetTensorImpl() const { return reinterpret_cast<c10::TensorImpl*>(h_); }
     bool is_same(const TensorBase& o) const { return h_ == o.h_; }
     size_t use_count() const { return static_cast<size_t>(mindtorch::api().references(h_)); }
     bool has_storage() const { return defined(); }
@@ -212,8 +300,16 @@ class TensorBase {
     bool is_meta() const { return device().is_meta(); }
     bool is_mps() const { return device().is_mps(); }
     bool is_xpu() const { return device().is_xpu(); }
-    bool is_hip() const { return device().type() == DeviceType::HIP; }
-    bool is_xla() const { return device().type() == DeviceType::XLA; }
+    bool is_hip() const { return device().is_hip(); }
+    bool is_xla() const { return device().is_xla(); }
+    bool is_hpu() const { return device().is_hpu(); }
+    bool is_mtia() const { return device().is_mtia(); }
+    bool is_maia() const { return device().is_maia(); }
+    bool is_ve() const { return device().is_ve(); }
+    bool is_lazy() const { return device().is_lazy(); }
+    bool is_ipu() const { return device().is_ipu(); }
+    bool is_vulkan() const { return device().is_vulkan(); }
+    bool is_metal() const { return device().is_metal(); }
     bool is_privateuseone() const { return device().is_privateuseone(); }
     bool is_sparse() const { return layout() == Layout::Sparse; }
     bool is_sparse_csr() const { return layout() == Layout::SparseCsr; }
@@ -279,9 +375,9 @@ class TensorBase {
         void* p = nullptr;
         int64_t bytes = 0;
         mindtorch::check(mindtorch::api().storage(need(), &p, &bytes));
-        return Storage(p, static_cast<size_t>(bytes), device());
+        return Storage(p, static_cast<size_t>(bytes), device(), h_);
     }
-    bool is_alias_of(const TensorBase& o) const { return storage().is_alias_of(o.storage()); }
+    bool is_alias_of(const TensorBase& o) const { return memory() == o.memory(); }
     template <class T, size_t N>
     TensorAccessor<T, N> accessor() const& {
         check_dim(N);
@@ -325,6 +421,12 @@ class TensorBase {
         TORCH_CHECK(h_, "this tensor is undefined: it has no sizes, elements or device");
         return h_;
     }
+    void* memory() const {
+        void* p = nullptr;
+        int64_t bytes = 0;
+        mindtorch::check(mindtorch::api().storage(need(), &p, &bytes));
+        return p;
+    }
     bool flag(uint32_t bit) const { return (mindtorch::api().flags(need()) & bit) != 0; }
     int64_t wrap(int64_t i) const {
         const int64_t n = dim();
@@ -339,6 +441,47 @@ class TensorBase {
     mt_tensor h_ = nullptr;
 };
 static_assert(sizeof(TensorBase) == sizeof(mt_tensor), "a list of tensors is a list of handles");
+}  // namespace at
+namespace c10 {
+// The tensor of the core under the name of PyTorch's: its address is the handle. None is made here, and none destroyed.
+class TensorImpl {
+  public:
+    TensorImpl() = delete;
+    TensorImpl(const TensorImpl&) = delete;
+    int64_t dim() const { return mindtorch::api().dim(handle()); }
+    IntArrayRef sizes() const { return IntArrayRef(mindtorch::api().sizes(handle()), static_cast<size_t>(dim())); }
+    IntArrayRef strides() const { return IntArrayRef(mindtorch::api().strides(handle()), static_cast<size_t>(dim())); }
+    int64_t size(int64_t i) const { return sizes()[static_cast<size_t>(i < 0 ? i + dim() : i)]; }
+    int64_t stride(int64_t i) const { return strides()[static_cast<size_t>(i < 0 ? i + dim() : i)]; }
+    int64_t numel() const { return mindtorch::api().numel(handle()); }
+    int64_t storage_offset() const { return mindtorch::api().offset(handle()); }
+    bool is_contiguous() const { return (mindtorch::api().flags(handle()) & MT_FLAG_CONTIGUOUS) != 0; }
+    caffe2::TypeMeta dtype() const {
+        return caffe2::TypeMeta(static_cast<ScalarType>(mindtorch::api().dtype(handle())));
+    }
+    size_t itemsize() const { return elementSize(dtype().toScalarType()); }
+    Device device() const {
+        const mt_device d = mindtorch::api().device(handle());
+        return Device(static_cast<DeviceType>(d.type), d.index);
+    }
+    Layout layout() const { return static_cast<Layout>(mindtorch::api().layout(handle())); }
+    void* mutable_data() const {
+        void* p = nullptr;
+        mindtorch::check(mindtorch::api().data(handle(), &p));
+        return p;
+    }
+    const void* data() const { return mutable_data(); }
+    bool has_storage() const { return layout() == Layout::Strided; }
+    bool storage_initialized() const { return has_storage() && (mutable_data() || numel() == 0); }
+    bool requires_grad() const { return (mindtorch::api().flags(handle()) & MT_FLAG_REQUIRES_GRAD) != 0; }
+    void bump_version() { mindtorch::api().bump_version(handle()); }
+
+  private:
+    mt_tensor handle() const { return reinterpret_cast<mt_tensor>(const_cast<TensorImpl*>(this)); }
+};
+}  // namespace c10
+namespace at {
+using c10::TensorImpl;
 
 class Tensor : public TensorBase {
   public:
@@ -372,6 +515,17 @@ class Tensor : public TensorBase {
               std::optional<MemoryFormat> f = std::nullopt) const;
     Tensor to(const Tensor& other, bool non_blocking = false, bool copy = false,
               std::optional<MemoryFormat> f = std::nullopt) const;
+    Tensor to(caffe2::TypeMeta dtype, bool non_blocking = false, bool copy = false) const {
+        return to(dtype.toScalarType(), non_blocking, copy);
+    }
+    Tensor to(Device device, caffe2::TypeMeta dtype, bool non_blocking = false, bool copy = false) const {
+        return to(device, dtype.toScalarType(), non_blocking, copy);
+    }
+    // A function of this tensor and more.
+    template <class F, class... A>
+    auto m(F function, A&&... more) const {
+        return function(*this, std::forward<A>(more)...);
+    }
     Tensor toType(ScalarType t) const;
     Tensor cpu() const;
     Tensor cuda() const;
@@ -404,7 +558,7 @@ class Tensor : public TensorBase {
     void backward(const Tensor& gradient = {}, std::optional<bool> retain_graph = std::nullopt,
                   bool create_graph = false, std::optional<TensorList> inputs = std::nullopt) const;
     // The node that made it, or null.
-    std::shared_ptr<torch::autograd::Node> grad_fn() const;
+    c10::intrusive_ptr<torch::autograd::Node> grad_fn() const;
     // A function of the gradient, called when it is known; what it returns, if anything, takes its place.
     template <class F>
     unsigned register_hook(F&& hook) const;
@@ -415,12 +569,25 @@ class Tensor : public TensorBase {
     void retain_grad() const;
     bool retains_grad() const;
     bool is_pinned() const { return false; }
+    Tensor pin_memory(std::optional<Device> device = std::nullopt) const;
+    // This tensor over that memory: all of it, or with sizes and strides.
+    Tensor& set_() const;
+    Tensor& set_(const Tensor& source) const;
+    Tensor& set_(const Tensor& source, int64_t offset, IntArrayRef size, IntArrayRef stride = {}) const;
+    Tensor& set_(const c10::Storage& source) const;
+    Tensor& set_(const c10::Storage& source, int64_t offset, IntArrayRef size, IntArrayRef stride = {}) const;
+    bool is_conj() const;
+    bool is_neg() const;
+    bool _is_zerotensor() const { return false; }
+    bool is_sparse_compressed() const { return options().is_sparse_compressed(); }
     Tensor index(ArrayRef<indexing::TensorIndex> indices) const;
     Tensor index(std::initializer_list<indexing::TensorIndex> indices) const;
     Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& values);
     Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Scalar& value);
     Tensor& index_put_(std::initializer_list<indexing::TensorIndex> indices, const Tensor& values);
     Tensor& index_put_(std::initializer_list<indexing::TensorIndex> indices, const Scalar& value);
+
+    c10::MaybeOwned<Tensor> expect_contiguous(MemoryFormat f = MemoryFormat::Contiguous) const;
 
     Tensor operator[](int64_t i) const;
     Tensor operator[](const Scalar& i) const { return (*this)[i.toLong()]; }
@@ -705,6 +872,13 @@ inline c10::Scalar call_scalar(Op& op, mt_value* args, int n) {
 inline mt_value call_python(const char* module, const char* name, std::initializer_list<mt_value> args) {
     mt_value r{};
     check(api().call_python(module, name, args.begin(), static_cast<int32_t>(args.size()), &r));
+    return r;
+}
+// A method of Python's tensor.
+inline mt_value call_method(const at::Tensor& self, const char* name, std::initializer_list<mt_value> args = {}) {
+    const Object method = Object::steal(call_python("builtins", "getattr", {arg(self), arg(name)}).as.object);
+    mt_value r{};
+    check(api().call_object(method.get(), args.begin(), static_cast<int32_t>(args.size()), &r));
     return r;
 }
 // What a factory made, as its options say about gradients.

@@ -1,6 +1,7 @@
 // Element types, devices, layouts, and lists of numbers.
 #pragma once
 
+#include <mindtorch/counted.h>
 #include <mindtorch/numbers.h>
 
 #include <algorithm>
@@ -26,24 +27,74 @@ using std::optional;
 using std::string_view;
 
 // ---- element types: C++ type, name, number ----
+// The first numbers, which both lists below begin with.
+#define MT_FORALL_NUMBERS_AND_BOOL(_)       \
+    _(uint8_t, Byte)                        \
+    _(int8_t, Char)                         \
+    _(int16_t, Short)                       \
+    _(int, Int)                             \
+    _(int64_t, Long)                        \
+    _(at::Half, Half)                       \
+    _(float, Float)                         \
+    _(double, Double)                       \
+    _(c10::complex<c10::Half>, ComplexHalf) \
+    _(c10::complex<float>, ComplexFloat)    \
+    _(c10::complex<double>, ComplexDouble)  \
+    _(bool, Bool)
 #define AT_FORALL_SCALAR_TYPES_WITH_COMPLEX(_) \
-    _(uint8_t, Byte)                           \
-    _(int8_t, Char)                            \
-    _(int16_t, Short)                          \
-    _(int, Int)                                \
-    _(int64_t, Long)                           \
-    _(at::Half, Half)                          \
-    _(float, Float)                            \
-    _(double, Double)                          \
-    _(c10::complex<c10::Half>, ComplexHalf)    \
-    _(c10::complex<float>, ComplexFloat)       \
-    _(c10::complex<double>, ComplexDouble)     \
-    _(bool, Bool)                              \
+    MT_FORALL_NUMBERS_AND_BOOL(_)              \
     _(at::BFloat16, BFloat16)                  \
     _(at::Float8_e5m2, Float8_e5m2)            \
-    _(at::Float8_e4m3fn, Float8_e4m3fn)
+    _(at::Float8_e4m3fn, Float8_e4m3fn)        \
+    _(at::Float8_e5m2fnuz, Float8_e5m2fnuz)    \
+    _(at::Float8_e4m3fnuz, Float8_e4m3fnuz)    \
+    _(at::Float8_e8m0fnu, Float8_e8m0fnu)
+// All of them, in the order of their numbers.
 #define AT_FORALL_SCALAR_TYPES_WITH_COMPLEX_AND_QINTS(_) \
-    AT_FORALL_SCALAR_TYPES_WITH_COMPLEX(_) _(uint16_t, UInt16) _(uint32_t, UInt32) _(uint64_t, UInt64)
+    MT_FORALL_NUMBERS_AND_BOOL(_)                        \
+    _(c10::qint8, QInt8)                                 \
+    _(c10::quint8, QUInt8)                               \
+    _(c10::qint32, QInt32)                               \
+    _(at::BFloat16, BFloat16)                            \
+    _(c10::quint4x2, QUInt4x2)                           \
+    _(c10::quint2x4, QUInt2x4)                           \
+    _(c10::bits1x8, Bits1x8)                             \
+    _(c10::bits2x4, Bits2x4)                             \
+    _(c10::bits4x2, Bits4x2)                             \
+    _(c10::bits8, Bits8)                                 \
+    _(c10::bits16, Bits16)                               \
+    _(at::Float8_e5m2, Float8_e5m2)                      \
+    _(at::Float8_e4m3fn, Float8_e4m3fn)                  \
+    _(at::Float8_e5m2fnuz, Float8_e5m2fnuz)              \
+    _(at::Float8_e4m3fnuz, Float8_e4m3fnuz)              \
+    _(uint16_t, UInt16)                                  \
+    _(uint32_t, UInt32)                                  \
+    _(uint64_t, UInt64)                                  \
+    _(c10::dummy_uint1_7_t<1>, UInt1)                    \
+    _(c10::dummy_uint1_7_t<2>, UInt2)                    \
+    _(c10::dummy_uint1_7_t<3>, UInt3)                    \
+    _(c10::dummy_uint1_7_t<4>, UInt4)                    \
+    _(c10::dummy_uint1_7_t<5>, UInt5)                    \
+    _(c10::dummy_uint1_7_t<6>, UInt6)                    \
+    _(c10::dummy_uint1_7_t<7>, UInt7)                    \
+    _(c10::dummy_int1_7_t<1>, Int1)                      \
+    _(c10::dummy_int1_7_t<2>, Int2)                      \
+    _(c10::dummy_int1_7_t<3>, Int3)                      \
+    _(c10::dummy_int1_7_t<4>, Int4)                      \
+    _(c10::dummy_int1_7_t<5>, Int5)                      \
+    _(c10::dummy_int1_7_t<6>, Int6)                      \
+    _(c10::dummy_int1_7_t<7>, Int7)                      \
+    _(at::Float8_e8m0fnu, Float8_e8m0fnu)                \
+    _(c10::Float4_e2m1fn_x2, Float4_e2m1fn_x2)
+#define AT_FORALL_QINT_TYPES(_) \
+    _(c10::qint8, QInt8)        \
+    _(c10::quint8, QUInt8) _(c10::qint32, QInt32) _(c10::quint4x2, QUInt4x2) _(c10::quint2x4, QUInt2x4)
+#define AT_FORALL_FLOAT8_TYPES(_)           \
+    _(at::Float8_e5m2, Float8_e5m2)         \
+    _(at::Float8_e4m3fn, Float8_e4m3fn)     \
+    _(at::Float8_e5m2fnuz, Float8_e5m2fnuz) \
+    _(at::Float8_e4m3fnuz, Float8_e4m3fnuz) \
+    _(at::Float8_e8m0fnu, Float8_e8m0fnu)
 #define AT_FORALL_INT_TYPES(_) _(uint8_t, Byte) _(int8_t, Char) _(int16_t, Short) _(int, Int) _(int64_t, Long)
 #define AT_FORALL_SCALAR_TYPES(_) AT_FORALL_INT_TYPES(_) _(float, Float) _(double, Double)
 #define AT_FORALL_SCALAR_TYPES_AND(S, _) \
@@ -51,34 +102,41 @@ using std::string_view;
     _(::c10::impl::ScalarTypeToCPPTypeT<::c10::ScalarType::S>, S)
 #define AT_FORALL_COMPLEX_TYPES(_) _(c10::complex<float>, ComplexFloat) _(c10::complex<double>, ComplexDouble)
 
+// Elements without arithmetic: of quantised tensors, of single bits, and of several numbers in one byte.
+#define MINDTORCH_RAW(name, T)                  \
+    struct name {                               \
+        using underlying = T;                   \
+        T val_;                                 \
+        name() = default;                       \
+        explicit name(T value) : val_(value) {} \
+    };
+MINDTORCH_RAW(qint8, int8_t)
+MINDTORCH_RAW(quint8, uint8_t)
+MINDTORCH_RAW(qint32, int32_t)
+MINDTORCH_RAW(quint4x2, uint8_t)
+MINDTORCH_RAW(quint2x4, uint8_t)
+MINDTORCH_RAW(bits1x8, uint8_t)
+MINDTORCH_RAW(bits2x4, uint8_t)
+MINDTORCH_RAW(bits4x2, uint8_t)
+MINDTORCH_RAW(bits8, uint8_t)
+MINDTORCH_RAW(bits16, uint16_t)
+MINDTORCH_RAW(Float4_e2m1fn_x2, uint8_t)
+#undef MINDTORCH_RAW
+inline bool operator==(const Float4_e2m1fn_x2& a, const Float4_e2m1fn_x2& b) { return a.val_ == b.val_; }
+inline bool operator!=(const Float4_e2m1fn_x2& a, const Float4_e2m1fn_x2& b) { return a.val_ != b.val_; }
+template <unsigned bits>
+struct dummy_uint1_7_t {};
+template <unsigned bits>
+struct dummy_int1_7_t {};
+
 enum class ScalarType : int8_t {
-    Byte = 0,
-    Char = 1,
-    Short = 2,
-    Int = 3,
-    Long = 4,
-    Half = 5,
-    Float = 6,
-    Double = 7,
-    ComplexHalf = 8,
-    ComplexFloat = 9,
-    ComplexDouble = 10,
-    Bool = 11,
-    QInt8 = 12,
-    QUInt8 = 13,
-    QInt32 = 14,
-    BFloat16 = 15,
-    Float8_e5m2 = 23,
-    Float8_e4m3fn = 24,
-    Float8_e5m2fnuz = 25,
-    Float8_e4m3fnuz = 26,
-    UInt16 = 27,
-    UInt32 = 28,
-    UInt64 = 29,
-    Float8_e8m0fnu = 44,
-    Float4_e2m1fn_x2 = 45,
-    Undefined = -1,
+#define MINDTORCH_TYPE(T, Name) Name,
+    AT_FORALL_SCALAR_TYPES_WITH_COMPLEX_AND_QINTS(MINDTORCH_TYPE)
+#undef MINDTORCH_TYPE
+        Undefined,
+    NumOptions
 };
+constexpr uint16_t NumScalarTypes = static_cast<uint16_t>(ScalarType::NumOptions);
 
 }  // namespace c10
 namespace at {
@@ -92,29 +150,15 @@ struct ScalarTypeToCPPType;
 }  // namespace impl
 template <class T>
 struct CppTypeToScalarType;
-// Elements of quantised tensors: whole numbers, with a type of their own.
-#define AT_FORALL_QINT_TYPES(_) _(c10::qint8, QInt8) _(c10::quint8, QUInt8) _(c10::qint32, QInt32)
-#define MINDTORCH_QUANTISED(name, T)            \
-    struct name {                               \
-        using underlying = T;                   \
-        T val_;                                 \
-        name() = default;                       \
-        explicit name(T value) : val_(value) {} \
-    };
-MINDTORCH_QUANTISED(qint8, int8_t)
-MINDTORCH_QUANTISED(quint8, uint8_t)
-MINDTORCH_QUANTISED(qint32, int32_t)
-#undef MINDTORCH_QUANTISED
-#define MINDTORCH_TYPE(T, Name)                           \
-    template <>                                           \
-    struct impl::ScalarTypeToCPPType<ScalarType::Name> {  \
-        using type = T;                                   \
-        static constexpr ScalarType t = ScalarType::Name; \
-    };                                                    \
-    template <>                                           \
+#define MINDTORCH_TYPE(T, Name)                          \
+    template <>                                          \
+    struct impl::ScalarTypeToCPPType<ScalarType::Name> { \
+        using type = T;                                  \
+        static type t; /* programs ask for its type */   \
+    };                                                   \
+    template <>                                          \
     struct CppTypeToScalarType<T> : std::integral_constant<ScalarType, ScalarType::Name> {};
 AT_FORALL_SCALAR_TYPES_WITH_COMPLEX_AND_QINTS(MINDTORCH_TYPE)
-AT_FORALL_QINT_TYPES(MINDTORCH_TYPE)
 #undef MINDTORCH_TYPE
 template <>
 struct CppTypeToScalarType<long long> : std::integral_constant<ScalarType, ScalarType::Long> {};
@@ -130,22 +174,10 @@ inline const char* toString(ScalarType t) {
         return #Name;
         AT_FORALL_SCALAR_TYPES_WITH_COMPLEX_AND_QINTS(MINDTORCH_NAME)
 #undef MINDTORCH_NAME
-        case ScalarType::QInt8:
-            return "QInt8";
-        case ScalarType::QUInt8:
-            return "QUInt8";
-        case ScalarType::QInt32:
-            return "QInt32";
-        case ScalarType::Float8_e5m2fnuz:
-            return "Float8_e5m2fnuz";
-        case ScalarType::Float8_e4m3fnuz:
-            return "Float8_e4m3fnuz";
-        case ScalarType::Float8_e8m0fnu:
-            return "Float8_e8m0fnu";
-        case ScalarType::Float4_e2m1fn_x2:
-            return "Float4_e2m1fn_x2";
-        default:
+        case ScalarType::Undefined:
             return "Undefined";
+        default:
+            return "UNKNOWN_SCALAR";
     }
 }
 inline size_t elementSize(ScalarType t) {
@@ -154,10 +186,12 @@ inline size_t elementSize(ScalarType t) {
         case ScalarType::UInt16:
         case ScalarType::Half:
         case ScalarType::BFloat16:
+        case ScalarType::Bits16:
             return 2;
         case ScalarType::Int:
         case ScalarType::UInt32:
         case ScalarType::Float:
+        case ScalarType::QInt32:
         case ScalarType::ComplexHalf:
             return 4;
         case ScalarType::Long:
@@ -174,9 +208,11 @@ inline size_t elementSize(ScalarType t) {
 constexpr bool isComplexType(ScalarType t) {
     return t == ScalarType::ComplexHalf || t == ScalarType::ComplexFloat || t == ScalarType::ComplexDouble;
 }
+constexpr bool isFloat8Type(ScalarType t) {
+    return (t >= ScalarType::Float8_e5m2 && t <= ScalarType::Float8_e4m3fnuz) || t == ScalarType::Float8_e8m0fnu;
+}
 constexpr bool isReducedFloatingType(ScalarType t) {
-    return t == ScalarType::Half || t == ScalarType::BFloat16 ||
-           (static_cast<int>(t) >= 23 && static_cast<int>(t) <= 26) || t == ScalarType::Float8_e8m0fnu;
+    return t == ScalarType::Half || t == ScalarType::BFloat16 || isFloat8Type(t) || t == ScalarType::Float4_e2m1fn_x2;
 }
 constexpr bool isFloatingType(ScalarType t) {
     return t == ScalarType::Float || t == ScalarType::Double || isReducedFloatingType(t);
@@ -186,14 +222,16 @@ constexpr bool isIntegralType(ScalarType t, bool includeBool = false) {
            (static_cast<int>(t) >= 27 && static_cast<int>(t) <= 29) || (includeBool && t == ScalarType::Bool);
 }
 constexpr bool isQIntType(ScalarType t) {
-    return t == ScalarType::QInt8 || t == ScalarType::QUInt8 || t == ScalarType::QInt32;
+    return t == ScalarType::QInt8 || t == ScalarType::QUInt8 || t == ScalarType::QInt32 || t == ScalarType::QUInt4x2 ||
+           t == ScalarType::QUInt2x4;
 }
 inline ScalarType toUnderlying(ScalarType t) {
     return t == ScalarType::QInt8    ? ScalarType::Char
-           : t == ScalarType::QUInt8 ? ScalarType::Byte
            : t == ScalarType::QInt32 ? ScalarType::Int
+           : isQIntType(t)           ? ScalarType::Byte
                                      : t;
 }
+constexpr bool isBitsType(ScalarType t) { return t >= ScalarType::Bits1x8 && t <= ScalarType::Bits16; }
 constexpr bool isBarebonesUnsignedType(ScalarType t) {
     return t == ScalarType::UInt16 || t == ScalarType::UInt32 || t == ScalarType::UInt64;
 }
@@ -224,18 +262,45 @@ constexpr ScalarType kComplexHalf = ScalarType::ComplexHalf, kComplex32 = Scalar
 constexpr ScalarType kComplexFloat = ScalarType::ComplexFloat, kComplex64 = ScalarType::ComplexFloat;
 constexpr ScalarType kComplexDouble = ScalarType::ComplexDouble, kComplex128 = ScalarType::ComplexDouble;
 constexpr ScalarType kQInt8 = ScalarType::QInt8, kQUInt8 = ScalarType::QUInt8, kQInt32 = ScalarType::QInt32;
+constexpr ScalarType kQUInt4x2 = ScalarType::QUInt4x2, kQUInt2x4 = ScalarType::QUInt2x4;
+constexpr ScalarType kBits1x8 = ScalarType::Bits1x8, kBits2x4 = ScalarType::Bits2x4, kBits4x2 = ScalarType::Bits4x2;
+constexpr ScalarType kBits8 = ScalarType::Bits8, kBits16 = ScalarType::Bits16;
 constexpr ScalarType kBool = ScalarType::Bool, kBFloat16 = ScalarType::BFloat16;
 constexpr ScalarType kUInt16 = ScalarType::UInt16, kUInt32 = ScalarType::UInt32, kUInt64 = ScalarType::UInt64;
 constexpr ScalarType kFloat8_e5m2 = ScalarType::Float8_e5m2, kFloat8_e4m3fn = ScalarType::Float8_e4m3fn;
 constexpr ScalarType kFloat8_e5m2fnuz = ScalarType::Float8_e5m2fnuz, kFloat8_e4m3fnuz = ScalarType::Float8_e4m3fnuz;
+constexpr ScalarType kFloat8_e8m0fnu = ScalarType::Float8_e8m0fnu, kFloat4_e2m1fn_x2 = ScalarType::Float4_e2m1fn_x2;
 
 }  // namespace c10
 
 namespace caffe2 {
 
+// What tells one type from another.
+class TypeIdentifier {
+  public:
+    explicit TypeIdentifier(c10::ScalarType t = c10::ScalarType::Undefined) : type_(t) {}
+    template <class T>
+    static TypeIdentifier Get() {
+        return TypeIdentifier(c10::CppTypeToScalarType<T>::value);
+    }
+    static TypeIdentifier uninitialized() { return TypeIdentifier(); }
+    friend bool operator==(TypeIdentifier a, TypeIdentifier b) { return a.type_ == b.type_; }
+    friend bool operator!=(TypeIdentifier a, TypeIdentifier b) { return a.type_ != b.type_; }
+    friend bool operator<(TypeIdentifier a, TypeIdentifier b) { return a.type_ < b.type_; }
+    friend std::ostream& operator<<(std::ostream& s, TypeIdentifier t) { return s << static_cast<int>(t.type_); }
+
+  private:
+    c10::ScalarType type_;
+};
+
 // The element type as Tensor::dtype() gives it: compares with ScalarType.
 class TypeMeta {
   public:
+    template <class T>
+    static TypeIdentifier Id() {
+        return TypeIdentifier::Get<T>();
+    }
+    TypeIdentifier id() const { return TypeIdentifier(type_); }
     TypeMeta() = default;
     TypeMeta(c10::ScalarType t) : type_(t) {}
     template <class T>
@@ -290,37 +355,39 @@ inline std::ostream& operator<<(std::ostream& s, TypeMeta t) { return s << t.nam
 namespace c10 {
 
 inline ScalarType typeMetaToScalarType(caffe2::TypeMeta t) { return t.toScalarType(); }
+inline std::optional<ScalarType> optTypeMetaToScalarType(std::optional<caffe2::TypeMeta> t) {
+    return t ? std::optional<ScalarType>(t->toScalarType()) : std::nullopt;
+}
 inline caffe2::TypeMeta scalarTypeToTypeMeta(ScalarType t) { return caffe2::TypeMeta(t); }
 inline std::string toString(caffe2::TypeMeta t) { return toString(t.toScalarType()); }
 inline bool isFloatingType(caffe2::TypeMeta t) { return isFloatingType(t.toScalarType()); }
 
 // ---- devices ----
+// In the order of their numbers.
+// clang-format off
+#define MINDTORCH_FORALL_DEVICES(_)                                                                                 \
+    _(CPU) _(CUDA) _(MKLDNN) _(OPENGL) _(OPENCL) _(IDEEP) _(HIP) _(FPGA) _(MAIA) _(XLA) _(Vulkan) _(Metal) _(XPU)   \
+    _(MPS) _(Meta) _(HPU) _(VE) _(Lazy) _(IPU) _(MTIA) _(PrivateUse1)
+// clang-format on
 enum class DeviceType : int8_t {
-    CPU = 0,
-    CUDA = 1,
-    XLA = 9,
-    MPS = 13,
-    XPU = 12,
-    Meta = 14,
-    HIP = 6,
-    PrivateUse1 = 20,
-    COMPILE_TIME_MAX_DEVICE_TYPES = 21
+#define MINDTORCH_DEVICE(Name) Name,
+    MINDTORCH_FORALL_DEVICES(MINDTORCH_DEVICE)
+#undef MINDTORCH_DEVICE
+        COMPILE_TIME_MAX_DEVICE_TYPES
 };
-constexpr DeviceType kCPU = DeviceType::CPU, kCUDA = DeviceType::CUDA, kHIP = DeviceType::HIP, kXLA = DeviceType::XLA,
-                     kMPS = DeviceType::MPS, kMeta = DeviceType::Meta, kXPU = DeviceType::XPU,
-                     kPrivateUse1 = DeviceType::PrivateUse1;
+constexpr int COMPILE_TIME_MAX_DEVICE_TYPES = static_cast<int>(DeviceType::COMPILE_TIME_MAX_DEVICE_TYPES);
+#define MINDTORCH_DEVICE(Name) constexpr DeviceType k##Name = DeviceType::Name;
+MINDTORCH_FORALL_DEVICES(MINDTORCH_DEVICE)
+#undef MINDTORCH_DEVICE
 using DeviceIndex = int8_t;
 
 inline std::string DeviceTypeName(DeviceType t, bool lower_case = false) {
-    const char* name = t == DeviceType::CPU    ? "CPU"
-                       : t == DeviceType::CUDA ? "CUDA"
-                       : t == DeviceType::HIP  ? "HIP"
-                       : t == DeviceType::XLA  ? "XLA"
-                       : t == DeviceType::MPS  ? "MPS"
-                       : t == DeviceType::XPU  ? "XPU"
-                       : t == DeviceType::Meta ? "META"
-                                               : "NPU";
-    std::string s = name;
+    static const char* const names[] = {"CPU",  "CUDA", "MKLDNN", "OPENGL", "OPENCL", "IDEEP", "HIP",
+                                        "FPGA", "MAIA", "XLA",    "VULKAN", "METAL",  "XPU",   "MPS",
+                                        "META", "HPU",  "VE",     "LAZY",   "IPU",    "MTIA",  "NPU"};
+    const auto number = static_cast<size_t>(t);
+    TORCH_CHECK(number < std::size(names), "Unknown device: ", number);
+    std::string s = names[number];
     if (lower_case) std::transform(s.begin(), s.end(), s.begin(), [](char c) { return static_cast<char>(c | 32); });
     return s;
 }
@@ -333,17 +400,11 @@ class Device {
     Device(const std::string& text) : type_(DeviceType::CPU), index_(-1) {
         const size_t colon = text.find(':');
         const std::string name = text.substr(0, colon);
-        static const std::pair<const char*, DeviceType> names[] = {{"cpu", DeviceType::CPU},
-                                                                   {"cuda", DeviceType::CUDA},
-                                                                   {"meta", DeviceType::Meta},
-                                                                   {"npu", DeviceType::PrivateUse1},
-                                                                   {"privateuseone", DeviceType::PrivateUse1},
-                                                                   {"xpu", DeviceType::XPU},
-                                                                   {"mps", DeviceType::MPS}};
-        bool found = false;
-        for (const auto& n : names)
-            if (name == n.first) {
-                type_ = n.second;
+        bool found = name == "privateuseone";
+        if (found) type_ = DeviceType::PrivateUse1;
+        for (int i = 0; !found && i < COMPILE_TIME_MAX_DEVICE_TYPES; i++)
+            if (DeviceTypeName(static_cast<DeviceType>(i), true) == name) {
+                type_ = static_cast<DeviceType>(i);
                 found = true;
             }
         bool number = colon != std::string::npos && colon + 1 < text.size();
@@ -362,6 +423,16 @@ class Device {
     bool is_mps() const noexcept { return type_ == DeviceType::MPS; }
     bool is_xpu() const noexcept { return type_ == DeviceType::XPU; }
     bool is_privateuseone() const noexcept { return type_ == DeviceType::PrivateUse1; }
+    bool is_hip() const noexcept { return type_ == DeviceType::HIP; }
+    bool is_xla() const noexcept { return type_ == DeviceType::XLA; }
+    bool is_hpu() const noexcept { return type_ == DeviceType::HPU; }
+    bool is_mtia() const noexcept { return type_ == DeviceType::MTIA; }
+    bool is_maia() const noexcept { return type_ == DeviceType::MAIA; }
+    bool is_ve() const noexcept { return type_ == DeviceType::VE; }
+    bool is_lazy() const noexcept { return type_ == DeviceType::Lazy; }
+    bool is_ipu() const noexcept { return type_ == DeviceType::IPU; }
+    bool is_vulkan() const noexcept { return type_ == DeviceType::Vulkan; }
+    bool is_metal() const noexcept { return type_ == DeviceType::Metal; }
     bool operator==(const Device& o) const noexcept { return type_ == o.type_ && index_ == o.index_; }
     bool operator!=(const Device& o) const noexcept { return !(*this == o); }
     std::string str() const {
@@ -580,6 +651,7 @@ class SmallVector : public std::vector<T> {
     void append(const SmallVector& other) { append(other.begin(), other.end()); }
 };
 using DimVector = SmallVector<int64_t, 5>;
+using SymDimVector = SmallVector<SymInt, 5>;
 
 // Numbers below `end`, for range-based loops.
 template <class I>
@@ -629,83 +701,17 @@ int64_t multiply_integers(It begin, It end) {
     return n;
 }
 
-// ---- counted references ----
-namespace detail {
-struct DontIncreaseRefcount {};
-}  // namespace detail
-namespace raw {
-struct DontIncreaseRefcount {};
-}  // namespace raw
-class intrusive_ptr_target {
-  public:
-    intrusive_ptr_target() = default;
-    intrusive_ptr_target(const intrusive_ptr_target&) {}
-    intrusive_ptr_target& operator=(const intrusive_ptr_target&) { return *this; }
-    virtual ~intrusive_ptr_target() = default;
-    void retain_() const { references_.fetch_add(1, std::memory_order_relaxed); }
-    bool release_() const { return references_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
-    size_t references() const { return references_.load(); }
-
-  private:
-    mutable std::atomic<size_t> references_{0};
-};
-template <class T>
-class intrusive_ptr {
-  public:
-    using element_type = T;
-    intrusive_ptr() = default;
-    intrusive_ptr(std::nullptr_t) {}
-    explicit intrusive_ptr(T* p) : p_(p) {
-        if (p_) p_->retain_();
-    }
-    intrusive_ptr(const intrusive_ptr& o) : intrusive_ptr(o.p_) {}
-    intrusive_ptr(intrusive_ptr&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
-    template <class U, class = std::enable_if_t<std::is_convertible<U*, T*>::value>>
-    intrusive_ptr(const intrusive_ptr<U>& o) : intrusive_ptr(o.get()) {}
-    intrusive_ptr& operator=(intrusive_ptr o) noexcept {
-        std::swap(p_, o.p_);
-        return *this;
-    }
-    ~intrusive_ptr() {
-        if (p_ && p_->release_()) delete p_;
-    }
-    template <class... A>
-    static intrusive_ptr make(A&&... args) {
-        return intrusive_ptr(new T(std::forward<A>(args)...));
-    }
-    static intrusive_ptr reclaim(T* owned) {
-        intrusive_ptr p;
-        p.p_ = owned;
-        return p;
-    }
-    static intrusive_ptr reclaim_copy(T* shared) { return intrusive_ptr(shared); }
-    static intrusive_ptr unsafe_steal_from_new(T* made) { return intrusive_ptr(made); }
-    static intrusive_ptr unsafe_reclaim_from_nonowning(T* shared) { return intrusive_ptr(shared); }
-    T* get() const noexcept { return p_; }
-    T* release() noexcept { return std::exchange(p_, nullptr); }
-    void reset() { *this = intrusive_ptr(); }
-    T& operator*() const { return *p_; }
-    T* operator->() const { return p_; }
-    bool defined() const { return p_ != nullptr; }
-    explicit operator bool() const { return p_ != nullptr; }
-    size_t use_count() const { return p_ ? p_->references() : 0; }
-    bool operator==(const intrusive_ptr& o) const { return p_ == o.p_; }
-    bool operator!=(const intrusive_ptr& o) const { return p_ != o.p_; }
-
-  private:
-    T* p_ = nullptr;
-};
-template <class T, class... A>
-intrusive_ptr<T> make_intrusive(A&&... args) {
-    return intrusive_ptr<T>::make(std::forward<A>(args)...);
+template <class C>
+int64_t sum_integers(const C& list) {
+    int64_t n = 0;
+    for (auto v : list) n += v;
+    return n;
 }
-template <class T, class U>
-intrusive_ptr<T> static_intrusive_pointer_cast(const intrusive_ptr<U>& p) {
-    return intrusive_ptr<T>(static_cast<T*>(p.get()));
-}
-template <class T, class U>
-intrusive_ptr<T> dynamic_intrusive_pointer_cast(const intrusive_ptr<U>& p) {
-    return intrusive_ptr<T>(dynamic_cast<T*>(p.get()));
+template <class It>
+int64_t sum_integers(It begin, It end) {
+    int64_t n = 0;
+    for (; begin != end; ++begin) n += *begin;
+    return n;
 }
 
 }  // namespace c10
@@ -715,21 +721,21 @@ template <class T>
 struct OpMathType {
     using type = T;
 };
+#define MINDTORCH_OPMATH(T) \
+    template <>             \
+    struct OpMathType<T> {  \
+        using type = float; \
+    };
+MINDTORCH_OPMATH(c10::Half)
+MINDTORCH_OPMATH(c10::BFloat16)
+MINDTORCH_OPMATH(c10::Float8_e5m2)
+MINDTORCH_OPMATH(c10::Float8_e4m3fn)
+MINDTORCH_OPMATH(c10::Float8_e5m2fnuz)
+MINDTORCH_OPMATH(c10::Float8_e4m3fnuz)
+#undef MINDTORCH_OPMATH
 template <>
-struct OpMathType<c10::Half> {
-    using type = float;
-};
-template <>
-struct OpMathType<c10::BFloat16> {
-    using type = float;
-};
-template <>
-struct OpMathType<c10::Float8_e5m2> {
-    using type = float;
-};
-template <>
-struct OpMathType<c10::Float8_e4m3fn> {
-    using type = float;
+struct OpMathType<c10::complex<c10::Half>> {
+    using type = c10::complex<float>;
 };
 template <class T>
 using opmath_type = typename OpMathType<T>::type;

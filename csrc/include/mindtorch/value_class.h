@@ -4,7 +4,9 @@
 #include <mindtorch/convert.h>
 
 #include <functional>
+#include <iostream>
 #include <map>
+#include <unordered_set>
 
 namespace torch {
 namespace jit {
@@ -154,6 +156,10 @@ class IValue {
         expect(Tag::Tensor, "Tensor");
         return tensor_;
     }
+    at::Tensor& toTensor() & {
+        expect(Tag::Tensor, "Tensor");
+        return tensor_;
+    }
     at::Tensor toTensor() && {
         expect(Tag::Tensor, "Tensor");
         return std::move(tensor_);
@@ -286,6 +292,80 @@ class IValue {
         return all;
     }
     void swap(IValue& o) noexcept { std::swap(*this, o); }
+    // The type that a schema would give it. Lists whose items are of one kind are lists of that; others of Any.
+    TypePtr type() const;
+    // Equal values have equal hashes; a value that is no number, text, tensor or tuple of such has none.
+    static size_t hash(const IValue& v);
+    // A copy that shares nothing: tensors are cloned. What occurs twice is copied once.
+    IValue deepcopy() const;
+    // Everything within, itself first; `visitor` says true where it shall not be entered.
+    bool visit(const std::function<bool(const IValue&)>& visitor) const {
+        if (visitor(*this)) return true;
+        if (isList() || isTuple())
+            for (const IValue& item : items()) item.visit(visitor);
+        if (isGenericDict())
+            for (const auto& entry : entries()) {
+                entry.first.visit(visitor);
+                entry.second.visit(visitor);
+            }
+        return false;
+    }
+    size_t use_count() const {
+        if (isTensor()) return tensor_.defined() ? tensor_.use_count() : 0;
+        return shared_ ? static_cast<size_t>(shared_.use_count()) : 1;
+    }
+    // Where it lies; nothing for numbers and None.
+    const void* internalToPointer() const {
+        TORCH_CHECK(isPtrType(), "Can't call internalToPointer on ", kind());
+        return isTensor() ? static_cast<const void*>(tensor_.handle()) : shared_.get();
+    }
+    IValue equals(const IValue& o) const;
+    std::ostream& repr(std::ostream& s, const std::function<bool(std::ostream&, const IValue&)>& own) const;
+    void dump() const;
+    bool isStorage() const { return false; }
+    bool isStream() const { return false; }
+    bool isBlob() const { return false; }
+    bool isRRef() const { return false; }
+    bool isQuantizer() const { return false; }
+    bool isAwait() const { return false; }
+    bool isUnsigned() const { return false; }
+    bool isSymIntList() const { return isIntList(); }
+    bool isIntrusivePtr() const { return isPtrType(); }
+    struct HashAliasedIValue {
+        size_t operator()(const IValue& v) const {
+            return v.isTensor() && v.tensor_.defined() && v.tensor_.has_storage()
+                       ? std::hash<const void*>()(v.tensor_.storage().unsafeGetStorageImpl())
+                       : std::hash<const void*>()(v.shared_.get());
+        }
+    };
+    struct CompAliasedIValues {
+        bool operator()(const IValue& a, const IValue& b) const { return a.isAliasOf(b); }
+    };
+    struct HashIdentityIValue {
+        size_t operator()(const IValue& v) const { return std::hash<const void*>()(v.internalToPointer()); }
+    };
+    struct CompIdentityIValues {
+        bool operator()(const IValue& a, const IValue& b) const { return a.is(b); }
+    };
+    using HashAliasedIValues = std::unordered_set<IValue, HashAliasedIValue, CompAliasedIValues>;
+    using HashAliasedIValueMap = std::unordered_map<IValue, IValue, HashAliasedIValue, CompAliasedIValues>;
+    using HashIdentityIValues = std::unordered_set<IValue, HashIdentityIValue, CompIdentityIValues>;
+    using HashIdentityIValueMap = std::unordered_map<IValue, IValue, HashIdentityIValue, CompIdentityIValues>;
+    void getSubValues(HashAliasedIValues& found) const {
+        visit([&](const IValue& v) {
+            if (v.isAliasable()) found.insert(v);
+            return false;
+        });
+    }
+    // Whether the two have memory in common, at whatever depth.
+    bool overlaps(const IValue& o) const {
+        HashAliasedIValues own, others;
+        getSubValues(own);
+        o.getSubValues(others);
+        for (const IValue& v : own)
+            if (others.count(v)) return true;
+        return false;
+    }
     bool isAliasOf(const IValue& o) const {
         if (isTensor() && o.isTensor())
             return tensor_.defined() && o.tensor_.defined() && tensor_.is_alias_of(o.tensor_);
@@ -299,6 +379,11 @@ class IValue {
     }
 
   private:
+    // Tensors with memory, and containers.
+    bool isAliasable() const {
+        return isTensor() ? tensor_.defined() : isList() || isTuple() || isGenericDict() || isCustomClass();
+    }
+    IValue deepcopy(HashIdentityIValueMap& made) const;
     static IValue of(Tag t, std::shared_ptr<void> p) {
         IValue v;
         v.tag_ = t;
@@ -347,6 +432,7 @@ inline bool operator==(const IValue& a, const IValue& b) {
     }
 }
 inline bool operator!=(const IValue& a, const IValue& b) { return !(a == b); }
+inline IValue IValue::equals(const IValue& o) const { return *this == o; }
 
 namespace ivalue {
 struct Tuple {
@@ -432,6 +518,116 @@ inline std::ostream& operator<<(std::ostream& s, const IValue& v) {
     }
 }
 
+}  // namespace c10
+
+namespace c10 {
+inline TypePtr IValue::type() const {
+    const auto common = [](const auto& each) {
+        TypePtr found;
+        for (const IValue& v : each) {
+            const TypePtr one = v.type();
+            if (found && !(*found == *one)) return static_cast<TypePtr>(AnyType::get());
+            found = one;
+        }
+        return found ? found : static_cast<TypePtr>(AnyType::get());
+    };
+    switch (tag_) {
+        case Tag::None:
+            return NoneType::get();
+        case Tag::Tensor:
+            return TensorType::get();
+        case Tag::Bool:
+            return BoolType::get();
+        case Tag::Int:
+            return IntType::get();
+        case Tag::Double:
+            return FloatType::get();
+        case Tag::ComplexDouble:
+            return ComplexType::get();
+        case Tag::String:
+            return StringType::get();
+        case Tag::Device:
+            return DeviceObjType::get();
+        case Tag::Generator:
+            return GeneratorType::get();
+        case Tag::Capsule:
+            return CapsuleType::get();
+        case Tag::List:
+            return ListType::create(common(items()));
+        case Tag::Tuple: {
+            std::vector<TypePtr> elements;
+            for (const IValue& v : items()) elements.push_back(v.type());
+            return TupleType::create(std::move(elements));
+        }
+        case Tag::Dict: {
+            Items keys, values;
+            for (const auto& e : entries()) {
+                keys.push_back(e.first);
+                values.push_back(e.second);
+            }
+            return DictType::create(common(keys), common(values));
+        }
+        default:
+            return AnyType::get();
+    }
+}
+inline IValue IValue::deepcopy(HashIdentityIValueMap& made) const {
+    if (!isPtrType()) return *this;
+    if (const auto known = made.find(*this); known != made.end()) return known->second;
+    IValue copy = *this;
+    if (isTensor()) {
+        if (tensor_.defined()) copy = IValue(tensor_.detach().clone());
+    } else if (isList() || isTuple()) {
+        Items fresh;
+        for (const IValue& v : items()) fresh.push_back(v.deepcopy(made));
+        copy = isList() ? list(std::move(fresh)) : tuple(std::move(fresh));
+    } else if (isGenericDict()) {
+        Entries fresh;
+        for (const auto& e : entries()) fresh.emplace_back(e.first.deepcopy(made), e.second.deepcopy(made));
+        copy = dict(std::move(fresh));
+    }
+    made.emplace(*this, copy);
+    return copy;
+}
+inline IValue IValue::deepcopy() const {
+    HashIdentityIValueMap made;
+    return deepcopy(made);
+}
+inline void IValue::dump() const { std::cout << *this << '\n'; }
+inline std::ostream& IValue::repr(std::ostream& s, const std::function<bool(std::ostream&, const IValue&)>& own) const {
+    if (own(s, *this)) return s;
+    if (isString()) return s << '"' << toStringRef() << '"';
+    return s << *this;
+}
+inline size_t IValue::hash(const IValue& v) {
+    const auto join = [](size_t seed, size_t more) { return seed ^ (more + 0x9e3779b9 + (seed << 6) + (seed >> 2)); };
+    switch (v.tag()) {
+        case Tag::None:
+            return 0;
+        case Tag::Bool:
+            return std::hash<bool>()(v.toBool());
+        case Tag::Int:
+            return std::hash<int64_t>()(v.toInt());
+        case Tag::Double:
+            return std::hash<double>()(v.toDouble());
+        case Tag::String:
+            return std::hash<std::string_view>()(v.toStringView());
+        case Tag::Tensor:
+            return std::hash<const void*>()(v.toTensor().handle());
+        case Tag::Device:
+            return std::hash<Device>()(v.toDevice());
+        case Tag::ComplexDouble:
+            return join(std::hash<double>()(v.toComplexDouble().real()),
+                        std::hash<double>()(v.toComplexDouble().imag()));
+        case Tag::Tuple: {
+            size_t all = 0;
+            for (const IValue& item : v.items()) all = join(all, hash(item));
+            return all;
+        }
+        default:
+            throw std::runtime_error(str("Can't hash IValues with tag '", v.tagKind(), "'"));
+    }
+}
 }  // namespace c10
 
 // What a dict takes as keys.

@@ -18,8 +18,8 @@ using int_same_size_t = std::conditional_t<
     sizeof(T) == 1, int8_t,
     std::conditional_t<sizeof(T) == 2, int16_t, std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>>;
 
-template <class T>
-inline constexpr bool is_reduced_floating_point_v = std::is_same_v<T, c10::Half> || std::is_same_v<T, c10::BFloat16>;
+using c10::is_reduced_floating_point;
+using c10::is_reduced_floating_point_v;
 
 template <class T>
 class alignas(VECTOR_WIDTH) Vectorized {

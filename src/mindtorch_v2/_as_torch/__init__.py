@@ -49,14 +49,15 @@ def metadata_version() -> str:
     return version
 
 
-def distribution_metadata(version: str | None = None) -> str:
-    """The core metadata (PEP 566) of the distribution `torch`, as text."""
+def distribution_metadata(version: str | None = None, name: str = "torch") -> str:
+    """The core metadata (PEP 566) of the distribution `torch`, or of `torch_npu`, as text."""
     version = version or metadata_version()
+    whose = "PyTorch" if name == "torch" else name
     return (
         "Metadata-Version: 2.1\n"
-        "Name: torch\n"
+        f"Name: {name}\n"
         f"Version: {version}\n"
-        f"Summary: The interface of PyTorch {TORCH_VERSION}, provided by {_PACKAGE}\n"
+        f"Summary: The interface of {whose} {TORCH_VERSION}, provided by {_PACKAGE}\n"
         "Requires-Python: >=3.11\n"
     )
 
@@ -159,8 +160,8 @@ def _name_functions() -> None:
 
 
 class TorchFinder:
-    """Find `torch`, `torch.*` and `functorch` as aliases, and the distribution `torch`; `torchair`, and `torch_npu` where it is asked for,
-    if nobody else has them."""
+    """Find `torch`, `torch.*` and `functorch` as aliases, and the distribution `torch`; `torchair`, and `torch_npu` with a distribution
+    where it is asked for, if nobody else has them."""
 
     def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> Any:
         root = fullname.partition(".")[0]
@@ -193,9 +194,15 @@ class TorchFinder:
 
     def find_distributions(self, context: Any) -> Iterator[Any]:
         name = getattr(context, "name", None)
-        if name is not None and name.lower().replace("-", "_") != "torch":
-            return iter(())
-        return iter((_distribution(),))
+        wanted = ("torch", "torch_npu") if name is None else (name.lower().replace("-", "_"),)
+        found = []
+        if "torch" in wanted:
+            found.append(_distribution("torch", distribution_metadata()))
+        if "torch_npu" in wanted and _stands_in(
+            "torch_npu", _COMPANIONS["torch_npu"]
+        ):  # diffusers asks for its version
+            found.append(_distribution("torch_npu", distribution_metadata(name="torch_npu")))
+        return iter(found)
 
 
 class AliasLoader:
@@ -282,15 +289,15 @@ def _is_package(spec) -> bool:
     return spec.submodule_search_locations is not None
 
 
-def _distribution():
+def _distribution(name: str, metadata: str) -> Any:
     # Imported here: it costs more than all of the rest, and few processes ask.
     import importlib.metadata
     import pathlib
 
     class TorchDistribution(importlib.metadata.Distribution):
-        """The distribution `torch`, as this package presents it."""
+        """The distribution `torch`, or `torch_npu`, as this package presents it."""
 
-        _files = {"METADATA": distribution_metadata(), "top_level.txt": "torch\n", "INSTALLER": f"{_PACKAGE}\n"}
+        _files = {"METADATA": metadata, "top_level.txt": f"{name}\n", "INSTALLER": f"{_PACKAGE}\n"}
 
         def read_text(self, filename: str) -> str | None:
             return self._files.get(filename)

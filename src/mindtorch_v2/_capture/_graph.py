@@ -21,6 +21,7 @@ from mindtorch_v2._core.torch_function import DisableTorchFunction
 from mindtorch_v2._sizes.recorded import RecordedDatum, RecordedNumber, RecordedSize, datum_of, wrap_number
 from mindtorch_v2._subclasses.fake_tensor import FakeTensor, UnsupportedFakeTensorException
 from mindtorch_v2.fx import _regions
+from mindtorch_v2.fx import traceback as fx_traceback
 from mindtorch_v2.utils import _pytree as pytree
 from mindtorch_v2.utils._python_dispatch import is_traceable_wrapper_subclass
 
@@ -245,6 +246,7 @@ class TracedGraph:
         if result is NotImplemented:
             return result
         node = self._fx.create_node(op, target, node_args, node_kwargs)
+        fx_traceback.note_annotation(node)
         self.trace.blocks.note_call()
         node.meta["example_value"] = result
         place = self.trace.location()

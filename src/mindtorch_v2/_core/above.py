@@ -22,6 +22,8 @@ class _Above:
     """The module with the classes of the records of files."""
     generator_maker: Callable[[], Callable[..., Any]]
     """The function that pickles of generators name."""
+    install_parts: Callable[[], None]
+    """Register the kernels of operators that PyTorch composes of others."""
     is_onednn_enabled: Callable[[], bool]
     """Whether `torch.backends.mkldnn` is switched on."""
     is_pinned: Callable[[Any], bool]

@@ -203,6 +203,22 @@ _TYPES: dict[str | Refusal, str] = {
 _TYPES |= {"OrderedDict()": "OrderedDict", "None": "None"}
 
 
+# What the examples give for parameters that have no default.
+_GIVEN = {"new_state": "torch.empty(0)", "new_states": "[]", "allocator": "None", "stream": "None", "source": "''"}
+
+
+def _example(module: str, signature: str, answer: str | Refusal) -> str:
+    """A call without the device, and what it gives or raises."""
+    name, _, parameters = signature.removesuffix(")").partition("(")
+    needed = [each for each in parameters.split(", ") if each and "=" not in each]
+    lines = [f">>> torch.{module}.{name}({', '.join(_GIVEN.get(each, '0') for each in needed)})"]
+    if isinstance(answer, Refusal):
+        lines += ["Traceback (most recent call last):", "    ...", f"{answer.error.__name__}: {answer.sentence}"]
+    elif answer != "None":
+        lines.append(answer)
+    return "\n".join(lines) + "\n"
+
+
 def functions(module: str) -> dict[str, Callable[..., Any]]:
     """The functions of a module, "cuda.memory", by name."""
     lines: list[str] = []
@@ -220,7 +236,7 @@ def functions(module: str) -> dict[str, Callable[..., Any]]:
             )
         for signature in spelled.split("; "):
             lines.append(f"def {signature} -> {_TYPES.get(answer, 'Any')}: {body}")
-            docs[signature.partition("(")[0]] = doc
+            docs[signature.partition("(")[0]] = f"{doc}\n\n{_example(module, signature, answer)}"
     scope: dict[str, Any] = {
         "__name__": f"mindtorch_v2.{module}",
         "Any": Any,

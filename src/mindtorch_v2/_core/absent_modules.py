@@ -29,6 +29,18 @@ from mindtorch_v2._core.unavailable import mark, unavailable_class, unavailable_
 _PACKAGE = "mindtorch_v2"
 _LIST = pathlib.Path(__file__).parent / "absent_names.jsonl"
 
+# Modules that PyTorch's packages have loaded, and ours when they are asked for.
+_ASKED_FOR = frozenset(
+    f"torch.{name}"
+    for name in (
+        "autograd.profiler_legacy distributed.constants distributed.rpc distributed.rpc.backend_registry "
+        "distributed.rpc.constants distributed.rpc.functions distributed.rpc.internal distributed.rpc.options "
+        "distributed.rpc.server_process_global_profiler fx.operator_schemas fx.passes fx.passes.infra "
+        "fx.passes.infra.pass_base fx.passes.infra.pass_manager fx.passes.reinplace fx.passes.split_module fx.passes.utils "
+        "fx.passes.utils.common fx.passes.utils.matcher_utils jit.annotations monitor nn.common_types onnx.symbolic_helper"
+    ).split()
+)
+
 # What is here of modules that are otherwise absent, by PyTorch's names, asked for when they are imported.
 PARTS: dict[str, Callable[[], dict[str, Any]]] = {}
 
@@ -59,7 +71,7 @@ def absent_modules() -> list[str]:
 
 @functools.cache
 def _packages() -> frozenset[str]:
-    return frozenset(name.rpartition(".")[0] for name in _modules())
+    return frozenset(name.rpartition(".")[0] for name in {*_modules(), *_ASKED_FOR})
 
 
 class AbsentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -131,6 +143,8 @@ def complete(module: types.ModuleType) -> None:
     name = _pytorch_name(module.__name__)
 
     def __getattr__(each: str) -> Any:
+        if f"{name}.{each}" in _ASKED_FOR:
+            return importlib.import_module(_own_name(f"{name}.{each}"))
         kind = None if each.startswith("__") else absent_names(name).get(each)
         kind = kind or absent_names(f"{name}.{each}").get("*")
         if own is not None and kind is None:

@@ -71,7 +71,7 @@ _FUNCTIONS = {
 METHODS = (
     "_autocast_to_full_precision _autocast_to_reduced_precision _nested_tensor_size "
     "_nested_tensor_storage_offsets _nested_tensor_strides _philox_normal_ _philox_uniform_ "
-    "_sparse_mask_projection int_repr is_distributed q_per_channel_axis "
+    "_sparse_mask_projection int_repr q_per_channel_axis "
     "q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme resize_as_sparse_ slice_inverse "
     "smm sparse_resize_ sparse_resize_and_clear_ sspaddmm to_padded_tensor "
 ).split()

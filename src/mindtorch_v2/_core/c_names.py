@@ -135,9 +135,10 @@ def _autograd() -> dict[str, Any]:
 
 
 def _profiler() -> dict[str, Any]:
-    from mindtorch_v2._core import tracebacks
+    from mindtorch_v2._core import profiler_config, tracebacks
 
-    return {each.__name__: each for each in (tracebacks.gather_traceback, tracebacks.symbolize_tracebacks)}
+    here = (tracebacks.gather_traceback, tracebacks.symbolize_tracebacks, profiler_config._ExperimentalConfig)
+    return {each.__name__: each for each in here}
 
 
 _C.__getattr__ = _lazily

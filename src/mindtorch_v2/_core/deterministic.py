@@ -60,12 +60,24 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """The value that ``use_deterministic_algorithms(warn_only=)`` was last given."""
+    """The value that ``use_deterministic_algorithms(warn_only=)`` was last given.
+
+    >>> torch.use_deterministic_algorithms(True, warn_only=True)
+    >>> torch.is_deterministic_algorithms_warn_only_enabled()
+    True
+    >>> torch.use_deterministic_algorithms(False)
+    """
     return _state["warn"]
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """0 or "default", 1 or "warn", 2 or "error"."""
+    """0 or "default", 1 or "warn", 2 or "error".
+
+    >>> torch.set_deterministic_debug_mode("warn")
+    >>> torch.get_deterministic_debug_mode()
+    1
+    >>> torch.set_deterministic_debug_mode("default")
+    """
     level = (
         {"default": 0, "warn": 1, "error": 2}.get(debug_mode, debug_mode) if isinstance(debug_mode, str) else debug_mode
     )

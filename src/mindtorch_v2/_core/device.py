@@ -44,6 +44,9 @@ def get_device_module(device: Any = None) -> Any:
     """The module of a device's kind, `torch.cpu` or `torch.npu`; without `device` that of the accelerator, or of the CPU.
 
     Raises RuntimeError for a device without a module, and for what is neither a device, a string nor None.
+
+    >>> torch.get_device_module("cpu").__name__
+    'mindtorch_v2.cpu'
     """
     if device is None:
         kind = next((k for k in ("npu", "cuda") if above.device_module(k).is_available()), "cpu")

@@ -1,6 +1,8 @@
-"""Dimensions counted from the end."""
+"""Dimensions counted from the end, and sizes that broadcast."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 
 def wrap_dim(dim: int, rank: int, wrap_scalar: bool = True) -> int:
@@ -15,3 +17,10 @@ def wrap_dim(dim: int, rank: int, wrap_scalar: bool = True) -> int:
     if not -rank <= dim < rank:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})")
     return dim % rank
+
+
+def broadcast_sizes(first: Sequence[int], second: Sequence[int]) -> list[int]:
+    """The sizes that two broadcast to; ones that do not fit are left for `expand` to refuse."""
+    rank = max(len(first), len(second))
+    one, other = ([1] * (rank - len(sizes)) + [*sizes] for sizes in (first, second))
+    return [b if a == 1 else a for a, b in zip(one, other, strict=True)]

@@ -44,7 +44,13 @@ _PYTHON_FLOATS: dict[Any, Any] = {float: DTYPES["float64"], complex: DTYPES["com
 
 
 class finfo:
-    """Limits of a floating dtype: bits, eps, max, min, tiny, smallest_normal, resolution, dtype."""
+    """Limits of a floating dtype: bits, eps, max, min, tiny, smallest_normal, resolution, dtype.
+
+    Without a dtype those of the default one; TypeError for a dtype of whole numbers.
+
+    >>> torch.finfo(torch.float16).max
+    65504.0
+    """
 
     def __init__(self, type: Any = None) -> None:
         dtype = _C.get_default_dtype() if type is None else _PYTHON_FLOATS.get(type, type)
@@ -82,7 +88,11 @@ class finfo:
 
 
 class iinfo:
-    """Limits of an integer dtype: bits, min, max, dtype."""
+    """Limits of an integer dtype: bits, min, max, dtype. TypeError for a floating one.
+
+    >>> torch.iinfo(torch.int16).max
+    32767
+    """
 
     def __init__(self, type: Any) -> None:
         if not isinstance(type, _C.dtype):
@@ -111,7 +121,12 @@ class iinfo:
 
 
 class Size(tuple[int, ...]):
-    """The sizes of a tensor: a tuple of ints with ``numel()``."""
+    """The sizes of a tensor: a tuple of ints with ``numel()``.
+
+    >>> size = torch.ones(2, 3).size()
+    >>> size, size.numel(), size[1]
+    (torch.Size([2, 3]), 6, 3)
+    """
 
     __slots__ = ()
 

@@ -14,6 +14,14 @@ class RemovableHandle:
 
     The dictionary is held weakly: a handle never keeps a module alive. `extra_dict` (one dictionary or a list of
     them) holds flags filed under the same id, which go with the hook.
+
+    >>> layer = torch.nn.ReLU()
+    >>> handle = layer.register_forward_hook(lambda module, args, output: output + 1)
+    >>> layer(torch.tensor([1.0]))
+    tensor([2.])
+    >>> handle.remove()
+    >>> layer(torch.tensor([1.0]))
+    tensor([1.])
     """
 
     __module__ = "mindtorch_v2.utils.hooks"  # where pickles look for it

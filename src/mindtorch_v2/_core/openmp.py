@@ -9,6 +9,8 @@ a machine with other work it is worse: the spinning threads take the time of tho
 import os
 from typing import Any
 
+from .first_aid import raise_with_remedy
+
 SPIN_COUNT = "1000"
 
 
@@ -19,6 +21,8 @@ def load_core() -> Any:
         os.environ["GOMP_SPINCOUNT"] = SPIN_COUNT
     try:
         from .. import _C  # OpenMP reads the environment when it is loaded
+    except ImportError as error:
+        raise_with_remedy(error)
     finally:
         if not chosen:
             del os.environ["GOMP_SPINCOUNT"]

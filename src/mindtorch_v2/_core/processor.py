@@ -7,7 +7,11 @@ import functools
 
 @functools.cache
 def get_cpu_capability() -> str:
-    """The widest vector instructions that this system has: "AVX512", "AVX2", "NEON" or "DEFAULT"."""
+    """The widest vector instructions that this system has: "AVX512", "AVX2", "NEON" or "DEFAULT".
+
+    >>> torch.backends.cpu.get_cpu_capability() in ("AVX512", "AVX2", "NEON", "SVE", "DEFAULT")
+    True
+    """
     try:
         with open("/proc/cpuinfo") as file:
             words = set(file.read().split())

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 
 class qscheme:
-    """A scheme: one scale for a tensor or one for each channel, with a zero point or symmetric."""
+    """A scheme: one scale for a tensor or one for each channel, with a zero point or symmetric.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     q = torch.quantize_per_tensor(torch.tensor([0.5, 1.0]), scale=0.5, zero_point=0, dtype=torch.qint8)
+    >>> q.qscheme()
+    torch.per_tensor_affine
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name

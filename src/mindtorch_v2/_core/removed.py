@@ -19,5 +19,12 @@ def removed(name: str) -> NoReturn:
 
 
 def symeig(input: Any, eigenvectors: bool = False, upper: bool = True, *, out: Any = None) -> NoReturn:
-    """Raise RuntimeError: `torch.linalg.eigh`, which reads the lower triangle by default, took its place."""
+    """Raise RuntimeError: `torch.linalg.eigh`, which reads the lower triangle by default, took its place.
+
+    >>> try:
+    ...     torch.symeig(torch.eye(2))
+    ... except RuntimeError as error:
+    ...     print(str(error).partition(". ")[0])
+    This function was deprecated since version 1.9 and is now removed
+    """
     removed("symeig")

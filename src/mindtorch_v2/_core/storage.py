@@ -11,12 +11,20 @@ from .above import above
 
 # By type of device, what makes a deep copy where storages have more than their bytes: the order that elements lie in.
 copies: dict[str, Callable[[UntypedStorage], UntypedStorage]] = {}
+# What files keep of such an order: words for a tensor, and what puts a tensor that was read into the order of the words.
+orders: dict[str, tuple[Callable[[Any], list[str]], Callable[[Any, list[str]], None]]] = {}
 
 
 class UntypedStorage(_C.StorageBase):
     """Raw bytes with a device, shared by all views of a tensor.
 
     Supports the buffer protocol (``memoryview(storage)``), slicing without a copy, ``from_file`` and ``from_buffer``.
+
+    >>> x = torch.tensor([1, 2], dtype=torch.uint8)
+    >>> storage = x.untyped_storage()
+    >>> storage[0] = 7
+    >>> storage.nbytes(), x
+    (2, tensor([7, 2], dtype=torch.uint8))
     """
 
     from_file: Any

@@ -34,7 +34,11 @@ class _OfDevice(type):
 
 
 class Stream(metaclass=_OfDevice):
-    """A queue of work on a device, the CPU unless `device` names another: then its back end's own stream is made."""
+    """A queue of work on a device, the CPU unless `device` names another: then its back end's own stream is made.
+
+    >>> torch.Stream().device_type
+    0
+    """
 
     def __init__(self, device: Any = None, priority: int = 0) -> None:
         self.device_index, self.device_type, self.stream_id = -1, 0, 0
@@ -73,7 +77,11 @@ class Stream(metaclass=_OfDevice):
 
 
 class Event(metaclass=_OfDevice):
-    """A mark in a stream; on another device than the CPU the back end's own event is made."""
+    """A mark in a stream; on another device than the CPU the back end's own event is made.
+
+    >>> torch.Event("cpu").device
+    device(type='cpu')
+    """
 
     def __init__(self, device: Any = None, *, enable_timing: bool = False, blocking: bool = False) -> None:
         self.device = _device(device)

@@ -10,6 +10,7 @@ from typing import Any
 
 from mindtorch_v2 import _C
 from mindtorch_v2._core import torch_function
+from mindtorch_v2._core.autograd import fallback_mode
 from mindtorch_v2._core.autograd.function import DelayedError, UndefinedGrad
 from mindtorch_v2._core.autograd.grad_mode import is_multithreading_enabled
 from mindtorch_v2._core.autograd.graph import get_gradient_edge
@@ -173,6 +174,8 @@ NAMES |= {
         DelayedError=DelayedError,
         UndefinedGrad=UndefinedGrad,
     ),
+    "_get_autograd_fallback_mode": fallback_mode.get_mode,
+    "_set_autograd_fallback_mode": fallback_mode.set_mode,
     "_is_multithreading_enabled": is_multithreading_enabled,
     "_get_cpu_capability": get_cpu_capability,
     "_get_graph_executor_optimize": lambda value=None: _OPTIMIZE.get() if value is None else _OPTIMIZE.set(value),

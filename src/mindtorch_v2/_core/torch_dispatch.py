@@ -19,6 +19,8 @@ from mindtorch_v2._core.torch_function import subclasses_first, values_among
 from mindtorch_v2._tensor import Tensor
 
 _PYTHON = _C._key_bit("Python")
+# Kernels of operators that PyTorch composes of others: _behaviours/composed.py.
+_PARTS = _C._key_bit("PythonDispatcher")
 
 
 def overload_of(handle: Any) -> Any:
@@ -31,10 +33,11 @@ def overload_of(handle: Any) -> Any:
 
 
 class _State(threading.local):
-    """The modes of this thread, innermost last."""
+    """The modes of this thread, innermost last, and how many blocks of `whole_calls` it is in."""
 
     def __init__(self) -> None:
         self.modes: list[Any] = []
+        self.whole = 0
 
 
 _state = _State()
@@ -43,7 +46,24 @@ _state = _State()
 def _watch(modes: list[Any]) -> None:
     """Calls come here while there is a mode, whatever their arguments are."""
     include, exclude = _C._tls_keys()
-    _C._set_tls_keys(include | _PYTHON if modes else include & ~_PYTHON, exclude)
+    include &= ~(_PYTHON | _PARTS)
+    if modes:
+        include |= _PYTHON
+        if not _state.whole and any(mode.sees_parts for mode in modes):
+            include |= _PARTS
+    _C._set_tls_keys(include, exclude)
+
+
+@contextlib.contextmanager
+def whole_calls() -> Iterator[None]:
+    """Within this block modes see the operators of this package, not the parts that PyTorch makes some of them of."""
+    _state.whole += 1
+    _watch(_state.modes)
+    try:
+        yield
+    finally:
+        _state.whole -= 1
+        _watch(_state.modes)
 
 
 def push(mode: Any) -> None:
@@ -117,8 +137,17 @@ def _overrides(value: Any) -> bool:
 def seen_call(
     handle: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """The call that modes, classes and graphs see: with a number, PyTorch's Python functions call another overload of some operators."""
+    """The call that modes, classes and graphs see: with a number, PyTorch's Python functions call another overload of some operators.
+
+    What makes tensors says where, and whether in pinned memory.
+    """
     func = overload_of(handle)
+    places = handle.__dict__.get("places")
+    if places is None:
+        places = handle.__dict__["places"] = _places_of(func._schema)
+    unsaid = [name for name in places if kwargs.get(name) is None]
+    if unsaid:
+        kwargs = {**kwargs, **{name: _C._get_default_device() if name == "device" else False for name in unsaid}}
     name = handle.__dict__.get("seen_as")
     if name is None:
         return func, args, kwargs
@@ -126,6 +155,15 @@ def seen_call(
     positional = sum(not each.kwarg_only for each in func._schema.arguments)
     named = {each.name: value for each, value in zip(func._schema.arguments[positional:], args[positional:])}
     return func, args[:positional], {**named, **kwargs}
+
+
+def _places_of(schema: Any) -> tuple[str, ...]:
+    """The options that PyTorch's functions state of each tensor that they make; none for other operators."""
+    named = [each.name for each in schema.arguments if each.kwarg_only]
+    if not {"dtype", "layout", "device", "pin_memory"} <= set(named) or schema.name in ("aten::_to_copy", "aten::to"):
+        return ()
+    like = any(str(each.type) == "Tensor" for each in schema.arguments)
+    return ("pin_memory",) if like else ("device", "pin_memory")
 
 
 def run_call(func: Any, args: Sequence[Any]) -> Any:

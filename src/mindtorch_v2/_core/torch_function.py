@@ -192,6 +192,14 @@ def redispatch_function(
     """`func(*args, **kwargs)` without asking modes and classes about this call, though about those that it makes.
 
     A `__torch_function__` that runs `func` this way sees the calls inside it too.
+
+    >>> class Named(torch.Tensor):
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         print(func.__name__)
+    ...         return torch.overrides.redispatch_function(func, types, args, kwargs)
+    >>> _ = torch.add(torch.ones(1).as_subclass(Named), 1)
+    add
     """
     before, _state.skips_next = _state.skips_next, True
     try:
@@ -210,6 +218,20 @@ def hand_over(public_api: Callable[..., Any], relevant_args: Iterable[Any], *arg
     """Hand the call `public_api(*args, **kwargs)` to the modes and to the classes of `relevant_args`.
 
     Raises TypeError if all of them decline.
+
+    >>> from mindtorch_v2.overrides import handle_torch_function, has_torch_function
+    >>> class Length:
+    ...     def __init__(self, meters):
+    ...         self.meters = meters
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         return f"{func.__name__} of {args[0].meters} m"
+    >>> def double(x):
+    ...     if has_torch_function((x,)):
+    ...         return handle_torch_function(double, (x,), x)
+    ...     return x * 2
+    >>> double(3), double(Length(3))
+    (6, 'double of 3 m')
     """
     return _ask(public_api, _get_overloaded_args(relevant_args), args, kwargs)
 

@@ -9,12 +9,24 @@ _settings = {"always": False}
 
 
 def is_warn_always_enabled() -> bool:
-    """The value that ``set_warn_always`` was last given."""
+    """The value that ``set_warn_always`` was last given.
+
+    >>> torch.set_warn_always(True)
+    >>> torch.is_warn_always_enabled()
+    True
+    >>> torch.set_warn_always(False)
+    """
     return _settings["always"]
 
 
 def set_warn_always(b: bool, /) -> None:
-    """Whether warnings that come once in a process come every time."""
+    """Whether warnings that come once in a process come every time.
+
+    >>> torch.set_warn_always(True)
+    >>> torch.is_warn_always_enabled()
+    True
+    >>> torch.set_warn_always(False)
+    """
     if not isinstance(b, bool):
         raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type(b).__name__}")
     _settings["always"] = b

@@ -369,10 +369,10 @@ class CustomOp:
             )
         for name, gradient in found.items():
             kind = kinds[name]
-            if gradient is None:
-                continue
             if isinstance(kind, (list, tuple)):
                 self._check_list(name, gradient, kind, refuse)
+            elif gradient is None:
+                continue
             elif not isinstance(gradient, torch.Tensor):
                 refuse(
                     f"got object of type {type(gradient)} as the gradient for input '{name}', but expected the gradient to be "

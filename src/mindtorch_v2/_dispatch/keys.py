@@ -8,7 +8,16 @@ from typing import Any
 
 from mindtorch_v2 import _C
 
-__all__ = ["DEVICE_KEYS", "DispatchKey", "DispatchKeySet", "excluded", "included", "key_name", "only"]
+__all__ = [
+    "DEVICE_KEYS",
+    "DispatchKey",
+    "DispatchKeySet",
+    "ExclusionGuard",
+    "excluded",
+    "included",
+    "key_name",
+    "only",
+]
 
 # PyTorch's names of the keys that are called after the NPU here; both are taken everywhere.
 _PYTORCH = {"NPU": "PrivateUse1", "AutogradNPU": "AutogradPrivateUse1", "AutocastNPU": "AutocastPrivateUse1"}
@@ -47,7 +56,11 @@ DispatchKey: Any = _Key(
     ],
 )  # type: ignore[call-arg]  # (the enumeration is made by a call)
 DispatchKey.__module__ = "torch._C"
-DispatchKey.__doc__ = "One dispatch key. `DispatchKey.PrivateUse1` is also called `DispatchKey.NPU`."
+DispatchKey.__doc__ = (
+    "One dispatch key. `DispatchKey.PrivateUse1` is also called `DispatchKey.NPU`.\n\n"
+    ">>> torch.ops.aten.add.Tensor.has_kernel_for_dispatch_key(torch.DispatchKey.CPU)\n"
+    "True\n"
+)
 _NAMES = {number: name for name, number in _NUMBERS.items()}
 
 
@@ -166,6 +179,40 @@ class _ThreadKeys:
 
     def __exit__(self, kind: type | None, value: BaseException | None, trace: TracebackType | None) -> None:
         _C._set_tls_keys(*self._before)
+
+
+class ExclusionGuard:
+    """Keys that no dispatch of this thread sees, from when the guard is made until a block with it ends, or it is deleted.
+
+    >>> guard = ExclusionGuard(DispatchKeySet("ADInplaceOrView"))
+    >>> torch._C._dispatch_tls_is_dispatch_key_excluded("ADInplaceOrView")
+    True
+    >>> del guard
+    >>> torch._C._dispatch_tls_is_dispatch_key_excluded("ADInplaceOrView")
+    False
+    """
+
+    __slots__ = ("_added",)
+
+    def __init__(self, *keys: Any) -> None:
+        include, exclude = _C._tls_keys()
+        self._added = int(DispatchKeySet(*map(_bits, keys))) & ~exclude
+        _C._set_tls_keys(include, exclude | self._added)
+
+    def _release(self) -> None:
+        include, exclude = _C._tls_keys()
+        _C._set_tls_keys(include, exclude & ~self._added)
+        self._added = 0
+
+    def __enter__(self) -> ExclusionGuard:
+        return self
+
+    def __exit__(self, kind: type | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        self._release()
+
+    def __del__(self) -> None:
+        if getattr(self, "_added", 0):
+            self._release()
 
 
 def included(*keys: Any) -> _ThreadKeys:

@@ -7,8 +7,9 @@ from typing import Any
 from mindtorch_v2 import _C
 
 from . import schema as _schema
-from .keys import AUTOGRAD, DispatchKey, DispatchKeySet, excluded, included, key_name, only
+from .keys import AUTOGRAD, DispatchKey, DispatchKeySet, ExclusionGuard, excluded, included, key_name, only
 from .schema import Argument, FunctionSchema, Type, parse_schema, schema_of
+from .schema_info import SchemaArgType, SchemaArgument, SchemaInfo, is_alias_of, overlaps
 from .tags import Tag
 
 __all__ = ["NAMES"]
@@ -97,19 +98,24 @@ def _jit_get_schemas_for_operator(name: str) -> list[FunctionSchema]:
     return [schema_of(h) for h in _C._all_operators() if f"{h.namespace}::{h.name}" == name]
 
 
+def _dispatch_key_set(tensor: Any) -> str:
+    """The key set of a tensor, as text."""
+    return repr(_dispatch_keys(tensor))
+
+
 def _get_schema(name: str, overload: str) -> FunctionSchema:
     """The schema of one overload; RuntimeError if it does not exist."""
     return schema_of(_handle(f"{name}.{overload}" if overload else name))
 
 
 def _AutoDispatchBelowAutograd() -> Any:
-    """A context in which operators skip autograd."""
-    return excluded(AUTOGRAD)
+    """A guard, or block, in which operators skip autograd."""
+    return ExclusionGuard(AUTOGRAD)
 
 
 def _AutoDispatchBelowADInplaceOrView() -> Any:
-    """A context in which operators skip autograd and the tracking of views and versions."""
-    return excluded(AUTOGRAD, "ADInplaceOrView")
+    """A guard, or block, in which operators skip autograd and the tracking of views and versions."""
+    return ExclusionGuard(AUTOGRAD, "ADInplaceOrView")
 
 
 NAMES: dict[str, Any] = {
@@ -119,7 +125,12 @@ NAMES: dict[str, Any] = {
     "FunctionSchema": FunctionSchema,
     "Tag": Tag,
     "Type": Type,
-    "ExcludeDispatchKeyGuard": excluded,
+    "ExcludeDispatchKeyGuard": ExclusionGuard,
+    "_SchemaArgType": SchemaArgType,
+    "_SchemaArgument": SchemaArgument,
+    "_SchemaInfo": SchemaInfo,
+    "_is_alias_of": is_alias_of,
+    "_overlaps": overlaps,
     "_AutoDispatchBelowADInplaceOrView": _AutoDispatchBelowADInplaceOrView,
     "_AutoDispatchBelowAutograd": _AutoDispatchBelowAutograd,
     "_ExcludeDispatchKeyGuard": excluded,
@@ -130,6 +141,7 @@ NAMES: dict[str, Any] = {
     "_dispatch_has_kernel": _dispatch_has_kernel,
     "_dispatch_has_kernel_for_dispatch_key": _dispatch_has_kernel_for_dispatch_key,
     "_dispatch_key_name": _dispatch_key_name,
+    "_dispatch_key_set": _dispatch_key_set,
     "_dispatch_keys": _dispatch_keys,
     "_dispatch_tls_is_dispatch_key_excluded": _dispatch_tls_is_dispatch_key_excluded,
     "_dispatch_tls_is_dispatch_key_included": _dispatch_tls_is_dispatch_key_included,

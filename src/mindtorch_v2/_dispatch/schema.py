@@ -94,7 +94,10 @@ class _Class(type):
 
 def _simple(name: str, text: str, annotation: str | None = None) -> type:
     made = Type(name, text, annotation or text)
-    doc = f"The type `{text}` of arguments and results in schemas; `get()` gives it."
+    doc = (
+        f"The type `{text}` of arguments and results in schemas; `get()` gives it.\n\n"
+        f">>> print(torch._C.{name}.get())\n{text}\n"
+    )
     return _Class(
         name, (), {"_kind": name, "get": staticmethod(lambda: made), "__module__": "torch._C", "__doc__": doc}
     )
@@ -188,18 +191,22 @@ class Argument:
         """Whether a call may leave it out."""
         return self._has_default
 
+    def _same_place(self, other: Argument) -> bool:
+        return (self.name, self.N, self.alias_info) == (other.name, other.N, other.alias_info)
+
     def _like(self, other: Argument) -> bool:
         """Whether a caller of `other` may call this one in the same place."""
-        if (self.name, self.N, self.alias_info, self.kwarg_only) != (
-            other.name,
-            other.N,
-            other.alias_info,
-            other.kwarg_only,
-        ):
+        if not self._same_place(other) or self.kwarg_only and not other.kwarg_only:
             return False
         if not other.type.isSubtypeOf(self.type):
             return False
         return not other._has_default or (self._has_default and self.default_value == other.default_value)
+
+    def _serves(self, older: Argument) -> bool:
+        """Whether what is made for this one may be given to an older one."""
+        if not self._same_place(older) or self.kwarg_only != older.kwarg_only or not self.type.isSubtypeOf(older.type):
+            return False
+        return self._has_default == older._has_default and self.default_value == older.default_value
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +247,7 @@ class FunctionSchema:
         )
 
     def __hash__(self) -> int:
-        return hash((self.name, self.overload_name, len(self._arguments)))
+        return hash(self._text)
 
     @property
     def arguments(self) -> list[Argument]:
@@ -277,7 +284,7 @@ class FunctionSchema:
         if len(self._returns) != len(old._returns) or len(self._arguments) < len(old._arguments):
             return False
         for new_result, old_result in zip(self._returns, old._returns, strict=True):
-            if new_result.alias_info != old_result.alias_info or not new_result.type.isSubtypeOf(old_result.type):
+            if not new_result._same_place(old_result) or not new_result.type.isSubtypeOf(old_result.type):
                 return False
         mine = [argument for argument in self._arguments if not argument.is_out]
         theirs = [argument for argument in old._arguments if not argument.is_out]
@@ -287,7 +294,40 @@ class FunctionSchema:
         if not all(argument._has_default for argument in mine[len(theirs) :]):
             return False
         past_outs = [argument for argument in old._arguments if argument.is_out]
-        return len(outs) == len(past_outs) and all(new._like(past) for new, past in zip(outs, past_outs, strict=True))
+        return len(outs) >= len(past_outs) and all(new._like(past) for new, past in zip(outs, past_outs, strict=False))
+
+    def check_forward_compatible_with(self, old: FunctionSchema) -> tuple[bool, str]:
+        """Whether a program made for this schema runs where only `old` is known, as far as it leaves new arguments out; and why not.
+
+        >>> old = parse_schema("f(Tensor x) -> Tensor")
+        >>> parse_schema("f(Tensor x, int k=1) -> Tensor").check_forward_compatible_with(old)
+        (True, '')
+        """
+        for what in ("name", "overload_name", "is_vararg", "is_varret"):
+            if getattr(self, what) != getattr(old, what):
+                return False, f"Function schemas have different values of {what}"
+        if len(self._returns) != len(old._returns):
+            return False, "Function schema should have the same number of returns"
+        mine, theirs = ([each for each in schema._arguments if not each.is_out] for schema in (self, old))
+        outs, past_outs = ([each for each in schema._arguments if each.is_out] for schema in (self, old))
+        if len(outs) != len(past_outs):
+            return False, "Function schema should have the same number of out arguments"
+        for new, past in [*zip(mine, theirs, strict=False), *zip(outs, past_outs, strict=True)]:
+            if not new._serves(past):
+                return False, f"'{new.name}' is not forward compatible with the older version of the schema"
+        for new in mine[len(theirs) :]:
+            start = f"Function schema is not forward compatible since the new argument '{new.name}' of type {new.type.str()}"
+            if not new._has_default:
+                return False, f"{start} did not provide a default value."
+            if new.type._kind in ("ListType", "DictType", "TupleType"):
+                return False, f"{start} has a container type as its default value."
+        for past in theirs[len(mine) :]:
+            if not past._has_default:
+                return (
+                    False,
+                    f"Function schema is not forward compatible since '{past.name}' is missing, and has no default",
+                )
+        return True, ""
 
 
 _AS_INT = {"ScalarTypeType", "LayoutType", "MemoryFormatType", "SymIntType"}

@@ -62,7 +62,15 @@ def allow_in_graph(fn: Any) -> Any:
 
 
 def assume_constant_result(fn: Any) -> Any:
-    """Say that a function gives the same at each call with the same arguments: graphs keep its result. Returns it."""
+    """Say that a function gives the same at each call with the same arguments: graphs keep its result. Returns it.
+
+    >>> import math
+    >>> @torch.compiler.assume_constant_result
+    ... def scale():
+    ...     return math.pi
+    >>> torch.compile(lambda x: x * scale(), backend="eager")(torch.ones(2))
+    tensor([3.1416, 3.1416])
+    """
     fn._dynamo_marked_constant = True
     return fn
 
@@ -80,6 +88,13 @@ def substitute_in_graph(
     """A decorator: the function is what is captured in place of `original_fn`, which itself is left alone.
 
     TypeError if its parameters are not those of the original, unless `skip_signature_check`.
+
+    >>> import operator
+    >>> @torch.compiler.substitute_in_graph(operator.indexOf)
+    ... def index_of(a, b, /):
+    ...     return [each == b for each in a].index(True)
+    >>> torch.compile(lambda x: x + operator.indexOf([5, 7], 7), backend="eager")(torch.ones(1))
+    tensor([2.])
     """
     if not callable(original_fn):
         raise TypeError(f"substitute_in_graph expects a function but got {type(original_fn)!r}")
@@ -137,6 +152,11 @@ class set_stance:  # PyTorch's name
     that is an error; "eager_then_compile": the first call is eager; "aot_eager_then_compile": the first one goes through
     the back end `aot_eager`. `force_backend` is used in place of the functions' own, with "default" only.
     RuntimeError for another stance, or if it is set while a program is captured.
+
+    >>> f = torch.compile(lambda x: x + 1, backend="eager")
+    >>> with torch.compiler.set_stance("force_eager"):
+    ...     f(torch.ones(1))
+    tensor([2.])
     """
 
     _dynamo_forbidden = True

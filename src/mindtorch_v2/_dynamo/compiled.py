@@ -33,6 +33,7 @@ _log = logging.getLogger("torch._dynamo")
 _numbers = itertools.count()
 _all: weakref.WeakSet = weakref.WeakSet()
 _compiling = threading.RLock()  # one program is captured at a time
+_IN_VAIN = 8  # calls without any graph, after which this is said; a part becomes one at its third call
 _IN_PARTS = object()  # in the place of an entry: there is no graph of the whole
 
 
@@ -71,6 +72,8 @@ class CompiledFunction:
         self._broken: set[Any] = set()  # kinds of arguments with which the function cannot be captured whole
         self._over = False  # the limit is reached
         self._called = False
+        self._calls_in_parts = 0
+        self._reason: Uncapturable | None = None  # why there is no graph of the whole
         self._trees: dict[Any, Any] = {}  # back end -> what was put off where there is no graph of the whole
         # operators in a row and where they are called -> the number of graphs of them
         self._parts: collections.Counter[Any] = collections.Counter()
@@ -119,6 +122,15 @@ class CompiledFunction:
         tree = self._trees.get(backend)
         if tree is None:
             tree = self._trees[backend] = Tree(lambda *found: self._compile_part(backend, *found))
+        self._calls_in_parts += 1
+        if self._calls_in_parts == _IN_VAIN and not self._parts:
+            _log.warning(
+                "torch.compile brings nothing to %s: after %d calls no part of it has become a graph. The whole is none for this "
+                'reason: %s\nTORCH_LOGS="graph_breaks" says where each part ends; fullgraph=True raises there.',
+                self.name,
+                _IN_VAIN,
+                self._reason,
+            )
         return Region(tree).run(self.function, args, kwargs)
 
     def _compile_part(self, backend, path, graph, examples, reason):
@@ -214,6 +226,7 @@ class CompiledFunction:
             artifact("graph_breaks", f"No graph of the whole of {self.name}: {reason}")
             if self.fullgraph:
                 raise exc.Unsupported.of(reason) from None
+            self._reason = reason
             if len(self._broken) >= config.recompile_limit:
                 self._over = True
                 return None

@@ -44,7 +44,9 @@ def aot_function(
 
     `fw_compiler(graph_module, example_inputs)` and `bw_compiler` (the same if not given) return a callable, each for a
     graph without writes. `partition_fn` divides the joint graph, `decompositions` maps operators to functions that take
-    their place. Arguments and results may be trees of tensors. NotImplementedError for `dynamic`: graphs hold for one size.
+    their place. Arguments and results may be trees of tensors. Graphs hold for one size, others get graphs of their own; with
+    `dynamic` the program must also be one for open sizes: it is recorded once with symbols for them, and what stands in the way
+    of that is raised. RuntimeError for a program that has no graph of operators.
 
     >>> from mindtorch_v2._functorch.aot_autograd import aot_function
     >>> def show(module, inputs):
@@ -55,10 +57,6 @@ def aot_function(
     ['aten.sin.default']
     ['aten.cos.default', 'aten.mul.Tensor']
     """
-    if dynamic:
-        raise NotImplementedError(
-            "aot_function(dynamic=True) is not implemented in mindtorch_v2: graphs hold for one size"
-        )
     if disable_functionalization:
         raise NotImplementedError("aot_function(disable_functionalization=True) is not implemented in mindtorch_v2")
     lowered: dict[Any, tuple[Lowering, list]] = {}
@@ -75,6 +73,8 @@ def aot_function(
                 results, tree[0] = pytree.tree_flatten(fn(*args, **kwargs))
                 return results
 
+            if dynamic:
+                _check_open_sizes(flat, leaves)
             found = lowered[spec] = (
                 Lowering(
                     flat,
@@ -84,6 +84,7 @@ def aot_function(
                     decompositions=decompositions,
                     inference_compiler=inference_compiler,
                     keep_inference_input_mutations=keep_inference_input_mutations,
+                    strict=True,
                 ),
                 tree,
             )
@@ -91,6 +92,19 @@ def aot_function(
         return pytree.tree_unflatten(lowering(*leaves), tree[0])
 
     return compiled
+
+
+def _check_open_sizes(function: Callable, leaves: Sequence[Any]) -> None:
+    """Record the function of flat arguments with symbols for the sizes of its tensors; whatever that ends in is raised."""
+    from mindtorch_v2.fx.experimental.proxy_tensor import make_fx  # slow to load, and few ask for it
+
+    tensors = [each for each in leaves if isinstance(each, torch.Tensor)]
+
+    def of_tensors(*given: torch.Tensor) -> Any:
+        rest = iter(given)
+        return function(*(next(rest) if isinstance(each, torch.Tensor) else each for each in leaves))
+
+    make_fx(torch.func.functionalize(of_tensors), tracing_mode="symbolic")(*(each.detach() for each in tensors))
 
 
 def _functional_call(module: Any, names: Sequence[str]) -> Callable:

@@ -6,9 +6,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mindtorch_v2._core.autograd.function import Function
-from mindtorch_v2._dispatch.schema import schema_of
+from mindtorch_v2._dispatch.schema import FunctionSchema, schema_of
 
-__all__ = ["autograd_kernel", "check_differentiable"]
+__all__ = ["autograd_kernel", "check_differentiable", "refuse_keyword_tensors", "supports_tensorlist"]
+
+
+def refuse_keyword_tensors(schema: FunctionSchema, caller: str) -> None:
+    """NotImplementedError for a schema with tensors that are given by keyword only, other than `out=`."""
+    if any(a.kwarg_only and "Tensor" in str(a.type) and not a.is_out for a in schema.arguments):
+        raise NotImplementedError(
+            f"{caller} with kwarg-only Tensor args. Please make your tensors not kwarg-only. Got: {schema}"
+        )
 
 
 def check_differentiable(handle: Any, op: Any) -> None:
@@ -94,12 +102,13 @@ def autograd_kernel(
 class _Plan:
     """The values that one call carries beside its positional arguments; not a tensor, so autograd ignores it."""
 
-    __slots__ = ("gave", "keywords", "lengths")
+    __slots__ = ("gave", "gives_one", "keywords", "lengths")
 
     def __init__(self, keywords: dict[str, Any], lengths: Any) -> None:
         self.keywords = keywords
         self.lengths = lengths
         self.gave: Any = None  # the length of each list among the results, None for what is no list
+        self.gives_one = False  # the result is no tuple
 
 
 def _split(args: Sequence[Any]) -> tuple[list[Any], list[int | None]]:
@@ -144,3 +153,64 @@ def _flattened(gradients, lengths):
 
 def _described(length) -> str:
     return "*" if length is None else f"list of {length}"
+
+
+def supports_tensorlist(cls: Any) -> Any:
+    """Let an autograd.Function take lists of tensors, and give them: each item counts as an argument of its own.
+
+    Its `backward` is given, and gives, lists in the same places. Only `apply` calls it: `forward` and `backward` called
+    by their names are a NotImplementedError.
+
+    >>> @supports_tensorlist
+    ... class Total(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, xs):
+    ...         return xs[0] + xs[1]
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         return [grad, 2 * grad]
+    >>> x, y = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+    >>> torch.autograd.grad(Total.apply([x, y]), [x, y])
+    (tensor([1.]), tensor([2.]))
+    """
+    forward, backward = cls.forward, cls.backward
+
+    def flat_forward(ctx: Any, *args: Any) -> Any:
+        *flat, plan = args
+        result = forward(ctx, *_join(flat, plan.lengths))
+        ctx._plan = plan
+        results, plan.gave = _split(result if isinstance(result, tuple) else (result,))
+        plan.gives_one = not isinstance(result, tuple)
+        return tuple(results)
+
+    def flat_backward(ctx: Any, *grads: Any) -> tuple:
+        plan, needed = ctx._plan, ctx.needs_input_grad
+        ctx.needs_input_grad = tuple(_join(needed[:-1], plan.lengths))
+        try:
+            result = backward(ctx, *_join(grads, plan.gave))
+        finally:
+            ctx.needs_input_grad = needed
+        gradients = result if isinstance(result, tuple) else (result,)
+        return (*_flattened(gradients, plan.lengths), None)
+
+    function: Any = type(
+        cls.__name__, (Function,), {"forward": staticmethod(flat_forward), "backward": staticmethod(flat_backward)}
+    )
+
+    def apply(*args: Any) -> Any:
+        flat, lengths = _split(args)
+        plan = _Plan({}, lengths)
+        results = _join(function.apply(*flat, plan), plan.gave)
+        return results[0] if plan.gives_one else tuple(results)
+
+    def direct(name: str) -> Callable[..., Any]:
+        def refused(*args: Any, **kwargs: Any) -> Any:
+            raise NotImplementedError(
+                f"Function.{name} directly: a Function that takes lists is called by `apply` only"
+            )
+
+        return refused
+
+    cls.apply = staticmethod(apply)
+    cls.forward, cls.backward = staticmethod(direct("forward")), staticmethod(direct("backward"))
+    return cls

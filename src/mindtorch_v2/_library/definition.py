@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
@@ -14,12 +15,14 @@ from mindtorch_v2._ops import ops
 from mindtorch_v2._tensor import Tensor
 
 from . import fake
-from .autograd import autograd_kernel, check_differentiable
+from .autograd import autograd_kernel, check_differentiable, refuse_keyword_tensors
 from .infer import infer_schema
 from .names import handle_named, split_name
 from .registration import ONLY_RECORDING, RESULTS_ARE_NEW, device_key, fragment
 
 __all__ = ["AUTOCAST_KEYS", "CustomOpDef", "CustomOpHandle", "autocast_kernel", "custom_op", "definitions"]
+
+_log = logging.getLogger("torch._library.custom_ops")
 
 definitions: dict[str, CustomOpDef] = {}
 """The operators made by `custom_op`, by "ns::name"."""
@@ -29,7 +32,14 @@ AUTOCAST_KEYS = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA", "npu": "AutocastN
 
 @_C._call_fast
 class CustomOpDef(_C.OperatorCallable):
-    """An operator made of a Python function: calling it dispatches. Made by `torch.library.custom_op`."""
+    """An operator made of a Python function: calling it dispatches. Made by `torch.library.custom_op`.
+
+    >>> @torch.library.custom_op("docs::triple", mutates_args=())
+    ... def triple(x: torch.Tensor) -> torch.Tensor:
+    ...     return x * 3
+    >>> type(triple).__name__, triple(torch.ones(2)), torch.ops.docs.triple.default._schema
+    ('CustomOpDef', tensor([3., 3.]), docs::triple(Tensor x) -> Tensor)
+    """
 
     _handle: Any
 
@@ -58,7 +68,8 @@ class CustomOpDef(_C.OperatorCallable):
         self._lib.define(name + schema, tags=(Tag.pt2_compliant_tag, *tags))
         self._handle = handle_named(self._qualname)
         self._set_operators((self._handle,))
-        self._opoverload = getattr(getattr(ops, namespace), name).default
+        packet, _, overload = name.partition(".")
+        self._opoverload = getattr(getattr(getattr(ops, namespace), packet), overload or "default")
         self._register_autograd_kernel()
         if schema_of(self._handle).returns:
             self._lib._register(self._handle, fake.no_fake(self), "Meta", quiet=True)
@@ -116,16 +127,26 @@ class CustomOpDef(_C.OperatorCallable):
 
     @contextlib.contextmanager
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Any:
-        """A context in which the kernel of a device type is used, or else the original function."""
-        key = device_key(device_type)
-        if device_type not in self._kernels:
+        """A context in which the kernel of a device type is used, or else the original function.
+
+        Where that changes nothing, the logger `torch._library.custom_ops` says so.
+        """
+        if device_type not in self._kernels or enabled != (device_type in self._disabled):
+            state = "already enabled" if enabled else "already disabled"
+            known = state if device_type in self._kernels else "no kernel was registered for this device type"
+            _log.warning("set_kernel_enabled(%r, %s) of %s: %s", device_type, enabled, self._qualname, known)
             yield
             return
         wanted = self._kernels[device_type] if enabled else self._init_fn
+        key, change, back = device_key(device_type), self._disabled.discard, self._disabled.add
+        if not enabled:
+            change, back = back, change
         registration = self._handle.impl(key, wanted, RESULTS_ARE_NEW)
+        change(device_type)
         try:
             yield
         finally:
+            back(device_type)
             self._handle.unimpl(key, registration)
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
@@ -290,8 +311,6 @@ def custom_op(
     def make(fn: Callable) -> Any:
         given = as_tags(tags)
         namespace, short = split_name(name)
-        if "." in short:
-            raise ValueError(f"the name of a custom operator has no overload, got {name}")
         text = infer_schema(fn, mutates_args=mutates_args, tags=given) if schema is None else schema.strip()
         if schema is not None:
             _check_schema(text, short, mutates_args)
@@ -318,9 +337,5 @@ def _check_schema(text, name, mutates_args) -> None:
 
 
 def _check_keyword_tensors(text, name, tags) -> None:
-    parsed = parse_schema(name + text, False)
-    tensors = [a for a in parsed.arguments if a.kwarg_only and "Tensor" in str(a.type) and not a.is_out]
-    if tensors and Tag.out not in tags:
-        raise NotImplementedError(
-            f"custom_op with kwarg-only Tensor args. Please make your tensors not kwarg-only. Got: {parsed}"
-        )
+    if Tag.out not in tags:
+        refuse_keyword_tensors(parse_schema(name + text, False), "custom_op")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .names import find_handle
@@ -30,29 +30,74 @@ class FakeImplCtx:
     def __init__(self, op: Any) -> None:
         self._op = op
 
-    def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> None:
-        """A size that depends on the data; raises DynamicOutputShapeException, meta tensors have none."""
+    def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> int:
+        """A size that depends on the data, at least `min`.
+
+        Where sizes are symbolic (`torch.export`, `make_fx(tracing_mode="symbolic")`) it is a symbol of its own. ValueError for
+        a negative `min`, and for bounds that are symbols; RuntimeError for a call on tensors of the meta device; DynamicOutputShapeException for fake
+        tensors whose sizes are numbers.
+        """
+        if not all(each is None or type(each) is int for each in (min, max)):
+            raise ValueError(
+                f"ctx.new_dynamic_size(min={min}, max={max}): expected min and max to be statically known ints but got SymInt. "
+                "This is not supported."
+            )
         if min < 0:
             raise ValueError(
                 f"expected min to be greater than or equal to 0, got {min}: this size stands for one of a tensor"
             )
-        raise DynamicOutputShapeException(self._op)
+        if _state.new_size is None:
+            raise RuntimeError(
+                f"{self._op}: the result has a data-dependent shape, and a tensor of the meta device has no data to tell it. "
+                "Call it with tensors of another device, or with fake ones that have a ShapeEnv"
+            )
+        size: int | None = _state.new_size(min)
+        if size is None:
+            raise DynamicOutputShapeException(self._op)
+        return size
 
     create_unbacked_symint = new_dynamic_size
 
 
-_state = threading.local()
+class _State(threading.local):
+    """Of a thread: the context of the fake kernel that runs, and who gives the sizes that data decide."""
+
+    context: FakeImplCtx | None = None
+    new_size: Callable[[int], int | None] | None = None
+
+
+_state = _State()
 
 
 def get_ctx() -> Any:
-    """The context of the running fake kernel; None outside of one."""
-    return getattr(_state, "context", None)
+    """The context of the running fake kernel; None outside of one.
+
+    >>> @torch.library.custom_op("docs_ctx::positions", mutates_args=())
+    ... def positions(x: torch.Tensor) -> torch.Tensor:
+    ...     return x.nonzero()
+    >>> @positions.register_fake
+    ... def _(x):
+    ...     count = torch.library.get_ctx().new_dynamic_size()
+    ...     return x.new_empty(count, x.dim(), dtype=torch.int64)
+    >>> positions(torch.tensor([0.0, 5.0]))
+    tensor([[1]])
+    """
+    return _state.context
 
 
 @contextlib.contextmanager
-def _context(op):
-    before = get_ctx()
-    _state.context = FakeImplCtx(op)
+def sizes_of_data(new_size: Callable[[int], int | None]) -> Iterator[None]:
+    """Within the block fake kernels get the sizes that data decide, of at least so much, from here; None if there are none."""
+    before, _state.new_size = _state.new_size, new_size
+    try:
+        yield
+    finally:
+        _state.new_size = before
+
+
+@contextlib.contextmanager
+def _context(op: str) -> Iterator[None]:
+    before, _state.context = _state.context, FakeImplCtx(op)
     try:
         yield
     finally:

@@ -12,7 +12,7 @@ from mindtorch_v2 import _C
 from mindtorch_v2._dispatch.tags import Tag, as_tags
 from mindtorch_v2._tensor import Tensor
 
-__all__ = ["infer_schema"]
+__all__ = ["SUPPORTED_PARAM_TYPES", "SUPPORTED_RETURN_TYPES", "infer_schema"]
 
 _NUMBER = int | float | bool
 # Annotation, schema type, and what may stand in front and behind: a list of it, None instead of it.
@@ -45,8 +45,8 @@ def _parameter_types() -> dict[Any, str]:
     return table
 
 
-_PARAMETERS = _parameter_types()
-_RETURNS = {
+SUPPORTED_PARAM_TYPES = _parameter_types()
+SUPPORTED_RETURN_TYPES = {
     Tensor: "Tensor",
     typing.List[Tensor]: "Tensor[]",
     list[Tensor]: "Tensor[]",
@@ -142,7 +142,7 @@ def _evaluated(annotation, function, fail):
 
 def _parameter_type(name, annotation, fail):
     try:
-        kind = _PARAMETERS.get(annotation)
+        kind = SUPPORTED_PARAM_TYPES.get(annotation)
     except TypeError:  # not hashable, so no type
         kind = None
     if kind is not None:
@@ -153,9 +153,9 @@ def _parameter_type(name, annotation, fail):
         fail(
             f"Parameter {name} has unsupported type {annotation}. We do not support Tuple inputs in schema. As a "
             f"workaround, please try to use List instead. For example, {instead}.\n\nThe valid types are: "
-            f"{_PARAMETERS.keys()}."
+            f"{SUPPORTED_PARAM_TYPES.keys()}."
         )
-    fail(f"Parameter {name} has unsupported type {annotation}. The valid types are: {_PARAMETERS.keys()}.")
+    fail(f"Parameter {name} has unsupported type {annotation}. The valid types are: {SUPPORTED_PARAM_TYPES.keys()}.")
     raise AssertionError("fail() raises")
 
 
@@ -184,12 +184,12 @@ def _returns(annotation, fail):
     if annotation is None or annotation is type(None):
         return "()"
     if typing.get_origin(annotation) is tuple:
-        kinds = [_RETURNS.get(item) for item in typing.get_args(annotation)]
+        kinds = [SUPPORTED_RETURN_TYPES.get(item) for item in typing.get_args(annotation)]
         known = [kind for kind in kinds if kind is not None]
         if len(known) == len(kinds):
             # One value in a tuple stays a tuple.
             return f"(({known[0]}))" if len(known) == 1 else f"({', '.join(known)})"
-    elif annotation in _RETURNS:
-        return _RETURNS[annotation]
-    fail(f"Return has unsupported type {annotation}. The valid types are: {_RETURNS}.")
+    elif annotation in SUPPORTED_RETURN_TYPES:
+        return SUPPORTED_RETURN_TYPES[annotation]
+    fail(f"Return has unsupported type {annotation}. The valid types are: {SUPPORTED_RETURN_TYPES}.")
     raise AssertionError("fail() raises")

@@ -8,9 +8,9 @@ import types
 import typing
 from typing import Any
 
-from mindtorch_v2._library.infer import infer_schema
+from mindtorch_v2._library.infer import SUPPORTED_PARAM_TYPES, SUPPORTED_RETURN_TYPES, infer_schema
 
-__all__ = ["infer_schema", "tuple_to_list"]
+__all__ = ["SUPPORTED_PARAM_TYPES", "SUPPORTED_RETURN_TYPES", "infer_schema", "tuple_to_list"]
 
 
 def tuple_to_list(tuple_type: Any) -> Any:

@@ -17,6 +17,7 @@ from mindtorch_v2._dispatch.schema import parse_schema
 from mindtorch_v2._dispatch.tags import Tag, as_tags, set_tags
 from mindtorch_v2._ops import OpOverload, ops
 
+from . import without_gradient
 from .fake import register_fake_for
 from .names import caller, find_handle, handle_named, qualified, split_name
 
@@ -26,12 +27,24 @@ __all__ = ["Library", "define", "fallthrough_kernel", "fragment", "impl", "scope
 TAKES_OPERATOR, TAKES_KEYS, ONLY_RECORDING, RESULTS_ARE_NEW = 1, 2, 4, 8
 
 _RESERVED = ("prim",)
+# Marks of operators that a definition replaces: forms derived for want of it, and rows of ours for what other libraries register.
+_YIELDING = ("functional_form_of", "until_a_library_defines")
 _owners: dict[str, tuple] = {"aten": (lambda: True, "the operators of the framework")}
 _alive: weakref.WeakSet = weakref.WeakSet()
 
 
 def fallthrough_kernel() -> Any:
-    """Registered as a kernel: the key is skipped. Never called."""
+    """Registered as a kernel: the key is skipped. Never called.
+
+    >>> with torch.library._scoped_library("docs_fall", "DEF") as library:
+    ...     library.define("double(Tensor x) -> Tensor")
+    ...     library.impl("double", lambda x: x * 2, "CPU")
+    ...     library.impl("double", torch.library.fallthrough_kernel, "AutocastCPU")
+    ...     with torch.autocast("cpu"):
+    ...         print(torch.ops.docs_fall.double(torch.ones(2)))
+    'double'
+    tensor([2., 2.])
+    """
     raise NotImplementedError("fallthrough_kernel() should never be called.")
 
 
@@ -149,8 +162,8 @@ class Library:
         overload = f".{parsed.overload_name}" if parsed.overload_name else ""
         full = f"{self.ns}::{name}{overload}"
         existing = handle_named(full)
-        if existing is not None and "functional_form_of" in existing.__dict__:
-            _C._erase_operator(existing)  # derived for want of this one
+        if existing is not None and not existing.__dict__.keys().isdisjoint(_YIELDING):
+            _C._erase_operator(existing)
             existing = None
         site = self._site()
         if existing is not None:
@@ -160,6 +173,7 @@ class Library:
                 f"def(). Duplicate registration: registered at {site}. Original registration: registered at "
                 f"{existing.__dict__.get('origin', 'the framework itself')}"
             )
+        without_gradient.install()
         handle = _C._define(self.ns, schema, True)
         handle.__dict__.update(origin=site, kernel_origins={})
         set_tags(handle, tags)
@@ -300,6 +314,15 @@ class Library:
         rules.append(entry)
         self._taken_back.append(lambda: rules.pop(next(n for n, rule in enumerate(rules) if rule is entry)))
 
+    @property
+    def m(self) -> Library:
+        """The library itself, as what is deleted to take its registrations back: `del library.m`."""
+        return self
+
+    @m.deleter
+    def m(self) -> None:
+        self._destroy()
+
     def _destroy(self) -> None:
         """Remove what this Library registered; using it afterwards is an AssertionError."""
         self._destroyed = True
@@ -421,15 +444,26 @@ def fragment(namespace: str) -> Any:
 
 
 def define(
-    qualname: str | Library, schema: str | None = None, *, lib: Any = None, tags: Sequence[Any] = ()
-) -> str | None:
+    qualname: str | Library,
+    schema: str | None = None,
+    alias_analysis: str = "",
+    *,
+    lib: Any = None,
+    tags: Sequence[Any] = (),
+) -> Any:
     """Define the operator "ns::name" with a schema without name, "(Tensor x) -> Tensor".
 
-    Also the older form `define(library, "name(Tensor x) -> Tensor")`.
+    Also the older form `define(library, "name(Tensor x) -> Tensor")`: what it returns is a decorator for the kernel.
+
+    >>> torch.library.define("docs_define::double", "(Tensor x) -> Tensor")
+    >>> torch.library.impl("docs_define::double", "cpu", lambda x: x * 2)
+    >>> torch.ops.docs_define.double(torch.ones(2))
+    tensor([2., 2.])
     """
     if isinstance(qualname, Library):
         given: Any = schema
-        return qualname.define(given, tags=tags)
+        name = qualname.define(given, alias_analysis, tags=tags)
+        return lambda fn: qualname.impl(name, fn) or fn
     if not isinstance(qualname, str):
         raise ValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
     namespace, name = split_name(qualname)
@@ -456,11 +490,11 @@ def impl(qualname: str, types: Any, func: Callable | None = None, *, lib: Any = 
     """
     if isinstance(qualname, Library):
         return lambda fn: qualname.impl(types, fn, func or "") or fn
+    keys = list(dict.fromkeys(device_key(kind) for kind in ((types,) if isinstance(types, str) else types)))
     if func is None:
         return lambda func: impl(qualname, types, func, lib=lib) or func
     namespace, _ = split_name(qualname)
     library = lib or fragment(namespace)
-    given = (types,) if isinstance(types, str) else tuple(types)
-    for key in dict.fromkeys(device_key(kind) for kind in given):
+    for key in keys:
         library.impl(qualname, func, key)
     return None

@@ -91,16 +91,20 @@ def trace_joint(
     decompositions: dict | None = None,
     exact: bool = False,
     together: Sequence[Sequence[int]] = (),
+    whole: bool = False,
 ) -> Joint:
     """The joint graph of `function(*inputs)`, which returns a list of tensors and other values.
 
     `inputs` are real tensors, whose data is not looked at, and other values, which become part of the graph. `exact` says
     that the graph may depend on where in its memory an argument begins. `together` lists the arguments that share memory.
+    Operators that PyTorch composes of others are recorded as those, or with `whole` as they are.
 
     NotLowerable if the program raises an error, or does what a graph cannot say; OffsetsMatter if it has to be traced with
     `exact`.
     """
-    return _Trace(inputs, decompositions, exact, together).run(function)
+    trace = _Trace(inputs, decompositions, exact, together)
+    trace.proxy_mode.sees_parts = not whole
+    return trace.run(function)
 
 
 class _Mode(ProxyTorchDispatchMode):

@@ -79,6 +79,13 @@ def _clamp(node: Node) -> Step | None:
 
 
 @functools.cache
+def _dtypes() -> frozenset[torch.dtype]:
+    """The dtypes that oneDNN has layers of on this processor."""
+    wide = torch.backends.cpu.get_cpu_capability() == "AVX512"
+    return frozenset((torch.float32, torch.bfloat16) if wide else (torch.float32,))
+
+
+@functools.cache
 def _steps() -> frozenset[str]:
     return frozenset(_C._layer_steps())
 
@@ -116,7 +123,7 @@ def _is_number(value: Any) -> bool:
         isinstance(value, torch.Tensor)
         and value.device.type == "cpu"
         and value.layout is torch.strided
-        and value.dtype in (torch.float32, torch.bfloat16)
+        and value.dtype in _dtypes()
         and value.numel() > 0
     )
 
@@ -383,7 +390,8 @@ def with_layers(module: GraphModule, packs_lent: bool = False) -> Layered:
     >>> from mindtorch_v2._lowered.layers import with_layers
     >>> from mindtorch_v2.fx.experimental.proxy_tensor import make_fx
     >>> x, w = torch.ones(32, 8), torch.ones(4, 8)
-    >>> module = make_fx(lambda x, w: torch.nn.functional.linear(x, w).relu(), tracing_mode="fake")(x, w)
+    >>> with torch._core.torch_dispatch.whole_calls():
+    ...     module = make_fx(lambda x, w: torch.nn.functional.linear(x, w).relu(), tracing_mode="fake")(x, w)
     >>> [kernel.text for kernel in with_layers(module).kernels]
     ['layer_0(x_1, w_1): linear, relu']
     """

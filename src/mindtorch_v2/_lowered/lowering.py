@@ -84,7 +84,8 @@ class Lowering:
 
     `fw_compiler(graph_module, example_inputs)` gives what is called in place of the graph module (`bw_compiler` that of
     the way back, `inference_compiler` that where nothing requires grad). A program that cannot be lowered runs as it is, and
-    `refused(reason)` is called once; with `strict` it is an error. `observe(kind, graph_module)` sees each graph.
+    `refused(reason)` is called once; with `strict` it is an error. `observe(kind, graph_module)` sees each graph. With `whole` the
+    operators are this package's own, and not taken to the parts that PyTorch makes some of them of.
     """
 
     def __init__(
@@ -100,6 +101,7 @@ class Lowering:
         strict: bool = False,
         refused: Callable[[str], None] | None = None,
         observe: Callable[[str, GraphModule], None] | None = None,
+        whole: bool = False,
     ) -> None:
         self._function = function
         self._fw_compiler = fw_compiler
@@ -107,6 +109,7 @@ class Lowering:
         self._inference_compiler = inference_compiler or fw_compiler
         self._partition = partition_fn or partition.default_partition
         self._decompositions = decompositions
+        self._whole = whole
         self._writes_inside = keep_inference_input_mutations
         self._strict = strict
         self._refused = refused or _warn
@@ -125,6 +128,7 @@ class Lowering:
             strict=strict,
             refused=refused,
             observe=observe,
+            whole=whole,
         )
         self._lock = threading.RLock()
 
@@ -197,7 +201,7 @@ class Lowering:
 
     def _trace(self, kind: Any, inputs: Sequence[Any]) -> Joint:
         def trace(**how: Any) -> Joint:
-            return trace_joint(self._function, inputs, decompositions=self._decompositions, **how)
+            return trace_joint(self._function, inputs, decompositions=self._decompositions, whole=self._whole, **how)
 
         try:
             joint = trace()

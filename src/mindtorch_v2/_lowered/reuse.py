@@ -109,8 +109,8 @@ def reuse_memory(module: GraphModule) -> GraphModule:
     >>> module = make_fx(lambda x: torch.tanh(x @ x), tracing_mode="fake")(x)
     >>> print(reuse_memory(module).code.strip())
     def forward(self, x_1):
-        matmul = torch.ops.aten.matmul.default(x_1, x_1);  x_1 = None
-        tanh = torch.ops.aten.tanh.out(matmul, out = matmul);  matmul = None
+        mm = torch.ops.aten.mm.default(x_1, x_1);  x_1 = None
+        tanh = torch.ops.aten.tanh.out(mm, out = mm);  mm = None
         return tanh
     """
     graph = copy.deepcopy(module.graph)

@@ -88,29 +88,61 @@ def set_dtype(device_type: str, dtype: _C.dtype) -> None:
 
 
 def is_cache_enabled() -> bool:
-    """Whether casts of parameters are kept."""
+    """Whether casts of parameters are kept.
+
+    >>> with torch.autocast("cpu", cache_enabled=False):
+    ...     torch.is_autocast_cache_enabled()
+    False
+    """
     return _state.cache_enabled
 
 
 def set_cache_enabled(enabled: bool) -> None:
-    """Set whether casts of parameters are kept."""
+    """Set whether casts of parameters are kept.
+
+    >>> torch.set_autocast_cache_enabled(False)
+    >>> torch.is_autocast_cache_enabled()
+    False
+    >>> torch.set_autocast_cache_enabled(True)
+    """
     _state.cache_enabled = bool(enabled)
     _tell_guards()
 
 
 def clear_cache() -> None:
-    """Drop the casts that are kept."""
+    """Drop the casts that are kept.
+
+    >>> weight = torch.ones(2, 2, requires_grad=True)
+    >>> with torch.autocast("cpu", dtype=torch.bfloat16):
+    ...     first = torch.mm(weight, weight).dtype
+    ...     torch.clear_autocast_cache()  # `weight` is cast anew by the next product
+    ...     print(first)
+    torch.bfloat16
+    """
     _state.cache.clear()
 
 
 def increment_nesting() -> int:
-    """Enter a block; return how many are open."""
+    """Enter a block; return how many are open.
+
+    >>> with torch.autocast("cpu"):
+    ...     inside = torch.autocast_increment_nesting()
+    ...     _ = torch.autocast_decrement_nesting()
+    >>> inside
+    2
+    """
     _state.nesting += 1
     return _state.nesting
 
 
 def decrement_nesting() -> int:
-    """Leave a block; return how many are open."""
+    """Leave a block; return how many are open.
+
+    >>> torch.autocast_increment_nesting()
+    1
+    >>> torch.autocast_decrement_nesting()
+    0
+    """
     _state.nesting -= 1
     return _state.nesting
 

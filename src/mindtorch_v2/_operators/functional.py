@@ -7,6 +7,9 @@ form where there is an `inplace` and it is true.
 
 from __future__ import annotations
 
+import functools
+import json
+import pathlib
 import re
 from collections.abc import Callable
 from typing import Any
@@ -25,6 +28,13 @@ def functions() -> dict[str, Any]:
     }
 
 
+@functools.cache
+def _examples() -> dict[str, list[str]]:
+    """Lines of an example by the public name, of the Python forms alone (tools/make_examples.py)."""
+    lines = (pathlib.Path(__file__).parent / "form_examples.jsonl").read_text("utf-8").splitlines()
+    return dict(json.loads(line) for line in lines)
+
+
 def _operator(name: str) -> Any:
     return bound("nn").get(name) or bound("function").get(name)
 
@@ -39,5 +49,6 @@ def _form(name: str, entry: Functional) -> Callable:
         scope["inplace_operator"] = _operator(f"{entry.operator}_")
     exec(compile(f"def {name}({entry.parameters}):\n    return {body}\n", f"<{MODULE}.{name}>", "exec"), scope)
     function = scope.pop(name)
-    function.__doc__ = re.sub(r"\bself\b", "input", entry.doc)
+    example = [f"\n{line}" for line in _examples().get(f"torch.nn.functional.{name}", ())]
+    function.__doc__ = "".join([re.sub(r"\bself\b", "input", entry.doc), *(["\n", *example] if example else [])])
     return overridable(function)

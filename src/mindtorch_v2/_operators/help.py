@@ -110,7 +110,7 @@ def _argument(name: str, place: str) -> str:
 
 
 def _paragraphs(function: Any, place: str, module: str) -> Iterable[str]:
-    name = function.__name__
+    name = _public_name(function.__name__, place)
     handles = [handle for handle in function.overloads if not _is_out(handle)] or list(function.overloads)
     rows = list(
         {id(row): row for row in (handle.__dict__.get("row") for handle in handles) if row is not None}.values()
@@ -138,6 +138,13 @@ def _paragraphs(function: Any, place: str, module: str) -> Iterable[str]:
         yield ""
         yield "Example:"
         yield from (f"    {line}" for line in example)
+
+
+def _public_name(name: str, place: str) -> str:
+    """An operator's name in its module: `log_sigmoid` is `torch.nn.functional.logsigmoid`."""
+    if place != "nn" or name in FUNCTIONAL:
+        return name
+    return next((each for each, entry in FUNCTIONAL.items() if entry.operator == name and not entry.parameters), name)
 
 
 def _prefix(module: str, place: str) -> str:
@@ -233,6 +240,7 @@ def public_names() -> dict[str, Any]:
     for place, module in MODULES.items():
         for name, function in bound(place).items():
             written = isinstance(function, _C.Function | _C.Method)  # not what Python puts around one
-            if written and name.isidentifier() and not name.startswith("_") and (place != "nn" or name in FUNCTIONAL):
-                named[f"{module}.{name}"] = function
+            shown = _public_name(name, place)
+            if written and name.isidentifier() and not name.startswith("_") and (place != "nn" or shown in FUNCTIONAL):
+                named[f"{module}.{shown}"] = function
     return named

@@ -81,7 +81,12 @@ def map_(self: Any, tensor: Any, callable: Any) -> Any:
 
 
 def map2_(self: Any, x: Any, y: Any, callable: Any) -> Any:
-    """As ``map_`` with two more tensors."""
+    """As ``map_`` with two more tensors.
+
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> x.map2_(torch.tensor([10.0, 20.0]), torch.tensor([3.0, 4.0]), lambda a, b, c: a + b * c)
+    tensor([31., 82.])
+    """
     return _each(self, "map2_", callable, x, y)
 
 

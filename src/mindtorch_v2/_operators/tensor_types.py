@@ -93,7 +93,8 @@ def make_type(name: str, dtype: str, device: str = "cpu", module: str = "torch")
             "is_sparse": False,
             "is_xpu": False,
             "layout": _C.strided,
-            "__doc__": f"Tensors of {dtype} on the {device.upper()}.",
+            "__doc__": f"Tensors of {dtype} on the {device.upper()}.\n\n"
+            f"    >>> isinstance(torch.empty(2, dtype=torch.{dtype}), {module}.{name})\n    {device == 'cpu'}\n",
         },
     )
 

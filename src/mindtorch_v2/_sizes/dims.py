@@ -119,5 +119,10 @@ def _whole(sign, other):
 
 
 def dims(*names: Any, min: int | None = None, max: int | None = None) -> tuple:
-    """A tuple of `Dim`s with these names and the same bounds."""
+    """A tuple of `Dim`s with these names and the same bounds.
+
+    >>> rows, columns = torch.export.dims("rows", "columns", min=2)
+    >>> rows.__name__, columns.min
+    ('rows', 2)
+    """
     return tuple(Dim(name, min=min, max=max) for name in names)

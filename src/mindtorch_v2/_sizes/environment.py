@@ -32,7 +32,17 @@ _PACKAGE = _C.__name__.rpartition(".")[0]
 
 
 class GuardOnDataDependentSymNode(RuntimeError):  # PyTorch's name
-    """Raised where a program decides by a number that is not known before the program runs; `cond` is the decision."""
+    """Raised where a program decides by a number that is not known before the program runs; `cond` is the decision.
+
+    >>> from mindtorch_v2.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+    >>> from mindtorch_v2.fx.experimental.symbolic_shapes import ShapeEnv
+    >>> count = ShapeEnv().create_unbacked_symint()
+    >>> try:
+    ...     bool(count > 3)
+    ... except GuardOnDataDependentSymNode as error:
+    ...     print(type(error).__name__)
+    GuardOnDataDependentSymNode
+    """
 
     def __init__(self, cond: Any, message: str) -> None:
         super().__init__(message)
@@ -40,11 +50,21 @@ class GuardOnDataDependentSymNode(RuntimeError):  # PyTorch's name
 
 
 class ConstraintViolationError(RuntimeError):
-    """Raised where a size that was said to differ is fixed by the program."""
+    """Raised where a size that was said to differ is fixed by the program.
+
+    >>> from mindtorch_v2.fx.experimental.symbolic_shapes import ConstraintViolationError
+    >>> issubclass(ConstraintViolationError, RuntimeError)
+    True
+    """
 
 
 class DimDynamic(enum.Enum):
-    """The fate of a size: a symbol that equal sizes share, one of its own, or a number."""
+    """The fate of a size: a symbol that equal sizes share, one of its own, or a number.
+
+    >>> from mindtorch_v2.fx.experimental.symbolic_shapes import DimDynamic
+    >>> [kind.name for kind in DimDynamic][:3]
+    ['DYNAMIC', 'DUCK', 'STATIC']
+    """
 
     DYNAMIC = 0
     DUCK = 1
@@ -53,18 +73,39 @@ class DimDynamic(enum.Enum):
 
 
 class SymbolicContext:
-    """How the sizes of a tensor are named."""
+    """How the sizes of a tensor are named.
+
+    >>> from mindtorch_v2.fx.experimental.symbolic_shapes import StatelessSymbolicContext, SymbolicContext
+    >>> issubclass(StatelessSymbolicContext, SymbolicContext)
+    True
+    """
 
 
 class StatelessSymbolicContext(SymbolicContext):
-    """A DimDynamic for each size."""
+    """A DimDynamic for each size.
+
+    >>> from mindtorch_v2._subclasses.fake_tensor import FakeTensorMode
+    >>> from mindtorch_v2.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StatelessSymbolicContext
+    >>> context = StatelessSymbolicContext([DimDynamic.DYNAMIC, DimDynamic.STATIC])
+    >>> mode = FakeTensorMode(shape_env=ShapeEnv())
+    >>> [type(size).__name__ for size in mode.from_tensor(torch.ones(4, 5), symbolic_context=context).shape]
+    ['SymInt', 'int']
+    """
 
     def __init__(self, dynamic_sizes: Sequence[DimDynamic]) -> None:
         self.dynamic_sizes = list(dynamic_sizes)
 
 
 class ShapeGuard(NamedTuple):
-    """A decision of a program: `expr` holds; `sloc` is where, as "file:line"."""
+    """A decision of a program: `expr` holds; `sloc` is where, as "file:line".
+
+    >>> from mindtorch_v2._subclasses.fake_tensor import FakeTensorMode
+    >>> from mindtorch_v2.fx.experimental.symbolic_shapes import ShapeEnv
+    >>> size = FakeTensorMode(shape_env=ShapeEnv()).from_tensor(torch.ones(4)).shape[0]
+    >>> _ = bool(size > 2)
+    >>> size.node.shape_env.guards[-1].expr
+    s0 > 2
+    """
 
     expr: Any
     sloc: str
@@ -152,11 +193,13 @@ class ShapeEnv:
             self._least[shared] = 2 if self.specialize_zero_one else 0
         return self.integer(symbol(shared), self._symbols[shared].values)
 
-    def create_unbacked_symint(self) -> SymInt:
-        """A SymInt of which no value was seen, such as `x.item()`."""
+    def create_unbacked_symint(self, least: int | None = None) -> SymInt:
+        """A SymInt of which no value was seen, such as `x.item()`; of a size what it is at least is known."""
         name = f"u{next(self._unbacked)}"
-        values = tuple(self._others(12, self.universes))
+        values = tuple(value + (least or 0) for value in self._others(12, self.universes))
         self._add(name, values, name, unbacked=True)
+        if least is not None:
+            self._least[name] = least
         return SymInt(SymNode(symbol(name), self, int, values))
 
     def _others(self, seen: int, count: int) -> list[int]:

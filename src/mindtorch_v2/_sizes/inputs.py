@@ -60,8 +60,8 @@ class Inputs:
         names: Sequence[str],
         shared: Sequence[Sequence[Sequence[int]]] = (),
     ) -> None:
-        self.mode = FakeTensorMode(shape_env=ShapeEnv(assume_static_by_default=True), allow_non_fake_inputs=True)
-        self.env: Any = self.mode.shape_env
+        self.env: Any = ShapeEnv(assume_static_by_default=True)
+        self.mode = FakeTensorMode(shape_env=self.env, allow_non_fake_inputs=True)
         self.symbols: list[Any] = []
         self.places: dict[Any, Any] = {}  # text of an expression -> the places that have this size
         self._known: dict[Any, Any] = {}

@@ -17,6 +17,12 @@ class SymNode:
     """The meaning of a symbolic number: its expression, the ShapeEnv that decides by it, and its class in Python.
 
     `values` has what it is for the sizes seen, then for the other sizes by which the ShapeEnv tells expressions apart.
+
+    >>> from mindtorch_v2._subclasses.fake_tensor import FakeTensorMode
+    >>> from mindtorch_v2.fx.experimental.symbolic_shapes import ShapeEnv
+    >>> size = FakeTensorMode(shape_env=ShapeEnv()).from_tensor(torch.ones(4)).shape[0]
+    >>> type(size.node).__name__, size.node.pytype, size.node.hint
+    ('SymNode', <class 'int'>, 4)
     """
 
     __slots__ = ("expr", "pytype", "shape_env", "values")
@@ -123,6 +129,12 @@ class SymInt(_Number):
 
     Arithmetic gives such numbers again, a comparison a SymBool. What needs the number itself (`int`, `range`, an index,
     a key) fixes it: the ShapeEnv notes a guard.
+
+    >>> from mindtorch_v2._subclasses.fake_tensor import FakeTensorMode
+    >>> from mindtorch_v2.fx.experimental.symbolic_shapes import ShapeEnv
+    >>> size = FakeTensorMode(shape_env=ShapeEnv()).from_tensor(torch.ones(4)).shape[0]
+    >>> type(size).__name__, type(size * 2).__name__
+    ('SymInt', 'SymInt')
     """
 
     def __index__(self) -> int:
@@ -130,7 +142,14 @@ class SymInt(_Number):
 
 
 class SymFloat(_Number):
-    """A float that is computed of sizes."""
+    """A float that is computed of sizes.
+
+    >>> from mindtorch_v2._subclasses.fake_tensor import FakeTensorMode
+    >>> from mindtorch_v2.fx.experimental.symbolic_shapes import ShapeEnv
+    >>> size = FakeTensorMode(shape_env=ShapeEnv()).from_tensor(torch.ones(4)).shape[0]
+    >>> type(size / 2).__name__
+    'SymFloat'
+    """
 
     def is_integer(self) -> bool:
         """Whether it is a whole number, as `float.is_integer`; decided by the value seen."""
@@ -138,7 +157,14 @@ class SymFloat(_Number):
 
 
 class SymBool:
-    """A comparison of such numbers; `bool()` decides it, and the ShapeEnv notes a guard."""
+    """A comparison of such numbers; `bool()` decides it, and the ShapeEnv notes a guard.
+
+    >>> from mindtorch_v2._subclasses.fake_tensor import FakeTensorMode
+    >>> from mindtorch_v2.fx.experimental.symbolic_shapes import ShapeEnv
+    >>> size = FakeTensorMode(shape_env=ShapeEnv()).from_tensor(torch.ones(4)).shape[0]
+    >>> type(size > 100).__name__
+    'SymBool'
+    """
 
     def __init__(self, node: Any) -> None:
         self.node = node

@@ -58,7 +58,8 @@ def symbolic_arguments(
 
 def _mode_like(mode):
     """A mode for another trace, of which only the sizes seen are looked at."""
-    env = ShapeEnv(assume_static_by_default=True)
+    allowed = mode.shape_env.allow_dynamic_output_shape_ops
+    env = ShapeEnv(assume_static_by_default=True, allow_dynamic_output_shape_ops=allowed)
     env.universes = 1
     return FakeTensorMode(shape_env=env, allow_non_fake_inputs=mode.allow_non_fake_inputs)
 

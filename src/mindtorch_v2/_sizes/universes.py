@@ -42,6 +42,9 @@ class _State(threading.local):
         self.inside = False
         self.asks = False  # the program asks for a value, by `item`
         self.told = None
+        self.universe = 0  # in which a call runs
+        self.made: list[tuple] = []  # by the call: the values of sizes that data decide, in all universes
+        self.met = 0  # how many of them the call has asked for in this universe
 
 
 state = _State()
@@ -266,6 +269,32 @@ def value_of_data(env: ShapeEnv, dtype: torch.dtype) -> int | None:
     return told.node.values[0]
 
 
+def size_of_data(env: ShapeEnv | None, least: int) -> int | None:
+    """A size that the values of a tensor decide: a symbol, of which a call sees the value of its universe; None if not allowed."""
+    if state.universe == 0:
+        if env is None or not env.allow_dynamic_output_shape_ops:
+            return None
+        state.made.append(env.create_unbacked_symint(least).node.values)
+    elif state.met == len(state.made):
+        return None
+    state.met += 1
+    size: int = state.made[state.met - 1][state.universe]
+    return size
+
+
+@contextlib.contextmanager
+def _sizes_made(universe: int = 0) -> Iterator[None]:
+    """Within the block a call runs in a universe: first in that of the sizes seen, then in each other."""
+    before = state.universe, state.made, state.met
+    state.universe, state.met = universe, 0
+    if universe == 0:
+        state.made = []
+    try:
+        yield
+    finally:
+        state.universe, state.made, state.met = before
+
+
 class SymbolicNumbers(TorchFunctionMode):
     """Let symbolic numbers be arguments of functions that are given no tensor."""
 
@@ -294,6 +323,11 @@ def _call(func, args, kwargs):
     if _is_below():
         with DisableTorchFunctionSubclass():
             return func(*args, **kwargs)
+    with _sizes_made():
+        return _call_above(func, args, kwargs)
+
+
+def _call_above(func, args, kwargs):
     leaves: list[Any] = []
     _mapped(leaves.append, (tuple(args), dict(kwargs)))
     numbers = [leaf for leaf in leaves if isinstance(leaf, _NUMBERS)]
@@ -354,9 +388,15 @@ def _repeat(func, beside, leaves, result):
     if mode is None:
         return
     found = []
-    for args, kwargs in beside:
+    for universe, (args, kwargs) in enumerate(beside, 1):
         try:
-            with _torch_dispatch.no_modes(), DisableTorchFunction(), torch.no_grad(), mode.other_mode:
+            with (
+                _sizes_made(universe),
+                _torch_dispatch.no_modes(),
+                DisableTorchFunction(),
+                torch.no_grad(),
+                mode.other_mode,
+            ):
                 flat, other_spec = pytree.tree_flatten(func(*args, **kwargs))
         except Exception:  # noqa: BLE001  (whatever it says: there are no such sizes, and nothing is known of the result's)
             return

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2._behaviours.functional._variants import bound, written_without_kernel
 from mindtorch_v2._core import torch_dispatch as _torch_dispatch
-from mindtorch_v2._core.torch_function import _disabled_torch_function_impl
+from mindtorch_v2._core.torch_function import DisableTorchFunctionSubclass, _disabled_torch_function_impl
 from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
+from mindtorch_v2._library.fake import sizes_of_data
 from mindtorch_v2._operators.table import facts_of
+from mindtorch_v2._subclasses.sized_by_data import SIZED_BY_DATA
 from mindtorch_v2._subclasses.wrappers import rebuilt, taken_apart
+from mindtorch_v2.overrides import TorchFunctionMode
 from mindtorch_v2.utils import _pytree as pytree
 from mindtorch_v2.utils._python_dispatch import TorchDispatchMode, _share_storage, is_traceable_wrapper_subclass
 from mindtorch_v2.utils.weak import WeakIdKeyDictionary
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DataDependentOutputException",
     "DynamicOutputShapeException",
+    "FakeCopyMode",
     "FakeTensor",
     "FakeTensorConverter",
     "FakeTensorDeviceMismatchError",
@@ -95,6 +99,13 @@ def register_symbolic(module: Any) -> None:
     _symbolic = module
 
 
+def _is_tensor_constructor(func: Any) -> bool:
+    """Whether an operator makes one tensor of no other."""
+    schema = func._schema
+    takes = any("Tensor" in str(argument.type) for argument in schema.arguments)
+    return not takes and [str(result.type) for result in schema.returns] == ["Tensor"]
+
+
 def is_fake(x: Any) -> bool:
     """Whether `x` is a fake tensor."""
     return isinstance(x, FakeTensor)
@@ -107,7 +118,15 @@ def maybe_get_fake_mode(t: Any) -> Any:
 
 @contextlib.contextmanager
 def unset_fake_temporarily() -> Iterator[FakeTensorMode | None]:
-    """Within the block no FakeTensorMode is active; gives the one that was, or None."""
+    """Within the block no FakeTensorMode is active; gives the one that was, or None.
+
+    >>> from mindtorch_v2._subclasses.fake_tensor import FakeTensorMode
+    >>> from mindtorch_v2.fx.experimental.proxy_tensor import unset_fake_temporarily
+    >>> with FakeTensorMode():
+    ...     with unset_fake_temporarily():
+    ...         print(torch.ones(2) + 1)
+    tensor([2., 2.])
+    """
     found = [mode for mode in _torch_dispatch.modes() if isinstance(mode, FakeTensorMode)]
     with _torch_dispatch.no_modes() as before:
         kept = [mode for mode in before if not isinstance(mode, FakeTensorMode)]
@@ -121,7 +140,14 @@ def unset_fake_temporarily() -> Iterator[FakeTensorMode | None]:
 
 
 class FakeTensor(torch.Tensor):
-    """A tensor without data that pretends to lie on a device; made by a `FakeTensorMode`."""
+    """A tensor without data that pretends to lie on a device; made by a `FakeTensorMode`.
+
+    >>> from mindtorch_v2._subclasses.fake_tensor import FakeTensorMode
+    >>> with FakeTensorMode():
+    ...     x = torch.ones(1000, 1000) @ torch.ones(1000, 3)
+    >>> type(x).__name__, x.shape, x.device
+    ('FakeTensor', torch.Size([1000, 3]), device(type='cpu'))
+    """
 
     _elem: Any
 
@@ -149,8 +175,8 @@ class FakeTensor(torch.Tensor):
         made._elem = elem
         return made
 
-    def __init__(self, fake_mode: Any, elem: Any, device: Any, constant: Any = None) -> None:
-        pass
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing is left to do; `torch.Tensor([1, 2])` comes here too, with its own arguments."""
 
     # Nothing above autograd sees that it is fake.
     __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]  # (subclasses take nothing over)
@@ -220,7 +246,10 @@ class FakeTensorConverter:
             elem = torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta")
         made = mode.wrap(elem, t.device)
         if make_constant and t.numel() <= 1 and t.device.type != "meta":
-            mode._know(made, t)
+            with _torch_dispatch.no_modes(), torch.no_grad():
+                mode._know(
+                    made, t.detach().clone()
+                )  # a program that writes it leaves `t`, which a graph may hold, as it is
         if t.requires_grad:
             made.requires_grad = True
             if not t.is_leaf:
@@ -231,6 +260,31 @@ class FakeTensorConverter:
         if isinstance(t, torch.nn.Parameter):
             made._is_param = True
         return made
+
+
+class FakeCopyMode(TorchFunctionMode):
+    """Within the block copies, by `clone` and `copy.deepcopy`, are fake tensors of a mode.
+
+    >>> import copy
+    >>> with FakeCopyMode(FakeTensorMode()):
+    ...     copy.deepcopy(torch.nn.Linear(2, 3)).bias
+    Parameter(FakeTensor(..., size=(3,), requires_grad=True))
+    """
+
+    def __init__(self, fake_mode: FakeTensorMode) -> None:
+        self.fake_mode = fake_mode
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
+        kwargs = kwargs or {}
+        if func is torch.Tensor.clone:
+            return func(self.fake_mode.from_tensor(args[0], static_shapes=True), **kwargs)
+        if func is torch.Tensor.__deepcopy__:
+            tensor, memo = args
+            if id(tensor) not in memo:
+                memo[id(tensor)] = self.fake_mode.from_tensor(tensor, static_shapes=True)
+            return memo[id(tensor)]
+        with DisableTorchFunctionSubclass():
+            return func(*args, **kwargs)
 
 
 def _describe(value) -> str:
@@ -261,6 +315,8 @@ class FakeTensorMode(TorchDispatchMode):
     ...     torch.ones(2, 3) @ torch.ones(3, 4)
     FakeTensor(..., size=(2, 4))
     """
+
+    sees_parts = False
 
     def __init__(
         self,
@@ -349,10 +405,13 @@ class FakeTensorMode(TorchDispatchMode):
         fake.constant = constant
         self._known[id(fake)] = fake
 
-    def _forget_values(self) -> None:
-        for fake in list(self._known.values()):
-            fake.constant = None
-        self._known.clear()
+    def _forget_values(self, written: Sequence[FakeTensor]) -> None:
+        """Take the numbers in the memory of these for unknown from now on."""
+        places = {fake.untyped_storage()._cdata for fake in written}
+        for key, fake in list(self._known.items()):
+            if fake.untyped_storage()._cdata in places:
+                fake.constant = None
+                del self._known[key]
 
     # ---- one call ----
 
@@ -378,7 +437,7 @@ class FakeTensorMode(TorchDispatchMode):
                     return self._value_of_data(func, name, args)
                 return known[0]
             if _sizes_by_values(facts, args, kwargs):
-                raise DynamicOutputShapeException(torch.ops.aten.nonzero.default if name == "aten::index" else func)
+                return self._of_data(func, name, args, kwargs, fakes)
             result = self._on_meta(func, args, kwargs, fakes)
             if known is not None and isinstance(result, FakeTensor) and known[0].numel() <= 1:
                 self._know(result, known[0])
@@ -391,6 +450,21 @@ class FakeTensorMode(TorchDispatchMode):
                 return value
         raise DataDependentOutputException(func)
 
+    def _new_size(self, least: int) -> int | None:
+        """A size that data decide, of at least so much; None where sizes are numbers."""
+        return None if _symbolic is None else _symbolic.size_of_data(self.shape_env, least)
+
+    def _of_data(self, func, name, args, kwargs, fakes):
+        """The results of an operator whose sizes values decide, where sizes are symbolic."""
+        make = SIZED_BY_DATA.get(name)
+        size = None if make is None else self._new_size(0)
+        if make is None or size is None:
+            raise DynamicOutputShapeException(torch.ops.aten.nonzero.default if name == "aten::index" else func)
+        given = bound(func._handle, *pytree.tree_map_only(FakeTensor, lambda fake: fake._elem, (args, kwargs)))
+        device = self._device(func, kwargs, fakes)
+        with torch.no_grad():
+            return pytree.tree_map_only(torch.Tensor, lambda elem: self.wrap(elem, device), make(size, *given))
+
     def _all_fake(self, func, args, kwargs) -> tuple:
         """The arguments with fake tensors for real ones, where that is allowed."""
 
@@ -401,6 +475,8 @@ class FakeTensorMode(TorchDispatchMode):
                 if value.fake_mode is not self:
                     raise AssertionError(f"Mixing fake modes NYI x.fake_mode={value.fake_mode} vs self={self}")
                 return value
+            if _C._is_wrapped_number(value):
+                return value.item()
             if not self.allow_non_fake_inputs:
                 raise AssertionError(
                     "Please convert all Tensors to FakeTensors first or instantiate FakeTensorMode with "
@@ -412,12 +488,17 @@ class FakeTensorMode(TorchDispatchMode):
 
     def _on_values(self, func, args, kwargs):
         """The result of the operator for values that are known, in a tuple; None for what draws random numbers."""
-        if _draws(func) or kwargs.get("device") is not None:
+        if _draws(func) or kwargs.get("device") is not None or torch.Tag.inplace_view in func.tags:
             return None
         plain = pytree.tree_map_only(FakeTensor, lambda fake: fake.constant, (args, kwargs))
         with torch.no_grad():
             result = func(*plain[0], **plain[1])
         return None if isinstance(result, (tuple, list)) else (result,)
+
+    def _on_numbers(self, func, args, kwargs):
+        """The fake tensors for the results of an operator on numbers of Python's, which are known."""
+        convert = self.fake_tensor_converter.from_real_tensor
+        return pytree.tree_map_only(torch.Tensor, lambda t: convert(self, t, True), func(*args, **kwargs))
 
     def _device(self, func, kwargs, fakes):
         """Where the results pretend to lie."""
@@ -438,14 +519,18 @@ class FakeTensorMode(TorchDispatchMode):
     def _on_meta(self, func, args, kwargs, fakes):
         device = self._device(func, kwargs, fakes)
         writes = func._schema.is_mutable
-        if writes and any(fake.constant is not None for fake in fakes):
-            if not all(fake.constant is not None for fake in fakes):
-                self._forget_values()
-        plain_args, plain_kwargs = pytree.tree_map_only(FakeTensor, lambda fake: fake._elem, (args, kwargs))
+        if not fakes and all(argument.name != "device" for argument in func._schema.arguments):
+            return self._on_numbers(func, args, kwargs)
+        if writes and self._known:
+            if torch.Tag.inplace_view in func.tags or not all(fake.constant is not None for fake in fakes):
+                self._forget_values(_written(func, args, kwargs))
+        plain_args, plain_kwargs = pytree.tree_map_only(
+            (FakeTensor, torch.UntypedStorage), _without_data, (args, kwargs)
+        )
         if not fakes or "device" in plain_kwargs:
             plain_kwargs["device"] = "meta"
         try:
-            with torch.no_grad():
+            with torch.no_grad(), sizes_of_data(self._new_size):
                 result = func(*plain_args, **plain_kwargs)
         except NotImplementedError as error:
             known = written_without_kernel(func._handle, bound(func._handle, plain_args, plain_kwargs))
@@ -471,6 +556,18 @@ class FakeTensorMode(TorchDispatchMode):
             return made
 
         return pytree.tree_map_only(torch.Tensor, wrap, result)
+
+
+def _written(func: Any, args: tuple, kwargs: dict) -> list[FakeTensor]:
+    """The arguments that the schema says a call writes."""
+    given = {argument.name: value for argument, value in zip(func._schema.arguments, args, strict=False)} | kwargs
+    values = [given.get(argument.name) for argument in func._schema.arguments if argument.is_write]
+    return [leaf for leaf in pytree.tree_leaves(values) if isinstance(leaf, FakeTensor)]
+
+
+def _without_data(leaf: Any) -> Any:
+    """The tensor that a fake one wraps; for a storage, which `set_` takes, one of the meta device of the same size."""
+    return leaf._elem if isinstance(leaf, FakeTensor) else torch.UntypedStorage(leaf.nbytes(), device="meta")
 
 
 def _draws(func):

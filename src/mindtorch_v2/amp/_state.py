@@ -52,7 +52,13 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
 
 
 def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
-    """Switch autocast on or off: `(device_type, enabled)`, or `(enabled)` for CUDA."""
+    """Switch autocast on or off: `(device_type, enabled)`, or `(enabled)` for CUDA.
+
+    >>> torch.set_autocast_enabled("cpu", True)
+    >>> torch.mm(torch.ones(2, 2), torch.ones(2, 2)).dtype
+    torch.bfloat16
+    >>> torch.set_autocast_enabled("cpu", False)
+    """
     if enabled is None:
         device_type, enabled = "cuda", device_type
     _autocast.set_enabled(_checked(device_type), enabled)
@@ -68,35 +74,83 @@ def get_autocast_dtype(device_type: str) -> dtype:
 
 
 def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
-    """Set the dtype that autocast casts to on the device."""
+    """Set the dtype that autocast casts to on the device.
+
+    >>> torch.set_autocast_dtype("cpu", torch.float16)
+    >>> with torch.autocast("cpu"):
+    ...     torch.mm(torch.ones(2, 2), torch.ones(2, 2)).dtype
+    torch.float16
+    >>> torch.set_autocast_dtype("cpu", torch.bfloat16)
+    """
     _autocast.set_dtype(_checked(device_type), dtype)
 
 
 def is_autocast_cpu_enabled() -> bool:
-    """Old form of `is_autocast_enabled("cpu")`."""
+    """Old form of `is_autocast_enabled("cpu")`.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore", category=DeprecationWarning), torch.autocast("cpu"):
+    ...     torch.is_autocast_cpu_enabled()
+    True
+    """
     return _autocast.is_enabled("cpu")
 
 
 def set_autocast_cpu_enabled(enabled: bool) -> None:
-    """Old form of `set_autocast_enabled("cpu", enabled)`."""
+    """Old form of `set_autocast_enabled("cpu", enabled)`.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+    ...     torch.set_autocast_cpu_enabled(True)
+    >>> torch.mm(torch.ones(2, 2), torch.ones(2, 2)).dtype
+    torch.bfloat16
+    >>> torch.set_autocast_enabled("cpu", False)
+    """
     _autocast.set_enabled("cpu", enabled)
 
 
 def get_autocast_cpu_dtype() -> dtype:
-    """Old form of `get_autocast_dtype("cpu")`."""
+    """Old form of `get_autocast_dtype("cpu")`.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+    ...     torch.get_autocast_cpu_dtype()
+    torch.bfloat16
+    """
     return _autocast.get_dtype("cpu")
 
 
 def set_autocast_cpu_dtype(dtype: dtype) -> None:
-    """Old form of `set_autocast_dtype("cpu", dtype)`."""
+    """Old form of `set_autocast_dtype("cpu", dtype)`.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+    ...     torch.set_autocast_cpu_dtype(torch.float16)
+    >>> torch.get_autocast_dtype("cpu")
+    torch.float16
+    >>> torch.set_autocast_dtype("cpu", torch.bfloat16)
+    """
     _autocast.set_dtype("cpu", dtype)
 
 
 def get_autocast_gpu_dtype() -> dtype:
-    """Old form of `get_autocast_dtype("cuda")`."""
+    """Old form of `get_autocast_dtype("cuda")`.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+    ...     torch.get_autocast_gpu_dtype()
+    torch.float16
+    """
     return _autocast.get_dtype("cuda")
 
 
 def set_autocast_gpu_dtype(dtype: dtype) -> None:
-    """Old form of `set_autocast_dtype("cuda", dtype)`."""
+    """Old form of `set_autocast_dtype("cuda", dtype)`.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+    ...     torch.set_autocast_gpu_dtype(torch.float16)
+    >>> torch.get_autocast_dtype("cuda")
+    torch.float16
+    """
     _autocast.set_dtype("cuda", dtype)

@@ -27,7 +27,13 @@ def is_autocast_available(device_type: str) -> bool:
 
 
 def autocast_decorator(autocast_instance: autocast, func: Callable[..., Any]) -> Callable[..., Any]:
-    """`func` with `autocast_instance` around each call."""
+    """`func` with `autocast_instance` around each call.
+
+    >>> from mindtorch_v2.amp.autocast_mode import autocast_decorator
+    >>> product = autocast_decorator(torch.autocast("cpu", dtype=torch.bfloat16), torch.mm)
+    >>> product(torch.ones(2, 2), torch.ones(2, 2)).dtype
+    torch.bfloat16
+    """
 
     @functools.wraps(func)
     def decorate_autocast(*args: Any, **kwargs: Any) -> Any:
@@ -139,6 +145,18 @@ def custom_fwd(
 
     With `cast_inputs` under autocast, floating inputs are cast to that dtype and forward runs without autocast;
     without it, forward runs as it is called, and `custom_bwd` repeats that in backward.
+
+    >>> class Double(torch.autograd.Function):
+    ...     @staticmethod
+    ...     @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
+    ...     def forward(ctx, x):
+    ...         return x * 2
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         return grad * 2
+    >>> with torch.autocast("cpu", dtype=torch.bfloat16):
+    ...     Double.apply(torch.ones(2, dtype=torch.bfloat16)).dtype
+    torch.float32
     """
     _check_device_type(device_type)
     if fwd is None:
@@ -162,7 +180,22 @@ def custom_fwd(
 
 
 def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Callable[..., Any]:
-    """Decorator of an autograd function's `backward`: runs it under the autocast state that forward ran under."""
+    """Decorator of an autograd function's `backward`: runs it under the autocast state that forward ran under.
+
+    >>> class Double(torch.autograd.Function):
+    ...     @staticmethod
+    ...     @torch.amp.custom_fwd(device_type="cpu")
+    ...     def forward(ctx, x):
+    ...         return x * 2
+    ...     @staticmethod
+    ...     @torch.amp.custom_bwd(device_type="cpu")
+    ...     def backward(ctx, grad):
+    ...         return grad * 2
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> Double.apply(x).sum().backward()
+    >>> x.grad
+    tensor([2., 2.])
+    """
     _check_device_type(device_type)
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)

@@ -18,7 +18,11 @@ __all__ = ["GradScaler", "OptState"]
 
 
 class OptState(Enum):
-    """How far an optimizer has come since the last `update`."""
+    """How far an optimizer has come since the last `update`.
+
+    >>> torch.amp.grad_scaler.OptState.STEPPED.value
+    2
+    """
 
     READY = 0
     UNSCALED = 1

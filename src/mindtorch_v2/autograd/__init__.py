@@ -48,8 +48,22 @@ __all__ = [
 
 
 def kineto_available() -> bool:
-    """Whether the profiler records by the library Kineto: no, by itself."""
+    """Whether the profiler records by the library Kineto: no, by itself.
+
+    >>> torch.autograd.kineto_available()
+    False
+    """
     return False
+
+
+def _record_function_with_args_enter(name: str, *args: Any) -> Any:
+    """A marked range that begins, for `_record_function_with_args_exit`: execution traces have its values."""
+    return _importlib.import_module("mindtorch_v2.autograd.profiler").record_function(name, args).__enter__()
+
+
+def _record_function_with_args_exit(handle: Any) -> None:
+    """The end of the range."""
+    handle.__exit__(None, None, None)
 
 
 def _is_checkpoint_valid() -> bool:

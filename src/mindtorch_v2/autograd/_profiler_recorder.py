@@ -20,6 +20,10 @@ active: list[Recorder] = []
 """The recorders that are on, in any thread: ranges are handed to all."""
 
 
+observers: list[Any] = []
+"""What else is told of marked ranges, by `enter_range` and `exit_range`, with the values that they were marked with."""
+
+
 class MemoryChange(NamedTuple):
     """At a moment in nanoseconds, the bytes that the CPU's allocator has given out, and how many more than before."""
 
@@ -44,7 +48,7 @@ def _shapes(values: Any) -> list:
     return [list(value.shape) if isinstance(value, torch.Tensor) else [] for value in values]
 
 
-_TYPES = {  # of elements, as a trace of PyTorch's calls them
+ELEMENTS = {  # of tensors, as a trace of PyTorch's calls them
     torch.float32: "float", torch.float64: "double", torch.float16: "c10::Half", torch.bfloat16: "c10::BFloat16",
     torch.int64: "long int", torch.int32: "int", torch.int16: "short int", torch.int8: "signed char",
     torch.uint8: "unsigned char", torch.bool: "bool", torch.complex64: "c10::complex<float>",
@@ -54,7 +58,7 @@ _TYPES = {  # of elements, as a trace of PyTorch's calls them
 
 def _type(value: Any) -> str:
     if isinstance(value, torch.Tensor):
-        return _TYPES.get(value.dtype, str(value.dtype).removeprefix("torch."))
+        return ELEMENTS.get(value.dtype, str(value.dtype).removeprefix("torch."))
     if isinstance(value, (bool, int, float, complex)):
         return "Scalar"
     if isinstance(value, (list, tuple)) and value:
@@ -73,6 +77,7 @@ class Recorder(TorchDispatchMode):
     began: int
     wall_began: int
     thread: int  # which entered it
+    sees_parts = False
 
     def __init__(self, shapes: bool = False, stacks: bool = False, memory: bool = False, flops: bool = False) -> None:
         super().__init__()

@@ -8,7 +8,17 @@ from .. import _C
 
 
 class detect_anomaly:
-    """Within this block backward checks for NaN and shows where the forward of a failing node ran."""
+    """Within this block backward checks for NaN and shows where the forward of a failing node ran.
+
+    >>> import warnings
+    >>> x = torch.tensor([0.0], requires_grad=True)
+    >>> try:
+    ...     with warnings.catch_warnings(action="ignore"), torch.autograd.detect_anomaly():
+    ...         (x.sqrt() * 0).sum().backward()
+    ... except RuntimeError as error:
+    ...     print(error)
+    Function 'SqrtBackward0' returned nan values in its 0th output.
+    """
 
     def __init__(self, check_nan: bool = True) -> None:
         self.check_nan = check_nan
@@ -26,7 +36,14 @@ class detect_anomaly:
 
 
 class set_detect_anomaly:
-    """Switch anomaly mode on or off, at once; undone when used as a context manager."""
+    """Switch anomaly mode on or off, at once; undone when used as a context manager.
+
+    >>> with torch.autograd.set_detect_anomaly(True):
+    ...     torch.is_anomaly_enabled()
+    True
+    >>> torch.is_anomaly_enabled()
+    False
+    """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self.prev = (_C.is_anomaly_enabled(), _C.is_anomaly_check_nan_enabled())

@@ -19,14 +19,28 @@ def _count_levels() -> None:
 
 
 class UnpackedDualTensor(NamedTuple):
-    """A tensor and its tangent (None if it has none)."""
+    """A tensor and its tangent (None if it has none).
+
+    >>> import mindtorch_v2.autograd.forward_ad as forward_ad
+    >>> with forward_ad.dual_level():
+    ...     dual = forward_ad.make_dual(torch.tensor(3.0), torch.tensor(1.0))
+    ...     forward_ad.unpack_dual(dual * dual).tangent
+    tensor(6.)
+    """
 
     primal: Any
     tangent: Any
 
 
 def enter_dual_level() -> int:
-    """Begin a level: tangents made until it is left belong to it. Raises RuntimeError inside another one."""
+    """Begin a level: tangents made until it is left belong to it. Raises RuntimeError inside another one.
+
+    >>> import mindtorch_v2.autograd.forward_ad as forward_ad
+    >>> level = forward_ad.enter_dual_level()
+    >>> forward_ad.unpack_dual(forward_ad.make_dual(torch.tensor(3.0), torch.tensor(2.0)) ** 2).tangent
+    tensor(12.)
+    >>> forward_ad.exit_dual_level(level=level)
+    """
     if _current:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
     _current.append(_C._enter_forward_level())
@@ -35,7 +49,15 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """End the level: its tangents are gone."""
+    """End the level: its tangents are gone.
+
+    >>> import mindtorch_v2.autograd.forward_ad as forward_ad
+    >>> level = forward_ad.enter_dual_level()
+    >>> dual = forward_ad.make_dual(torch.tensor(3.0), torch.tensor(1.0))
+    >>> forward_ad.exit_dual_level(level=level)
+    >>> print(forward_ad.unpack_dual(dual, level=0).tangent)
+    None
+    """
     if not _current:
         raise RuntimeError("Dual level must be a positive number.")
     _C._exit_forward_level(_current.pop())

@@ -36,7 +36,22 @@ _FAST = (
 
 
 class GradcheckError(RuntimeError):
-    """A gradient that is not the slope of its function."""
+    """A gradient that is not the slope of its function.
+
+    >>> class Wrong(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return x * 2
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         return grad * 3
+    >>> x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    >>> try:
+    ...     torch.autograd.gradcheck(Wrong.apply, (x,))
+    ... except RuntimeError as error:
+    ...     print(type(error).__name__)
+    GradcheckError
+    """
 
 
 class _Check:
@@ -652,7 +667,16 @@ def _gone(name: str, grad_out: float) -> None:
 def get_numerical_jacobian(
     fn: Callable[..., Any], inputs: Any, target: Any = None, eps: float = 1e-3, grad_out: float = 1.0
 ) -> list[Any]:
-    """The slopes of the first output of ``fn(inputs)``, a matrix for each tensor of `target`. Deprecated, as in PyTorch."""
+    """The slopes of the first output of ``fn(inputs)``, a matrix for each tensor of `target`. Deprecated, as in PyTorch.
+
+    >>> from mindtorch_v2.autograd.gradcheck import get_numerical_jacobian
+    >>> import warnings
+    >>> x = torch.tensor([3.0, 4.0], dtype=torch.float64, requires_grad=True)
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     get_numerical_jacobian(lambda inputs: inputs[0] ** 2, (x,))[0].round(decimals=3)
+    tensor([[6., 0.],
+            [0., 8.]], dtype=torch.float64)
+    """
     _gone("get_numerical_jacobian", grad_out)
     found = _get_numerical_jacobian(lambda *given: fn(given), tuple(inputs), target=target, eps=eps)
     return [matrices[0] for matrices in found]
@@ -661,7 +685,16 @@ def get_numerical_jacobian(
 def get_analytical_jacobian(
     inputs: Any, output: Any, nondet_tol: float = 0.0, grad_out: float = 1.0
 ) -> tuple[tuple[Any, ...], bool, bool, bool]:
-    """The matrices that backward gives, and whether it is reentrant and gives the right sizes and dtypes. Deprecated."""
+    """The matrices that backward gives, and whether it is reentrant and gives the right sizes and dtypes. Deprecated.
+
+    >>> from mindtorch_v2.autograd.gradcheck import get_analytical_jacobian
+    >>> import warnings
+    >>> x = torch.tensor([3.0, 4.0], dtype=torch.float64, requires_grad=True)
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     get_analytical_jacobian((x,), x * x)[0]
+    (tensor([[6., 0.],
+            [0., 8.]], dtype=torch.float64),)
+    """
     _gone("get_analytical_jacobian", grad_out)
     slopes = Slopes(lambda *_: output, tuple(inputs), 1e-6)
     reentrant = sizes = dtypes = True

@@ -103,6 +103,8 @@ class allow_mutation_on_saved_tensors:
         owner = self
 
         class Writes(TorchDispatchMode):
+            sees_parts = False
+
             def __torch_dispatch__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
                 kwargs = kwargs or {}
                 handle = func._handle

@@ -15,6 +15,7 @@ from typing import Any
 
 import mindtorch_v2 as torch
 
+from .._core.profiler_config import check_config
 from . import _profiler_devices as _devices
 from . import _profiler_recorder as _recorder
 from . import _profiler_trace as _trace
@@ -34,7 +35,16 @@ __all__ = [
 
 
 class EnforceUnique:
-    """Keys that may come once."""
+    """Keys that may come once.
+
+    >>> keys = torch.autograd.profiler.EnforceUnique()
+    >>> keys.see("forward", 1)
+    >>> try:
+    ...     keys.see("forward", 1)
+    ... except RuntimeError as error:
+    ...     print(error)
+    duplicate key: ('forward', 1)
+    """
 
     def __init__(self) -> None:
         self.seen: set[tuple] = set()
@@ -50,22 +60,33 @@ class record_function:
     """Mark a range of the program with `name` for profilers: a context manager or a decorator.
 
     Where no profiler is on it does nothing but look for one.
+
+    >>> with torch.autograd.profiler.profile() as profile:
+    ...     with torch.autograd.profiler.record_function("my step"):
+    ...         _ = torch.ones(2) + 1
+    >>> "my step" in [event.name for event in profile.function_events]
+    True
     """
 
-    def __init__(self, name: str, args: str | None = None) -> None:
+    def __init__(self, name: str, args: str | tuple[Any, ...] | None = None) -> None:
         self.name = name
         self.args = args
         self._entered: list[tuple[list, int, int]] = []
+        self._observed: list[list[tuple[Any, Any]]] = []
 
     def __enter__(self) -> record_function:
         recorders = list(_recorder.active)
         memory = torch._C._cpu_memory_stats()["allocated_bytes.current"] if recorders else 0
+        values = () if self.args is None else self.args if isinstance(self.args, tuple) else (self.args,)
+        self._observed.append([(each, each.enter_range(self.name, values)) for each in _recorder.observers])
         self._entered.append((recorders, memory, time.perf_counter_ns()))
         return self
 
     def __exit__(self, *exception: Any) -> None:
         end = time.perf_counter_ns()
         recorders, memory, start = self._entered.pop()
+        for observer, opened in reversed(self._observed.pop()):
+            observer.exit_range(opened)
         if recorders:
             memory = torch._C._cpu_memory_stats()["allocated_bytes.current"] - memory
         for recorder in recorders:
@@ -113,6 +134,7 @@ class profile:
         acc_events: bool = False,
         custom_trace_id_callback: Any = None,
     ) -> None:
+        check_config(experimental_config)
         device = "cuda" if use_cuda else use_device
         if device == "cpu" or device is not None and not _devices.can_time(device):
             if device != "cpu":
@@ -224,7 +246,15 @@ class profile:
 
 
 class KinetoStepTracker:
-    """The steps of a program, by who counts them: the latest step is the largest number that any of them has reached."""
+    """The steps of a program, by who counts them: the latest step is the largest number that any of them has reached.
+
+    >>> tracker = torch.autograd.profiler.KinetoStepTracker
+    >>> tracker.init_step_count("mine")
+    >>> tracker.increment_step("mine") - tracker.current_step()
+    0
+    >>> tracker.erase_step_count("mine")
+    True
+    """
 
     _current_step = 0
     _step_dict: dict[str, int] = {}
@@ -262,7 +292,15 @@ class KinetoStepTracker:
 
 
 class emit_nvtx:
-    """Ranges for NVIDIA's tools; raises AssertionError when entered: there is no CUDA."""
+    """Ranges for NVIDIA's tools; raises AssertionError when entered: there is no CUDA.
+
+    >>> try:
+    ...     with torch.autograd.profiler.emit_nvtx():
+    ...         pass
+    ... except AssertionError as error:
+    ...     print(error)
+    Torch not compiled with CUDA enabled
+    """
 
     def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
         self.enabled = enabled
@@ -277,7 +315,15 @@ class emit_nvtx:
 
 
 class emit_itt(emit_nvtx):
-    """Ranges for Intel's VTune; raises NotImplementedError when entered: they are not sent."""
+    """Ranges for Intel's VTune; raises NotImplementedError when entered: they are not sent.
+
+    >>> try:
+    ...     with torch.autograd.profiler.emit_itt():
+    ...         pass
+    ... except NotImplementedError as error:
+    ...     print(error)
+    torch.autograd.profiler.emit_itt is not implemented in mindtorch_v2
+    """
 
     def __enter__(self) -> Any:
         if self.enabled:

@@ -17,9 +17,33 @@ _METRICS = ["self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total"
 
 
 class DeviceType(enum.IntEnum):
-    """Where an event took place, by PyTorch's numbers; `PrivateUse1` is the NPU."""
+    """Where an event took place, by PyTorch's numbers; `PrivateUse1` is the NPU.
+
+    >>> from mindtorch_v2.autograd import DeviceType
+    >>> [(kind.name, kind.value) for kind in (DeviceType.CPU, DeviceType.CUDA)]
+    [('CPU', 0), ('CUDA', 1)]
+    """
 
     CPU = 0
+    CUDA = 1
+    MKLDNN = 2
+    OPENGL = 3
+    OPENCL = 4
+    IDEEP = 5
+    HIP = 6
+    FPGA = 7
+    MAIA = 8
+    XLA = 9
+    Vulkan = 10
+    Metal = 11
+    XPU = 12
+    MPS = 13
+    Meta = 14
+    HPU = 15
+    VE = 16
+    Lazy = 17
+    IPU = 18
+    MTIA = 19
     PrivateUse1 = 20
 
     def __str__(self) -> str:
@@ -27,7 +51,11 @@ class DeviceType(enum.IntEnum):
 
 
 class Kernel(NamedTuple):
-    """Work on a device: its name, the device's number or name, and how long it took, in microseconds."""
+    """Work on a device: its name, the device's number or name, and how long it took, in microseconds.
+
+    >>> torch.autograd.profiler_util.Kernel("gemm", 0, 12.5).duration
+    12.5
+    """
 
     name: str
     device: Any
@@ -35,7 +63,14 @@ class Kernel(NamedTuple):
 
 
 class MemRecordsAcc:
-    """Records of memory, pairs that begin with an event, found by when they were made."""
+    """Records of memory, pairs that begin with an event, found by when they were made.
+
+    >>> from types import SimpleNamespace
+    >>> record = SimpleNamespace(start_ns=lambda: 3000)
+    >>> records = torch.autograd.profiler_util.MemRecordsAcc([(record, False)])
+    >>> len(list(records.in_interval(2.0, 4.0))), len(list(records.in_interval(4.0, 5.0)))
+    (0, 0)
+    """
 
     def __init__(self, mem_records: Iterable[Any]) -> None:
         self._records = sorted(mem_records, key=lambda record: record[0].start_ns())
@@ -48,7 +83,11 @@ class MemRecordsAcc:
 
 
 class Interval(NamedTuple):
-    """From `start` to `end`, in microseconds since the profile began."""
+    """From `start` to `end`, in microseconds since the profile began.
+
+    >>> torch.autograd.profiler_util.Interval(10.0, 35.0).elapsed_us()
+    25.0
+    """
 
     start: float
     end: float
@@ -116,6 +155,11 @@ class FunctionEvent(_Times):
     is -1 where there is none. `input_shapes`, `input_types`, `stack` and memory are there if the profile was asked for them. `kernels` are
     those that an operator itself launched; a kernel's `device_type`, `device_index` and `device_resource_id` (its stream) say
     where it ran.
+
+    >>> from mindtorch_v2.autograd.profiler_util import FunctionEvent
+    >>> event = FunctionEvent(id=0, name="my step", thread=0, start_us=10.0, end_us=35.0)
+    >>> event.time_range.elapsed_us()
+    25.0
     """
 
     def __init__(
@@ -214,7 +258,15 @@ class FunctionEvent(_Times):
 
 
 class FunctionEventAvg(_Times):
-    """Several events taken together: their times, memory and operations are added up in `count` calls."""
+    """Several events taken together: their times, memory and operations are added up in `count` calls.
+
+    >>> from mindtorch_v2.autograd.profiler_util import FunctionEvent, FunctionEventAvg
+    >>> average = FunctionEventAvg()
+    >>> for end in (20.0, 40.0):
+    ...     _ = average.add(FunctionEvent(id=0, name="my step", thread=0, start_us=10.0, end_us=end))
+    >>> average.count, average.cpu_time_total
+    (2, 40.0)
+    """
 
     key: str | None = None
     overload_name: Any = None
@@ -258,7 +310,13 @@ class FunctionEventAvg(_Times):
 
 
 class EventList(list):
-    """Events, or averages of them, as a list that can be shown and written to files."""
+    """Events, or averages of them, as a list that can be shown and written to files.
+
+    >>> with torch.autograd.profiler.profile() as profile:
+    ...     _ = torch.ones(2) + 1
+    >>> type(profile.function_events).__name__, profile.key_averages()[-1].count >= 1
+    ('EventList', True)
+    """
 
     def __init__(self, events: Any = (), profile_memory: bool = False, with_flops: bool = False) -> None:
         super().__init__(events)

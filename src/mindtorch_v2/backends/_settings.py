@@ -36,4 +36,5 @@ def contextual(set_flags: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             set_flags(*before)
 
+    flags.__doc__ = set_flags.__doc__
     return flags

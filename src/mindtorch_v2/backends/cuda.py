@@ -68,62 +68,120 @@ _attention = Settings(mem_efficient=True, cudnn=True)
 
 
 def is_built() -> bool:
-    """Whether this was built for CUDA: False."""
+    """Whether this was built for CUDA: False.
+
+    >>> torch.backends.cuda.is_built()
+    False
+    """
     return False
 
 
 def is_flash_attention_available() -> bool:
-    """Whether CUDA's flash attention can be used: False."""
+    """Whether CUDA's flash attention can be used: False.
+
+    >>> torch.backends.cuda.is_flash_attention_available()
+    False
+    """
     return False
 
 
 def flash_sdp_enabled() -> bool:
-    """Whether attention may take the fused kernel."""
+    """Whether attention may take the fused kernel.
+
+    >>> torch.backends.cuda.flash_sdp_enabled()
+    True
+    """
     return _C._get_flash_sdp_enabled()
 
 
 def enable_flash_sdp(enabled: bool) -> None:
-    """Let attention take the fused kernel, or not."""
+    """Let attention take the fused kernel, or not.
+
+    >>> torch.backends.cuda.enable_flash_sdp(False)
+    >>> torch.backends.cuda.flash_sdp_enabled()
+    False
+    >>> torch.backends.cuda.enable_flash_sdp(True)
+    """
     _C._set_sdp_use_flash(enabled)
 
 
 def math_sdp_enabled() -> bool:
-    """Whether attention may be composed of plain operators."""
+    """Whether attention may be composed of plain operators.
+
+    >>> torch.backends.cuda.math_sdp_enabled()
+    True
+    """
     return _C._get_math_sdp_enabled()
 
 
 def enable_math_sdp(enabled: bool) -> None:
-    """Let attention be composed of plain operators, or not."""
+    """Let attention be composed of plain operators, or not.
+
+    >>> torch.backends.cuda.enable_math_sdp(False)
+    >>> torch.backends.cuda.math_sdp_enabled()
+    False
+    >>> torch.backends.cuda.enable_math_sdp(True)
+    """
     _C._set_sdp_use_math(enabled)
 
 
 def mem_efficient_sdp_enabled() -> bool:
-    """Whether attention may take the memory-efficient kernel."""
+    """Whether attention may take the memory-efficient kernel.
+
+    >>> torch.backends.cuda.mem_efficient_sdp_enabled()
+    True
+    """
     return _attention.mem_efficient
 
 
 def enable_mem_efficient_sdp(enabled: bool) -> None:
-    """Let attention take the memory-efficient kernel, or not."""
+    """Let attention take the memory-efficient kernel, or not.
+
+    >>> torch.backends.cuda.enable_mem_efficient_sdp(False)
+    >>> torch.backends.cuda.mem_efficient_sdp_enabled()
+    False
+    >>> torch.backends.cuda.enable_mem_efficient_sdp(True)
+    """
     _attention.mem_efficient = bool(enabled)
 
 
 def cudnn_sdp_enabled() -> bool:
-    """Whether attention may take cuDNN's kernel."""
+    """Whether attention may take cuDNN's kernel.
+
+    >>> torch.backends.cuda.cudnn_sdp_enabled()
+    True
+    """
     return _attention.cudnn
 
 
 def enable_cudnn_sdp(enabled: bool) -> None:
-    """Let attention take cuDNN's kernel, or not."""
+    """Let attention take cuDNN's kernel, or not.
+
+    >>> torch.backends.cuda.enable_cudnn_sdp(False)
+    >>> torch.backends.cuda.cudnn_sdp_enabled()
+    False
+    >>> torch.backends.cuda.enable_cudnn_sdp(True)
+    """
     _attention.cudnn = bool(enabled)
 
 
 def fp16_bf16_reduction_math_sdp_allowed() -> bool:
-    """Whether composed attention may add up in half precision."""
+    """Whether composed attention may add up in half precision.
+
+    >>> torch.backends.cuda.fp16_bf16_reduction_math_sdp_allowed()
+    False
+    """
     return _C._get_math_sdp_allow_fp16_bf16_reduction()
 
 
 def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
-    """Let composed attention add up in half precision, or not."""
+    """Let composed attention add up in half precision, or not.
+
+    >>> torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)
+    >>> torch.backends.cuda.fp16_bf16_reduction_math_sdp_allowed()
+    True
+    >>> torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(False)
+    """
     _C._set_math_sdp_allow_fp16_bf16_reduction(enabled)
 
 
@@ -131,7 +189,13 @@ def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
 def sdp_kernel(
     enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
 ) -> Iterator[dict]:
-    """A context in which attention may take only the kernels that are enabled."""
+    """A context in which attention may take only the kernels that are enabled.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"), torch.backends.cuda.sdp_kernel(enable_flash=False):
+    ...     torch.backends.cuda.flash_sdp_enabled(), torch.backends.cuda.math_sdp_enabled()
+    (False, True)
+    """
     before = (flash_sdp_enabled(), math_sdp_enabled(), mem_efficient_sdp_enabled(), cudnn_sdp_enabled())
     enable_flash_sdp(enable_flash)
     enable_math_sdp(enable_math)

@@ -36,12 +36,26 @@ __all__ = [
 
 
 def is_dynamo_compiling() -> bool:
-    """Whether the running code is being captured for a graph."""
+    """Whether the running code is being captured for a graph.
+
+    >>> def f(x):
+    ...     return x + 1 if torch.compiler.is_dynamo_compiling() else x
+    >>> f(torch.ones(1)), torch.compile(f, backend="eager")(torch.ones(1))
+    (tensor([1.]), tensor([2.]))
+    """
     return _control.is_capturing()
 
 
 def is_exporting() -> bool:
-    """Whether the running code is being exported by `torch.export`."""
+    """Whether the running code is being exported by `torch.export`.
+
+    >>> class Model(torch.nn.Module):
+    ...     def forward(self, x):
+    ...         return x + 1 if torch.compiler.is_exporting() else x
+    >>> x = torch.ones(1)
+    >>> Model()(x), torch.export.export(Model(), (x,)).module()(x)
+    (tensor([1.]), tensor([2.]))
+    """
     return _control.thread.exporting > 0
 
 
@@ -55,4 +69,12 @@ def list_backends(exclude_tags: Sequence[str] = ("debug", "experimental")) -> li
 
 
 def cudagraph_mark_step_begin() -> None:
-    """Mark the start of a step for CUDA graphs; there are none, so there is nothing that it could keep apart."""
+    """Mark the start of a step for CUDA graphs; there are none, so there is nothing that it could keep apart.
+
+    >>> step = torch.compile(lambda x: x + 1, backend="eager")
+    >>> for _ in range(2):
+    ...     torch.compiler.cudagraph_mark_step_begin()
+    ...     step(torch.ones(1))
+    tensor([2.])
+    tensor([2.])
+    """

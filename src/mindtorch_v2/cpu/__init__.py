@@ -48,7 +48,11 @@ def is_available() -> bool:
 
 
 def is_initialized() -> bool:
-    """Whether the CPU is ready: yes."""
+    """Whether the CPU is ready: yes.
+
+    >>> torch.cpu.is_initialized()
+    True
+    """
     return True
 
 
@@ -71,7 +75,12 @@ def current_device() -> str:
 
 
 def set_device(device: Device) -> None:
-    """Accepted for code that works on any device; there is one CPU."""
+    """Accepted for code that works on any device; there is one CPU.
+
+    >>> torch.cpu.set_device("cpu")
+    >>> torch.cpu.current_device()
+    'cpu'
+    """
 
 
 def synchronize(device: Device | None = None) -> None:
@@ -124,7 +133,11 @@ def _flags():
 
 
 def get_capabilities() -> dict[str, Any]:
-    """The processor's features (`avx2`, `avx512_f`, `avx512_bf16`, `amx_tile`, ...) as a dict of booleans."""
+    """The processor's features (`avx2`, `avx512_f`, `avx512_bf16`, `amx_tile`, ...) as a dict of booleans.
+
+    >>> sorted(name for name in torch.cpu.get_capabilities() if name.startswith("avx512_b"))
+    ['avx512_bf16', 'avx512_bw']
+    """
     flags = _flags()
     names = {
         "sse4_1": "sse4_1",
@@ -177,7 +190,13 @@ def _is_amx_fp16_supported() -> bool:
 
 
 class Stream:
-    """The CPU's one queue of work, in program order; there is nothing to wait for."""
+    """The CPU's one queue of work, in program order; there is nothing to wait for.
+
+    >>> stream = torch.cpu.Stream()
+    >>> with torch.cpu.stream(stream):
+    ...     torch.cpu.current_stream() == stream
+    True
+    """
 
     def __init__(self, priority: int = -1) -> None:
         pass
@@ -194,7 +213,13 @@ class Stream:
 
 
 class Event:
-    """A point in the queue of work, reached when it is made."""
+    """A point in the queue of work, reached when it is made.
+
+    >>> event = torch.cpu.Event()
+    >>> event.record()
+    >>> event.query()
+    True
+    """
 
     def query(self) -> bool:
         """Whether the point was reached: yes."""
@@ -215,12 +240,21 @@ _current_stream = _default_cpu_stream
 
 
 def current_stream(device: Device | None = None) -> Stream:
-    """The current stream."""
+    """The current stream.
+
+    >>> type(torch.cpu.current_stream()).__name__
+    'Stream'
+    """
     return _current_stream
 
 
 class StreamContext(contextlib.AbstractContextManager):
-    """Make a stream current while entered; None does nothing."""
+    """Make a stream current while entered; None does nothing.
+
+    >>> with torch.cpu.StreamContext(torch.cpu.Stream()):
+    ...     print(torch.ones(2).sum())
+    tensor(2.)
+    """
 
     def __init__(self, stream: Any) -> None:
         self.stream = stream
@@ -240,7 +274,12 @@ class StreamContext(contextlib.AbstractContextManager):
 
 
 def stream(stream: Any) -> StreamContext:
-    """`StreamContext(stream)`."""
+    """`StreamContext(stream)`.
+
+    >>> with torch.cpu.stream(torch.cpu.Stream()):
+    ...     print(torch.ones(2).sum())
+    tensor(2.)
+    """
     return StreamContext(stream)
 
 

@@ -19,6 +19,8 @@ from mindtorch_v2.cuda.memory import *
 from mindtorch_v2.cuda.random import *
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mindtorch_v2._tensor import Tensor
     from mindtorch_v2.types import Device
 
@@ -56,17 +58,26 @@ __all__ = sorted(
     ]
 )
 
-_init = _ABSENT["init"]
+_init = _lazy_init = _ABSENT["init"]  # the second by the name that megatron imports
 has_half = True
 has_magma = False
 
 
 class DeferredCudaCallError(Exception):
-    """Raised when a call put off until initialisation fails."""
+    """Raised when a call put off until initialisation fails.
+
+    >>> issubclass(torch.cuda.DeferredCudaCallError, Exception)
+    True
+    """
 
 
 class device:
-    """A context in which a CUDA device is the current one; an index below zero or None selects none."""
+    """A context in which a CUDA device is the current one; an index below zero or None selects none.
+
+    >>> with torch.cuda.device(-1):
+    ...     print(torch.ones(2).sum())
+    tensor(2.)
+    """
 
     def __init__(self, device: Device | None) -> None:
         self.idx = -1 if device is None else _index(device)
@@ -83,14 +94,24 @@ class device:
 
 
 class device_of(device):
-    """A context in which the device of a tensor is the current one: of one that is not on CUDA, none."""
+    """A context in which the device of a tensor is the current one: of one that is not on CUDA, none.
+
+    >>> with torch.cuda.device_of(torch.ones(2)):
+    ...     print(torch.ones(2).sum())
+    tensor(2.)
+    """
 
     def __init__(self, obj: Tensor) -> None:
         super().__init__(obj.get_device() if obj.is_cuda else -1)
 
 
 class StreamContext:
-    """A context in which a CUDA stream is the current one; None selects none."""
+    """A context in which a CUDA stream is the current one; None selects none.
+
+    >>> with torch.cuda.StreamContext(None):
+    ...     print(torch.ones(2).sum())
+    tensor(2.)
+    """
 
     def __init__(self, stream: Any) -> None:
         self.stream = stream
@@ -109,8 +130,20 @@ class StreamContext:
 
 
 def stream(stream: Any) -> StreamContext:
-    """`StreamContext(stream)`."""
+    """`StreamContext(stream)`.
+
+    >>> with torch.cuda.stream(None):
+    ...     print(torch.ones(2).sum())
+    tensor(2.)
+    """
     return StreamContext(stream)
+
+
+def _lazy_call(callback: Callable[[], Any], **options: Any) -> None:
+    """Call a function once CUDA is there: at once where it is, never where there is no device of it. `options` order PyTorch's queue."""
+    if _ABSENT["is_available"]():
+        _init()
+        callback()
 
 
 def _index(device) -> int:
@@ -121,14 +154,24 @@ def _index(device) -> int:
 
 
 def set_device(device: Device) -> None:
-    """Make `device` the current one; a negative index does nothing, any other raises AssertionError without CUDA."""
+    """Make `device` the current one; a negative index does nothing, any other raises AssertionError without CUDA.
+
+    >>> torch.cuda.set_device(-1)
+    >>> torch.cuda.is_initialized()
+    False
+    """
     if _index(device) >= 0:
         _init()
         _implementation().set_device(_index(device))
 
 
 def set_stream(stream: Any) -> None:
-    """Make `stream` the current one; None does nothing, any other raises AssertionError without CUDA."""
+    """Make `stream` the current one; None does nothing, any other raises AssertionError without CUDA.
+
+    >>> torch.cuda.set_stream(None)
+    >>> torch.cuda.is_initialized()
+    False
+    """
     if stream is not None:
         _init()
         _backend_module("stream").set_stream(stream)

@@ -16,13 +16,25 @@ __all__ = sorted(
 
 
 def memory_cached(device: Any = None) -> int:
-    """`memory_reserved` under its old name."""
+    """`memory_reserved` under its old name.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.cuda.memory_cached()
+    0
+    """
     _warn("`torch.cuda.memory_cached` has been renamed to `torch.cuda.memory_reserved`")
     return _ABSENT["memory_reserved"](device)
 
 
 def max_memory_cached(device: Any = None) -> int:
-    """`max_memory_reserved` under its old name."""
+    """`max_memory_reserved` under its old name.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.cuda.max_memory_cached()
+    0
+    """
     _warn("`torch.cuda.max_memory_cached` has been renamed to `torch.cuda.max_memory_reserved`")
     return _ABSENT["max_memory_reserved"](device)
 

@@ -24,9 +24,9 @@ _REDUCIBLE = frozenset(
 _BITWISE = (RedOpType.BAND, RedOpType.BOR, RedOpType.BXOR)
 
 
-def size_text(tensor: torch.Tensor) -> str:
-    """A tensor's size as in PyTorch's messages: (2, 3)."""
-    return f"({', '.join(map(str, tensor.shape))})"
+def size_text(shape: Sequence[int]) -> str:
+    """A size as in PyTorch's messages: (2, 3)."""
+    return f"({', '.join(map(str, shape))})"
 
 
 def check_tensor(value: Any, name: str) -> None:
@@ -40,11 +40,12 @@ def check_tensor(value: Any, name: str) -> None:
 
 def check_tensor_list(value: Any, name: str) -> None:
     """TypeError unless `value` is a list of tensors."""
-    if not isinstance(value, list) or not all(isinstance(each, torch.Tensor) for each in value):
-        raise TypeError(
-            f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n"
-            f"             but got {type(value)} instead."
-        )
+    expected = f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n"
+    if not isinstance(value, list):
+        raise TypeError(f"{expected}             but got {type(value)} instead.")
+    if not all(isinstance(each, torch.Tensor) for each in value):
+        kinds = [type(each) for each in value]
+        raise TypeError(f"{expected}             but got {type(value)} with elements of type {kinds}.")
 
 
 def check_same_dtype(*groups: Any) -> None:
@@ -83,7 +84,7 @@ def check_like(function: str, tensor: torch.Tensor, others: Sequence[torch.Tenso
         if other.shape != tensor.shape:
             raise RuntimeError(
                 f"{function}: invalid tensor size at index {index} "
-                f"(expected {size_text(tensor)}, got {size_text(other)})"
+                f"(expected {size_text(tensor.shape)}, got {size_text(other.shape)})"
             )
 
 
@@ -103,6 +104,23 @@ def check_gathered(function: str, outputs: Sequence[torch.Tensor], tensor: torch
             f"{function}: invalid output tensor list at index 0 (expected length {size}, got {len(outputs)})"
         )
     check_like(function, tensor, outputs)
+
+
+def check_parts_of_ranks(
+    function: str, outputs: Sequence[Sequence[torch.Tensor]], inputs: Sequence[torch.Tensor], size: int
+) -> None:
+    """RuntimeError unless there is a list for each rank, with a tensor like each of `inputs`."""
+    if len(outputs) != size:
+        raise RuntimeError(f"{function}: output lists should be equal to world size")
+    for each in outputs:
+        if len(each) != len(inputs):
+            raise RuntimeError(f"{function}: invalid output size: (expected length {len(inputs)}, got {len(each)})")
+        for i, (tensor, output) in enumerate(zip(inputs, each, strict=True)):
+            if output.shape != tensor.shape or output.dtype != tensor.dtype:
+                raise RuntimeError(
+                    f"{function}: invalid tensor at index {i} (expected {size_text(tensor.shape)} {tensor.dtype}, "
+                    f"got {size_text(output.shape)} {output.dtype})"
+                )
 
 
 def check_exchanged(function: str, outputs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor], size: int) -> None:

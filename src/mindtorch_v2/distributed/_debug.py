@@ -9,7 +9,11 @@ __all__ = ["DebugLevel", "get_debug_level", "set_debug_level", "set_debug_level_
 
 
 class DebugLevel(enum.IntEnum):
-    """Levels. That ranks do the same is looked at on each; INFO and DETAIL name the parameters without gradients."""
+    """Levels. That ranks do the same is looked at on each; INFO and DETAIL name the parameters without gradients.
+
+    >>> [(level.name, level.value) for level in torch.distributed.DebugLevel]
+    [('OFF', 0), ('INFO', 1), ('DETAIL', 2)]
+    """
 
     OFF = 0
     INFO = 1
@@ -30,16 +34,37 @@ _level: DebugLevel | None = None
 
 
 def get_debug_level() -> DebugLevel:
-    """The level: what was set, or what TORCH_DISTRIBUTED_DEBUG says. ValueError if that is no level."""
+    """The level: what was set, or what TORCH_DISTRIBUTED_DEBUG says. ValueError if that is no level.
+
+    >>> torch.distributed.set_debug_level(torch.distributed.DebugLevel.INFO)
+    >>> torch.distributed.get_debug_level().name
+    'INFO'
+    >>> torch.distributed.set_debug_level(torch.distributed.DebugLevel.OFF)
+    """
     return _from_env() if _level is None else _level
 
 
 def set_debug_level(level: DebugLevel) -> None:
-    """Set the level of this process."""
+    """Set the level of this process.
+
+    >>> torch.distributed.set_debug_level(torch.distributed.DebugLevel.DETAIL)
+    >>> torch.distributed.get_debug_level().name
+    'DETAIL'
+    >>> torch.distributed.set_debug_level(torch.distributed.DebugLevel.OFF)
+    """
     global _level
     _level = DebugLevel(level)
 
 
 def set_debug_level_from_env() -> None:
-    """Set the level to what TORCH_DISTRIBUTED_DEBUG says now."""
+    """Set the level to what TORCH_DISTRIBUTED_DEBUG says now.
+
+    >>> import os
+    >>> os.environ["TORCH_DISTRIBUTED_DEBUG"] = "INFO"
+    >>> torch.distributed.set_debug_level_from_env()
+    >>> torch.distributed.get_debug_level().name
+    'INFO'
+    >>> del os.environ["TORCH_DISTRIBUTED_DEBUG"]
+    >>> torch.distributed.set_debug_level_from_env()
+    """
     set_debug_level(_from_env())

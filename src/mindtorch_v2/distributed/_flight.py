@@ -126,9 +126,12 @@ def _callers() -> list[tuple[types.CodeType, int]]:
     """(code, place in it) of the functions that led to a collective, the nearest first; those of this package's folder are left out."""
     found: list[tuple[types.CodeType, int]] = []
     frame: types.FrameType | None = sys._getframe(3)
-    while frame is not None and len(found) < _MOST_FRAMES:
-        if found or not frame.f_code.co_filename.startswith(_HERE):
-            found.append((frame.f_code, frame.f_lasti))
+    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame = frame.f_back
+    for _ in range(_MOST_FRAMES):
+        if frame is None:
+            break
+        found.append((frame.f_code, frame.f_lasti))
         frame = frame.f_back
     return found
 

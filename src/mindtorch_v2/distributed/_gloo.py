@@ -6,6 +6,7 @@ order of the ranks. Among more they go in rings and trees (`_rings`). Either way
 
 from __future__ import annotations
 
+import functools
 import itertools
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -16,7 +17,7 @@ from mindtorch_v2.distributed import _flight, _rings
 from mindtorch_v2.distributed._arguments import check_root, size_text
 from mindtorch_v2.distributed._collectives import Collectives
 from mindtorch_v2.distributed._memory import bytes_of, check_contiguous, combined, contiguous, packed, plain
-from mindtorch_v2.distributed._mesh import COLLECTIVE, DIRECT, Mesh
+from mindtorch_v2.distributed._mesh import COLLECTIVE, DIRECT, JOINED, Mesh
 from mindtorch_v2.distributed._outcome import Outcome
 from mindtorch_v2.distributed._reduce_op import RedOpType
 from mindtorch_v2.distributed._stores import seconds_of
@@ -38,6 +39,12 @@ class ProcessGroupGloo(Collectives):
         rank: this process' rank.
         size: how many there are.
         timeout: how long a collective may take: a `datetime.timedelta`.
+
+    >>> import datetime
+    >>> store = torch.distributed.HashStore()
+    >>> group = torch.distributed.ProcessGroupGloo(store, 0, 1, datetime.timedelta(seconds=10))
+    >>> group.rank, group.size
+    (0, 1)
     """
 
     name, title = "gloo", "ProcessGroupGloo"
@@ -221,7 +228,7 @@ class ProcessGroupGloo(Collectives):
 
     def monitored_barrier(self, timeout: Any, wait_all_ranks: bool) -> None:
         """Wait until all ranks are there; the rank 0 says who is missing: RuntimeError."""
-        seconds = (timeout or self.timeout).total_seconds()
+        seconds = seconds_of(timeout or self.timeout)
         key, label, nothing = (COLLECTIVE, next(self._numbers), 0), b"monitored_barrier", memoryview(bytearray())
         deadline = time.monotonic() + seconds
         if self.rank != 0:
@@ -321,14 +328,26 @@ class _Exchange:
     def __call__(self, turn: int, sends: dict[int, memoryview], receives: dict[int, memoryview]) -> None:
         """Send and receive: both are {rank: memoryview}. Any failure breaks the group's connections, so that all ranks learn of it."""
         mesh, key = self.group._mesh, (COLLECTIVE, self.number, turn)
-        outcomes = {rank: [mesh.receive(rank, key, self.label, view)] for rank, view in receives.items()}
-        for rank, view in sends.items():
-            outcomes.setdefault(rank, []).append(mesh.send(rank, key, self.label, view, awaited=True))
+        outcomes = mesh.swap(key, self.label, sends, receives) if _is_swap(sends, receives) else None
+        if outcomes is None:
+            outcomes = {rank: [mesh.receive(rank, key, self.label, view)] for rank, view in receives.items()}
+            for rank, view in sends.items():
+                outcomes.setdefault(rank, []).append(mesh.send(rank, key, self.label, view, awaited=True))
+        if not outcomes:
+            return
         try:
             self.group.wait_for(outcomes, self.name, self.group.seconds)
         except RuntimeError as error:
             self.group.break_up(error)
             raise
+
+
+def _is_swap(sends: dict[int, memoryview], receives: dict[int, memoryview]) -> bool:
+    """Whether ranks give each other as many bytes, and few."""
+    if not sends or sends.keys() != receives.keys():
+        return False
+    size = len(next(iter(sends.values())))
+    return size <= JOINED and all(len(sends[rank]) == len(receives[rank]) == size for rank in sends)
 
 
 class _Message(Work):
@@ -362,7 +381,10 @@ def _label(name: str, operands: tuple[Any, ...], details: tuple[Any, ...]) -> st
     """A collective in words: what other ranks have to call as well."""
     if name == "all_to_all":
         return f"{name} of {operands[0][0].dtype}" if operands[0] else name
-    if not operands:
-        return name
-    parts = [f"{name} of {size_text(operands[0])} {str(operands[0].dtype).removeprefix('torch.')}"]
+    return _words(name, operands[0].shape, operands[0].dtype, details) if operands else name
+
+
+@functools.lru_cache(256)  # most programs call the same again and again
+def _words(name: str, shape: tuple[int, ...], dtype: torch.dtype, details: tuple[Any, ...]) -> str:
+    parts = [f"{name} of {size_text(shape)} {str(dtype).removeprefix('torch.')}"]
     return " ".join(parts + [detail.name if isinstance(detail, RedOpType) else detail for detail in details])

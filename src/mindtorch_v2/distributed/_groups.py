@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributed import _flight
-from mindtorch_v2.distributed._reduce_op import RedOpType
+from mindtorch_v2.distributed._group_calls import GroupCalls
 from mindtorch_v2.distributed._stores import PrefixStore, seconds_of
 from mindtorch_v2.distributed._tcp_store import TCPStore
 from mindtorch_v2.distributed.rendezvous import rendezvous
@@ -73,7 +73,11 @@ _NOT_INITIALISED = "Default process group has not been initialized, please make 
 
 
 class Backend(str):
-    """The name of a communication library, in lower case: `Backend("GLOO") == "gloo"`. ValueError if it is no text."""
+    """The name of a communication library, in lower case: `Backend("GLOO") == "gloo"`. ValueError if it is no text.
+
+    >>> torch.distributed.Backend("GLOO"), torch.distributed.Backend.GLOO
+    ('gloo', 'gloo')
+    """
 
     UNDEFINED = "undefined"
     GLOO = "gloo"
@@ -102,7 +106,11 @@ def is_available() -> bool:
 
 
 def is_backend_available(backend: str) -> bool:
-    """Whether the communication library of that name can be used: "gloo", "hccl" for Ascend NPUs, "mpi" with mpi4py."""
+    """Whether the communication library of that name can be used: "gloo", "hccl" for Ascend NPUs, "mpi" with mpi4py.
+
+    >>> torch.distributed.is_backend_available("gloo"), torch.distributed.is_backend_available("pigeons")
+    (True, False)
+    """
     return backend.lower() in _BACKENDS and (backend.lower() != "mpi" or is_mpi_available())
 
 
@@ -138,12 +146,20 @@ def is_nccl_available() -> bool:
 
 
 def is_ucc_available() -> bool:
-    """Whether UCC can be used: no."""
+    """Whether UCC can be used: no.
+
+    >>> torch.distributed.is_ucc_available()
+    False
+    """
     return False
 
 
 def is_xccl_available() -> bool:
-    """Whether XCCL can be used: no."""
+    """Whether XCCL can be used: no.
+
+    >>> torch.distributed.distributed_c10d.is_xccl_available()
+    False
+    """
     return False
 
 
@@ -156,8 +172,16 @@ def is_torchelastic_launched() -> bool:
     return "TORCHELASTIC_RUN_ID" in os.environ
 
 
-class ProcessGroup:
-    """Some of the job's processes, with a back end for each kind of device. Made by `init_process_group` and `new_group`."""
+class ProcessGroup(GroupCalls):
+    """Some of the job's processes, with a back end for each kind of device. Made by `init_process_group` and `new_group`.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> group = dist.group.WORLD
+    >>> isinstance(group, dist.ProcessGroup), group.rank(), group.size()
+    (True, 0, 1)
+    >>> dist.destroy_process_group()
+    """
 
     def __init__(
         self,
@@ -217,22 +241,6 @@ class ProcessGroup:
     def _device_types(self) -> list:
         return [torch.device(kind) for kind in self._backends]
 
-    # The few collectives that programs call on the group itself.
-
-    def allreduce(self, tensors: Any, op: Any = RedOpType.SUM) -> Any:
-        """Combine a tensor, or the one in a list, over the ranks; returns a Work."""
-        tensor = _only(tensors)
-        return self._get_backend(tensor.device).allreduce(tensor, getattr(op, "reduceOp", op), asynchronous=True)
-
-    def broadcast(self, tensors: Any, root: Any = 0) -> Any:
-        """Copy a tensor, or the one in a list, from the rank `root` of the group to all; returns a Work."""
-        tensor = _only(tensors)
-        return self._get_backend(tensor.device).broadcast(tensor, getattr(root, "rootRank", root), asynchronous=True)
-
-    def barrier(self) -> Any:
-        """Wait until all ranks are there; returns a Work."""
-        return next(iter(self._backends.values())).barrier(asynchronous=True)
-
     def abort(self) -> None:
         """Break the group's connections, here and at the other ranks."""
         for backend in self._backends.values():
@@ -243,14 +251,6 @@ class ProcessGroup:
         for backend in self._backends.values():
             backend.close()
         self._backends = {}
-
-
-def _only(tensors):
-    if isinstance(tensors, torch.Tensor):
-        return tensors
-    if len(tensors) != 1:
-        raise ValueError(f"a process group combines one tensor at a time, not {len(tensors)}")
-    return tensors[0]
 
 
 class _World:
@@ -276,11 +276,25 @@ class _WorldMember(type):
 
 
 class group(metaclass=_WorldMember):  # PyTorch's name
-    """`group.WORLD` is the default group."""
+    """`group.WORLD` is the default group.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.group.WORLD.size()
+    1
+    >>> dist.destroy_process_group()
+    """
 
 
 class GroupMember(metaclass=_WorldMember):
-    """`GroupMember.NON_GROUP_MEMBER` is what `new_group` gives to processes that are not in the group."""
+    """`GroupMember.NON_GROUP_MEMBER` is what `new_group` gives to processes that are not in the group.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.GroupMember.WORLD is dist.group.WORLD, dist.GroupMember.NON_GROUP_MEMBER
+    (True, -100)
+    >>> dist.destroy_process_group()
+    """
 
     NON_GROUP_MEMBER = -100
 
@@ -309,8 +323,14 @@ def _set_pg_timeout(timeout: datetime.timedelta, group: _ProcessGroup | None = N
 
 
 def resolve(group: _ProcessGroup | None) -> ProcessGroup:
-    """The group that an argument means: None is the default one."""
-    return _get_default_group() if group is None else group
+    """The group that an argument means: None is the default one. ValueError for what is no group."""
+    if group is None:
+        return _get_default_group()
+    if not isinstance(group, ProcessGroup):
+        raise ValueError(
+            f"Process group {group} is not initialized in the world group map. Please initialize the group first."
+        )
+    return group
 
 
 def resolve_name(name: str) -> ProcessGroup:
@@ -443,6 +463,12 @@ def init_process_group(
 
     ValueError if it was called before or something is missing, RuntimeError if the back end is not there or the others do
     not come.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.get_rank(), dist.get_world_size()
+    (0, 1)
+    >>> dist.destroy_process_group()
     """
     if _world.default is not None:
         raise ValueError("trying to initialize the default process group twice!")
@@ -488,6 +514,13 @@ def new_group(
         use_local_synchronization: whether only the group's processes call it.
 
     Returns the group, or `GroupMember.NON_GROUP_MEMBER`.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> group = dist.new_group([0])
+    >>> group.size(), dist.get_rank(group)
+    (1, 0)
+    >>> dist.destroy_process_group()
     """
     default = _get_default_group()
     size = default.size()
@@ -496,8 +529,9 @@ def new_group(
         raise ValueError(
             "the new group's world size should be less or equal to the world size set by init_process_group"
         )
-    if any(not 0 <= rank < size for rank in ranks):
-        raise ValueError("The new group's rank should be within the world_size set by init_process_group")
+    for rank in ranks:
+        if not 0 <= rank < size:
+            raise ValueError(f"Rank {rank} is out of range. Valid ranks are 0 to {size - 1} (world_size={size})")
     if len(set(ranks)) != len(ranks):
         raise ValueError(f"ranks list must not contain duplicate entries, got {ranks}")
     timeout = default._timeout if timeout is None else timeout
@@ -518,7 +552,15 @@ def new_subgroups(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> Any:
-    """Make groups of `group_size` neighbouring ranks. Returns this process' group and the list of all."""
+    """Make groups of `group_size` neighbouring ranks. Returns this process' group and the list of all.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mine, groups = dist.new_subgroups(group_size=1)
+    >>> mine.size(), len(groups)
+    (1, 1)
+    >>> dist.destroy_process_group()
+    """
     size = resolve(group).size()
     if group_size is None:
         group_size = int(os.environ.get("LOCAL_WORLD_SIZE", size))
@@ -544,19 +586,36 @@ def new_subgroups_by_enumeration(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple:
-    """Make a group for each list of ranks, which have nothing in common. Returns this process' group and the list of all."""
+    """Make a group for each list of ranks, which have nothing in common. Returns this process' group and the list of all.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mine, groups = dist.new_subgroups_by_enumeration([[0]])
+    >>> dist.get_process_group_ranks(mine)
+    [0]
+    >>> dist.destroy_process_group()
+    """
     if not ranks_per_subgroup_list:
         raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
-    seen = [rank for ranks in ranks_per_subgroup_list for rank in ranks]
-    for rank in seen:
-        if seen.count(rank) > 1:
-            raise ValueError(f"Rank {rank} has appeared in more than one subgroup")
+    place: dict[int, list[int]] = {}
+    for ranks in ranks_per_subgroup_list:
+        for rank in ranks:
+            if rank in place:
+                raise ValueError(f"Rank {rank} has appeared in both subgroup {place[rank]} and {ranks}")
+            place[rank] = ranks
     made = [new_group(ranks, timeout, backend, group_desc=group_desc) for ranks in ranks_per_subgroup_list]
     return next((group for group in made if not outside(group)), None), made
 
 
 def destroy_process_group(group: _ProcessGroup | None = None) -> None:
-    """End a group, and with the default group (None) all of them: finish what was started, and hang up."""
+    """End a group, and with the default group (None) all of them: finish what was started, and hang up.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.destroy_process_group()
+    >>> dist.is_initialized()
+    False
+    """
     if group is not None and outside(group):
         return
     ended = _world.default if group is None else group
@@ -578,24 +637,59 @@ def destroy_process_group(group: _ProcessGroup | None = None) -> None:
 
 
 def get_rank(group: _ProcessGroup | None = None) -> int:
-    """This process' rank in a group; -1 if it is not in it."""
-    return -1 if outside(group) else resolve(group).rank()
+    """This process' rank in a group; -1 if it is not in it.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.get_rank()
+    0
+    >>> dist.destroy_process_group()
+    """
+    return -1 if outside(group) else _ranked(group).rank()
 
 
 def get_world_size(group: _ProcessGroup | None = None) -> int:
-    """How many processes a group has; -1 if this one is not in it."""
-    return -1 if outside(group) else resolve(group).size()
+    """How many processes a group has; -1 if this one is not in it.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.get_world_size()
+    1
+    >>> dist.destroy_process_group()
+    """
+    return -1 if outside(group) else _ranked(group).size()
 
 
 def get_backend(group: _ProcessGroup | None = None) -> str:
-    """The name of a group's back end."""
+    """The name of a group's back end.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.get_backend()
+    'gloo'
+    >>> dist.destroy_process_group()
+    """
     found = _known(group)
     return Backend(found._asked_for if found._asked_for is not None else found.name())
 
 
 def get_backend_config(group: _ProcessGroup | None = None) -> str:
-    """A group's back ends by device: "cpu:gloo,npu:hccl"."""
+    """A group's back ends by device: "cpu:gloo,npu:hccl".
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.get_backend_config()
+    'cpu:gloo'
+    >>> dist.destroy_process_group()
+    """
     return _world.groups[_known(group)]
+
+
+def _ranked(group):
+    """A group whose ranks can be asked for; ValueError for what is none."""
+    if group is not None and not isinstance(group, ProcessGroup):
+        raise ValueError(f"Group {group} is not registered, please create group with torch.distributed.new_group API")
+    return resolve(group)
 
 
 def _known(group):
@@ -606,7 +700,11 @@ def _known(group):
 
 
 def get_default_backend_for_device(device: str | torch.device) -> str:
-    """The back end that `init_process_group()` takes for a device."""
+    """The back end that `init_process_group()` takes for a device.
+
+    >>> torch.distributed.get_default_backend_for_device("cpu")
+    'gloo'
+    """
     kind = torch.device(device).type
     backend = Backend.default_device_backend_map.get(kind)
     if backend is None:
@@ -615,12 +713,26 @@ def get_default_backend_for_device(device: str | torch.device) -> str:
 
 
 def get_process_group_ranks(group: _ProcessGroup | None) -> list:
-    """The ranks in the job of a group's processes."""
+    """The ranks in the job of a group's processes.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.get_process_group_ranks(dist.group.WORLD)
+    [0]
+    >>> dist.destroy_process_group()
+    """
     return list(resolve(group)._ranks)
 
 
 def get_global_rank(group: _ProcessGroup | None, group_rank: int) -> int:
-    """The rank in the job of a group's process."""
+    """The rank in the job of a group's process.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.get_global_rank(dist.group.WORLD, 0)
+    0
+    >>> dist.destroy_process_group()
+    """
     if group is None or group is _world.default:
         return group_rank
     if group not in _world.groups:
@@ -631,7 +743,14 @@ def get_global_rank(group: _ProcessGroup | None, group_rank: int) -> int:
 
 
 def get_group_rank(group: _ProcessGroup | None, global_rank: int) -> int:
-    """The rank in a group of one of the job's processes."""
+    """The rank in a group of one of the job's processes.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.get_group_rank(dist.group.WORLD, 0)
+    0
+    >>> dist.destroy_process_group()
+    """
     if group is None or group is _world.default:
         return global_rank
     if group not in _world.groups:
@@ -642,7 +761,11 @@ def get_group_rank(group: _ProcessGroup | None, global_rank: int) -> int:
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """This process' number on its machine, from LOCAL_RANK; RuntimeError without it and a `fallback_rank`."""
+    """This process' number on its machine, from LOCAL_RANK; RuntimeError without it and a `fallback_rank`.
+
+    >>> torch.distributed.get_node_local_rank(fallback_rank=0)
+    0
+    """
     if "LOCAL_RANK" in os.environ:
         return int(os.environ["LOCAL_RANK"])
     if fallback_rank is not None:
@@ -654,5 +777,13 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 
 
 def get_pg_count() -> int:
-    """How many groups there are."""
+    """How many groups there are.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> group = dist.new_group([0])
+    >>> dist.get_pg_count()
+    2
+    >>> dist.destroy_process_group()
+    """
     return len(_world.groups)

@@ -8,6 +8,7 @@ same fail all that waits. Ranks answer when they are asked what they do, so that
 from __future__ import annotations
 
 import contextlib
+import functools
 import mmap
 import os
 import select
@@ -26,7 +27,7 @@ from mindtorch_v2.distributed._outcome import Outcome
 # A message begins with: its key (what it belongs to, which of its rounds, a number), bytes of the label, bytes of the contents.
 _HEADER = struct.Struct("<BBQHQ")
 _PIECE = 1 << 18
-_JOINED = 1 << 13  # bytes up to which the contents go out together with their header
+JOINED = 1 << 13  # bytes up to which the contents go out together with their header
 _TURNS = 1  # pieces that one connection moves before the others, and its other direction, have their turn
 _REST = 0.005  # seconds after a collective in which the moving thread leaves its connections to the next one
 _LOOK = 0.05  # seconds after which a thread that moves bytes looks whether another one has ended what it waits for
@@ -119,7 +120,7 @@ class Mesh:
                 future.set_exception(peer.error)
                 return future
             header = _HEADER.pack(kind, turn, number, len(label), len(buffer)) + label
-            if len(buffer) <= _JOINED:
+            if len(buffer) <= JOINED:
                 peer.outgoing.append((memoryview(header + bytes(buffer)), future))
             else:
                 peer.outgoing.append((memoryview(header), None))
@@ -152,6 +153,41 @@ class Mesh:
                 self._waiting.setdefault((rank, *key), deque()).append(message)
         return message.future
 
+    def swap(
+        self, key: tuple[int, int, int], label: bytes, sends: dict[int, memoryview], receives: dict[int, memoryview]
+    ) -> dict[int, list[Outcome]] | None:
+        """Send small buffers to ranks that send as many bytes each under the same key, and receive theirs.
+
+        What `send`, `receive` and `wait` would do, without their bookkeeping: what comes is compared with what is sent, as both
+        have the same header. Where anything else happens, the rest is left to them.
+
+        Returns what is still to be waited for, {rank: futures}; None if nothing was begun, as bytes are on their way already.
+        """
+        kind, number, turn = key
+        size = len(next(iter(sends.values())))
+        header = _HEADER.pack(kind, turn, number, len(label), size) + label
+        with self._lock:
+            peers = [self._peers[rank] for rank in sends]
+            if self._driver is not None or not all(peer.is_idle() for peer in peers):
+                return None
+            self._driver = threading.get_ident()
+            left: dict[int, list[Outcome]] = {}
+            for peer in peers:
+                peer.driven = True
+                self._watch(peer)
+                future = self._send_at_once(peer, header + sends[peer.rank])
+                if future is not None:
+                    left[peer.rank] = [future]
+        try:
+            for peer in peers:
+                future = self._receive_like(peer, header, key, label, receives[peer.rank])
+                if future is not None:
+                    left.setdefault(peer.rank, []).append(future)
+        finally:
+            with self._lock:
+                self._stop_driving(peers)
+        return left
+
     def wait(self, futures: Sequence[Outcome], ranks: Iterable[int], deadline: float) -> None:
         """Wait for what `send` and `receive` gave, moving the bytes to and from `ranks` in this thread meanwhile.
 
@@ -171,10 +207,7 @@ class Mesh:
                     self._drive(driven, futures, deadline)
                 finally:
                     with self._lock:
-                        self._driver = None
-                        for peer in driven:
-                            peer.driven = False
-                        self._begin_rest(driven)
+                        self._stop_driving(driven)
         for future in futures:
             future.result(0 if future.done() else max(0, deadline - time.monotonic()))
 
@@ -215,6 +248,51 @@ class Mesh:
 
     # ---- moving ----
 
+    def _send_at_once(self, peer, message) -> Outcome | None:
+        """Send a message as far as the socket takes it; a future if something is left. With the lock held."""
+        try:
+            sent = peer.connection.send(message)
+        except BlockingIOError:
+            sent = 0
+        except OSError as error:
+            self._lose(peer, error)
+            return None  # receiving tells
+        if sent == len(message):
+            return None
+        future = Outcome()
+        peer.outgoing.append((memoryview(message)[sent:], future))
+        return future
+
+    def _receive_like(self, peer, header, key, label, buffer) -> Outcome | None:
+        """Receive a message with this header; a future if something else came, or nothing for a while."""
+        size = len(header) + len(buffer)
+        while True:
+            with self._lock:
+                if peer.error or (peer.rank, *key) in self._kept:
+                    return self.receive(peer.rank, key, label, buffer)
+                try:
+                    count = peer.connection.recv_into(peer.ahead, size)  # the other rank may be at its next already
+                except BlockingIOError:
+                    pass
+                except OSError:
+                    return self.receive(peer.rank, key, label, buffer)  # whoever reads next finds out again
+                else:
+                    if count == size and peer.ahead[: len(header)] == header:
+                        buffer[:] = peer.ahead[len(header) : size]
+                        return None
+                    future = self.receive(peer.rank, key, label, buffer)
+                    self._guarded(peer, functools.partial(peer.take, count))
+                    return future
+            if not peer.arrives():
+                return self.receive(peer.rank, key, label, buffer)
+
+    def _stop_driving(self, peers) -> None:
+        """Leave peers to the moving thread again, after a rest. With the lock held."""
+        self._driver = None
+        for peer in peers:
+            peer.driven = False
+        self._begin_rest(peers)
+
     def _notify(self) -> None:
         with self._lock:
             if self._woken >= 0:
@@ -235,9 +313,12 @@ class Mesh:
             self._notify()
 
     def _end_rest(self) -> None:
-        """See again what happens to all peers, if it is time."""
+        """See again what happens to all peers but those that are driven, if it is time.
+
+        Beside a driver as well: it may wait for one peer, and another thread for the others.
+        """
         with self._lock:
-            if self._rest is not None and self._driver is None and time.monotonic() >= self._rest:
+            if self._rest is not None and time.monotonic() >= self._rest:
                 self._rest = None
                 for peer in self._peers.values():
                     self._watch(peer)
@@ -248,7 +329,7 @@ class Mesh:
         if self._hanging_up is not None:
             times.append(self._hanging_up - now)
         if self._rest is not None:
-            times.append(self._rest - now if self._driver is None else _LOOK)
+            times.append(self._rest - now)
         return max(0.0, min(times)) if times else None
 
     def _watch(self, peer) -> None:
@@ -338,11 +419,18 @@ class Mesh:
             self._woken = self._poked = -1  # the numbers may be other files' from now on
 
     def _serve(self, peer, events) -> None:
-        try:
+        def move() -> None:
             if events & select.EPOLLOUT:
                 peer.move(peer.write)
             if events & ~select.EPOLLOUT:  # the end of the connection too
                 peer.move(peer.read)
+
+        self._guarded(peer, move)
+
+    def _guarded(self, peer, move) -> None:
+        """Move bytes of a peer; what goes wrong fails what waits for it."""
+        try:
+            move()
         except MismatchError as error:
             self.abort(error)
         except FarewellError as error:
@@ -352,11 +440,15 @@ class Mesh:
             # A message that none of ours sends, or one larger than memory: the thread goes on, the group cannot.
             self.abort(RuntimeError(f"what rank {peer.rank} sent cannot be received: {type(error).__name__}: {error}"))
         except OSError as error:
-            what = "Connection closed by peer" if isinstance(error, ConnectionError) else str(error)
             with self._lock:
-                self._fail(peer, RuntimeError(f"{what} {peer.address} (rank {peer.rank})"))
+                self._lose(peer, error)
 
     # ---- with the lock held ----
+
+    def _lose(self, peer, error) -> None:
+        """Fail what waits for a rank whose connection is broken."""
+        what = "Connection closed by peer" if isinstance(error, ConnectionError) else str(error)
+        self._fail(peer, RuntimeError(f"{what} {peer.address} (rank {peer.rank})"))
 
     def _fail(self, peer, error) -> None:
         """Fail everything that waits for a rank, and what will."""
@@ -443,7 +535,8 @@ class _Peer:
         self.closed = False
         self.outgoing: deque[Any] = deque()  # (bytes that are left, the future to complete or None)
         self.incoming = None  # the message of which a part has come
-        self._ahead = memoryview(bytearray(_JOINED))
+        self.ahead = memoryview(bytearray(2 * JOINED))
+        self._poller: Any = None  # of `arrives`, made when it is first called
         self._steps = self._messages()
         self._room = next(self._steps)
 
@@ -451,6 +544,24 @@ class _Peer:
         if not self.closed:
             self.closed = True
             self.connection.close()
+
+    def is_idle(self) -> bool:
+        """Whether no message is under way, either way. With the lock held."""
+        return not (self.error or self.outgoing or self.driven or self.incoming) and len(self._room) == _HEADER.size
+
+    def arrives(self) -> bool:
+        """Whether something comes soon; not, too, where another thread wants this one to do something else."""
+        if self._poller is None:
+            self._poller = select.poll()
+            self._poller.register(self.file, select.POLLIN)
+            self._poller.register(self.mesh._poked, select.POLLIN)
+        return [file for file, _ in self._poller.poll(_LOOK * 1000)] == [self.file]
+
+    def take(self, count: int) -> None:
+        """Read what lies at the beginning of `ahead`; ConnectionError if that is nothing."""
+        if not count:
+            raise ConnectionError
+        self._hand_out(self.ahead[:count])
 
     def say_farewell(self, text: str) -> None:
         """Tell the other end why, if that can be done at once."""
@@ -485,17 +596,17 @@ class _Peer:
 
     def read(self) -> bool:
         """Take a piece of what has come; whether there was any."""
-        small = len(self._room) < _JOINED  # a header: what follows it may have come as well
+        small = len(self._room) < JOINED  # a header: what follows it may have come as well
         try:
-            count = self.connection.recv_into(self._ahead if small else self._room[:_PIECE])
+            count = self.connection.recv_into(self.ahead if small else self._room[:_PIECE])
         except BlockingIOError:
             return False
-        if not count:
-            raise ConnectionError
         if small:
-            self._hand_out(self._ahead[:count])
-        else:
+            self.take(count)
+        elif count:
             self._fill(count)
+        else:
+            raise ConnectionError
         return True
 
     def _hand_out(self, data: memoryview) -> None:

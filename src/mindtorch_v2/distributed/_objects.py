@@ -67,7 +67,16 @@ def _sizes(size, group, device) -> list:
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: ProcessGroup | None = None) -> None:
-    """Put the `obj` of each rank into `object_list[rank]`, everywhere."""
+    """Put the `obj` of each rank into `object_list[rank]`, everywhere.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> everything = [None]
+    >>> dist.all_gather_object(everything, {"rank": dist.get_rank()})
+    >>> everything
+    [{'rank': 0}]
+    >>> dist.destroy_process_group()
+    """
     if outside(group):
         return warn_outside("all_gather_object")
     device = _device(group)
@@ -87,7 +96,16 @@ def gather_object(
     group: ProcessGroup | None = None,
     group_dst: int | None = None,
 ) -> None:
-    """Put the `obj` of each rank into `object_gather_list[rank]` of one rank: 0, `dst` (of the job) or `group_dst`."""
+    """Put the `obj` of each rank into `object_gather_list[rank]` of one rank: 0, `dst` (of the job) or `group_dst`.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> everything = [None]
+    >>> dist.gather_object("mine", everything, dst=0)
+    >>> everything
+    ['mine']
+    >>> dist.destroy_process_group()
+    """
     if outside(group):
         return warn_outside("gather_object")
     root = root_in(group, dst, group_dst, default=0)
@@ -110,7 +128,16 @@ def broadcast_object_list(
     device: Device | None = None,
     group_src: int | None = None,
 ) -> None:
-    """Copy the objects of a list of one rank (0, `src` of the job, or `group_src`) into the list of every other."""
+    """Copy the objects of a list of one rank (0, `src` of the job, or `group_src`) into the list of every other.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> objects = [{"lr": 0.1}, "adam"]
+    >>> dist.broadcast_object_list(objects, src=0)
+    >>> objects
+    [{'lr': 0.1}, 'adam']
+    >>> dist.destroy_process_group()
+    """
     if outside(group):
         return warn_outside("broadcast_object_list")
     root = root_in(group, src, group_src, default=0)
@@ -136,7 +163,16 @@ def scatter_object_list(
     group: ProcessGroup | None = None,
     group_src: int | None = None,
 ) -> None:
-    """Put the object for each rank, of the list of one (0, `src` of the job, or `group_src`), into its output list's first place."""
+    """Put the object for each rank, of the list of one (0, `src` of the job, or `group_src`), into its output list's first place.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mine = [None]
+    >>> dist.scatter_object_list(mine, ["for rank 0"], src=0)
+    >>> mine
+    ['for rank 0']
+    >>> dist.destroy_process_group()
+    """
     if outside(group):
         return warn_outside("scatter_object_list")
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import mindtorch_v2 as torch
 from mindtorch_v2.distributed._arguments import check_same_dtype, check_tensor, check_tensor_list
+from mindtorch_v2.distributed._coalescing import note
 from mindtorch_v2.distributed._groups import get_global_rank, get_rank, outside, resolve, root_in, warn_outside
+from mindtorch_v2.distributed._options import AllreduceCoalescedOptions
 from mindtorch_v2.distributed._reduce_op import ReduceOp, reduce_type
 
 if TYPE_CHECKING:
@@ -22,9 +25,11 @@ if TYPE_CHECKING:
 __all__ = [
     "P2POp",
     "all_gather",
+    "all_gather_coalesced",
     "all_gather_into_tensor",
     "all_gather_single",
     "all_reduce",
+    "all_reduce_coalesced",
     "all_to_all",
     "all_to_all_single",
     "barrier",
@@ -51,6 +56,7 @@ def _backend(group, tensor):
 def _finish(work, async_op):
     """The work itself, or nothing once it is done."""
     if async_op:
+        note(work)
         return work
     work.wait()
     return None
@@ -64,11 +70,70 @@ def all_reduce(
     Args:
         tensor: of the same shape and dtype on every rank.
         op: a `ReduceOp`.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> dist.all_reduce(x)
+    >>> x
+    tensor([1., 2.])
+    >>> dist.destroy_process_group()
     """
     check_tensor(tensor, "tensor")
     if outside(group):
         return warn_outside("all_reduce")
     return _finish(_backend(group, tensor).allreduce(tensor, reduce_type(op), async_op), async_op)
+
+
+def all_reduce_coalesced(
+    tensors: list[Tensor], op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
+) -> Any:
+    """Combine each of some tensors of one dtype over all ranks, in place.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> tensors = [torch.tensor([1.0]), torch.tensor([2.0, 3.0])]
+    >>> dist.all_reduce_coalesced(tensors)
+    >>> tensors
+    [tensor([1.]), tensor([2., 3.])]
+    >>> dist.destroy_process_group()
+    """
+    tensors = [tensors] if isinstance(tensors, torch.Tensor) else tensors
+    check_tensor_list(tensors, "tensor")
+    check_same_dtype(tensors)
+    if outside(group):
+        return warn_outside("all_reduce_coalesced")
+    options = AllreduceCoalescedOptions()
+    options.reduceOp = reduce_type(op)
+    return _finish(resolve(group).allreduce_coalesced(tensors, options), async_op)
+
+
+def all_gather_coalesced(
+    output_tensor_lists: list[list[Tensor]],
+    input_tensor_list: list[Tensor],
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Any:
+    """Copy the `input_tensor_list` of each rank into `output_tensor_lists[rank]`, everywhere.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> lists = [[torch.zeros(2), torch.zeros(1)]]
+    >>> dist.all_gather_coalesced(lists, [torch.tensor([1.0, 2.0]), torch.tensor([3.0])])
+    >>> lists
+    [[tensor([1., 2.]), tensor([3.])]]
+    >>> dist.destroy_process_group()
+    """
+    check_tensor_list(input_tensor_list, "tensor_list")
+    check_same_dtype(input_tensor_list)
+    if not isinstance(output_tensor_lists, list):
+        raise TypeError("Invalid function argument: output_tensor_lists should be a list")
+    for each in output_tensor_lists:
+        check_tensor_list(each, "output_tensor_lists")
+        check_same_dtype(each)
+    if outside(group):
+        return warn_outside("all_gather_coalesced")
+    return _finish(resolve(group).allgather_coalesced(output_tensor_lists, input_tensor_list), async_op)
 
 
 def broadcast(
@@ -83,6 +148,14 @@ def broadcast(
     Args:
         src: its rank in the job; or
         group_src: its rank in the group.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> dist.broadcast(x, src=0)
+    >>> x
+    tensor([1., 2.])
+    >>> dist.destroy_process_group()
     """
     check_tensor(tensor, "tensor")
     if outside(group):
@@ -99,7 +172,16 @@ def reduce(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Any:
-    """Combine `tensor` over all ranks, in place, on the rank `dst` (of the job) or `group_dst` (of the group) only."""
+    """Combine `tensor` over all ranks, in place, on the rank `dst` (of the job) or `group_dst` (of the group) only.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> dist.reduce(x, dst=0)
+    >>> x
+    tensor([1., 2.])
+    >>> dist.destroy_process_group()
+    """
     check_tensor(tensor, "tensor")
     if outside(group):
         return warn_outside("reduce")
@@ -110,7 +192,16 @@ def reduce(
 def all_gather(
     tensor_list: list[Tensor], tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Any:
-    """Copy the `tensor` of each rank into `tensor_list[rank]`, everywhere."""
+    """Copy the `tensor` of each rank into `tensor_list[rank]`, everywhere.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> parts = [torch.zeros(2)]
+    >>> dist.all_gather(parts, torch.tensor([1.0, 2.0]))
+    >>> parts
+    [tensor([1., 2.])]
+    >>> dist.destroy_process_group()
+    """
     check_tensor_list(tensor_list, "tensor_list")
     check_tensor(tensor, "tensor")
     check_same_dtype(tensor_list, tensor)
@@ -122,7 +213,16 @@ def all_gather(
 def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Any:
-    """Put the ranks' tensors one after the other, along the first dimension, into `output_tensor`."""
+    """Put the ranks' tensors one after the other, along the first dimension, into `output_tensor`.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> whole = torch.zeros(2)
+    >>> dist.all_gather_into_tensor(whole, torch.tensor([1.0, 2.0]))
+    >>> whole
+    tensor([1., 2.])
+    >>> dist.destroy_process_group()
+    """
     check_tensor(input_tensor, "input_tensor")
     check_tensor(output_tensor, "output_tensor")
     if outside(group):
@@ -142,7 +242,16 @@ def gather(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Any:
-    """Copy the `tensor` of each rank into `gather_list[rank]` of one rank: 0, `dst` (of the job) or `group_dst`."""
+    """Copy the `tensor` of each rank into `gather_list[rank]` of one rank: 0, `dst` (of the job) or `group_dst`.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> parts = [torch.zeros(2)]
+    >>> dist.gather(torch.tensor([1.0, 2.0]), parts, dst=0)
+    >>> parts
+    [tensor([1., 2.])]
+    >>> dist.destroy_process_group()
+    """
     check_tensor(tensor, "tensor")
     gather_list = gather_list or []
     check_tensor_list(gather_list, "gather_list")
@@ -162,7 +271,16 @@ def scatter(
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Any:
-    """Copy `scatter_list[rank]` of one rank (0, `src` of the job, or `group_src`) into the `tensor` of each."""
+    """Copy `scatter_list[rank]` of one rank (0, `src` of the job, or `group_src`) into the `tensor` of each.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mine = torch.zeros(2)
+    >>> dist.scatter(mine, [torch.tensor([1.0, 2.0])], src=0)
+    >>> mine
+    tensor([1., 2.])
+    >>> dist.destroy_process_group()
+    """
     check_tensor(tensor, "tensor")
     scatter_list = scatter_list or []
     check_tensor_list(scatter_list, "scatter_list")
@@ -192,7 +310,16 @@ def reduce_scatter(
     group: ProcessGroup | None = None,
     async_op: bool = False,
 ) -> Any:
-    """Combine the ranks' `input_list[rank]` into the `output` of each rank."""
+    """Combine the ranks' `input_list[rank]` into the `output` of each rank.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mine = torch.zeros(2)
+    >>> dist.reduce_scatter(mine, [torch.tensor([1.0, 2.0])])
+    >>> mine
+    tensor([1., 2.])
+    >>> dist.destroy_process_group()
+    """
     check_tensor(output, "output")
     check_tensor_list(input_list, "input_list")
     check_same_dtype(output, input_list)
@@ -204,7 +331,16 @@ def reduce_scatter(
 def reduce_scatter_tensor(
     output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Any:
-    """Combine the ranks' `input`, of which each rank gets its part along the first dimension as `output`."""
+    """Combine the ranks' `input`, of which each rank gets its part along the first dimension as `output`.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mine = torch.zeros(2)
+    >>> dist.distributed_c10d.reduce_scatter_single(mine, torch.tensor([1.0, 2.0]))
+    >>> mine
+    tensor([1., 2.])
+    >>> dist.destroy_process_group()
+    """
     check_tensor(output, "output")
     check_tensor(input, "input")
     if outside(group):
@@ -222,7 +358,16 @@ def all_to_all(
     group: ProcessGroup | None = None,
     async_op: bool = False,
 ) -> Any:
-    """Copy `input_tensor_list[other]` of each rank into `output_tensor_list[rank]` of the other."""
+    """Copy `input_tensor_list[other]` of each rank into `output_tensor_list[rank]` of the other.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> received = [torch.zeros(2)]
+    >>> dist.all_to_all(received, [torch.tensor([1.0, 2.0])])
+    >>> received
+    [tensor([1., 2.])]
+    >>> dist.destroy_process_group()
+    """
     check_tensor_list(output_tensor_list, "output_tensor_list")
     check_tensor_list(input_tensor_list, "input_tensor_list")
     check_same_dtype(output_tensor_list, input_tensor_list)
@@ -245,6 +390,14 @@ def all_to_all_single(
     """Send each rank its part of `input` along the first dimension, equally large ones without `input_split_sizes`.
 
     What came from the ranks lies one after the other in `output`, `output_split_sizes` rows each.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> received = torch.zeros(2)
+    >>> dist.all_to_all_single(received, torch.tensor([1.0, 2.0]))
+    >>> received
+    tensor([1., 2.])
+    >>> dist.destroy_process_group()
     """
     check_tensor(output, "output")
     check_tensor(input, "input")
@@ -256,7 +409,15 @@ def all_to_all_single(
 
 
 def barrier(group: ProcessGroup | None = None, async_op: bool = False, device_ids: Any = None) -> Any:
-    """Wait until all ranks are there. `device_ids` is accepted as in PyTorch."""
+    """Wait until all ranks are there. `device_ids` is accepted as in PyTorch.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.barrier()
+    >>> dist.get_world_size()
+    1
+    >>> dist.destroy_process_group()
+    """
     if outside(group):
         return warn_outside("barrier")
     backend = next(iter(resolve(group)._backends.values()))
@@ -268,6 +429,13 @@ def monitored_barrier(group: ProcessGroup | None = None, timeout: Any = None, wa
 
     Args:
         timeout: how long to wait, a `datetime.timedelta`; as long as a collective may take if None.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.monitored_barrier()
+    >>> dist.get_world_size()
+    1
+    >>> dist.destroy_process_group()
     """
     if outside(group):
         return warn_outside("monitored_barrier")
@@ -367,6 +535,14 @@ class P2POp:
         tensor: what is sent, or received into.
         peer: the other rank in the job; or
         group_peer: its rank in the group.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.ones(2)
+    >>> operation = dist.P2POp(dist.isend, x, group_peer=0)
+    >>> operation.tensor is x, operation.peer
+    (True, 0)
+    >>> dist.destroy_process_group()
     """
 
     def __init__(

@@ -29,7 +29,16 @@ class _ReduceOpType(type):
 
 
 class ReduceOp(metaclass=_ReduceOpType):
-    """`ReduceOp.SUM`, `AVG`, `PRODUCT`, `MIN`, `MAX`, `BAND`, `BOR`, `BXOR`; `ReduceOp(op)` wraps one of them."""
+    """`ReduceOp.SUM`, `AVG`, `PRODUCT`, `MIN`, `MAX`, `BAND`, `BOR`, `BXOR`; `ReduceOp(op)` wraps one of them.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.tensor([3])
+    >>> dist.all_reduce(x, op=dist.ReduceOp.MAX)
+    >>> x
+    tensor([3])
+    >>> dist.destroy_process_group()
+    """
 
     RedOpType = RedOpType
     SUM = RedOpType.SUM

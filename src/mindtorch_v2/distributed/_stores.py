@@ -6,6 +6,7 @@ import contextlib
 import datetime
 import errno
 import fcntl
+import operator
 import os
 import threading
 import time
@@ -30,14 +31,29 @@ def seconds_of(timeout: Any) -> float:
 
 
 def as_bytes(value: Any) -> bytes:
-    """The value that a program gave: bytes, or text in UTF-8."""
-    return value.encode() if isinstance(value, str) else bytes(value)
+    """The value that a program gave: bytes, or text in UTF-8. TypeError for anything else."""
+    if isinstance(value, str):
+        return value.encode()
+    if not isinstance(value, (bytes, bytearray, memoryview)):
+        raise TypeError(f"a value of a store must be str or bytes, not {type(value).__name__}: {value!r}")
+    return bytes(value)
+
+
+def _name(key: Any) -> str:
+    """A key that a program gave; TypeError unless it is text."""
+    if not isinstance(key, str):
+        raise TypeError(f"a key of a store must be str, not {type(key).__name__}: {key!r}")
+    return key
 
 
 class Store:
     """The base of all stores. Keys are text; values are bytes, text is taken as UTF-8.
 
     `get` and `wait` wait for keys that another process sets, up to the `timeout`, and raise `DistStoreError` then.
+
+    >>> store = torch.distributed.HashStore()
+    >>> isinstance(store, torch.distributed.Store), store.add("count", 2), store.num_keys()
+    (True, 2, 1)
     """
 
     def __init__(self) -> None:
@@ -55,7 +71,7 @@ class Store:
 
     def set(self, key: str, value: Any) -> None:
         """Put `value` under `key`, in place of what was there."""
-        self._call("set", key, as_bytes(value))
+        self._call("set", _name(key), as_bytes(value))
 
     def get(self, key: str) -> bytes:
         """The value of `key`, as bytes; waited for."""
@@ -63,15 +79,15 @@ class Store:
 
     def add(self, key: str, amount: int) -> int:
         """Add `amount` to the number kept under `key` (0 if there is none); returns the sum."""
-        return int(self._call("add", key, str(int(amount)).encode()))
+        return int(self._call("add", _name(key), b"%d" % operator.index(amount)))
 
     def append(self, key: str, value: Any) -> None:
         """Put `value` behind what `key` has."""
-        self._call("append", key, as_bytes(value))
+        self._call("append", _name(key), as_bytes(value))
 
     def compare_set(self, key: str, expected_value: Any, desired_value: Any) -> bytes:
         """Put `desired_value` where `expected_value` is (or where nothing is, if that is empty); returns what is there then."""
-        return self._call("compare_set", key, as_bytes(expected_value), as_bytes(desired_value))
+        return self._call("compare_set", _name(key), as_bytes(expected_value), as_bytes(desired_value))
 
     def check(self, keys: Any) -> bool:
         """Whether all `keys` are there, without waiting."""
@@ -149,6 +165,11 @@ class HashStore(Store):
     store.set("first", "1")
     print(store.get("first"), store.add("count", 3))  # b'1' 3
     ```
+
+    >>> store = torch.distributed.HashStore()
+    >>> store.set("first", "1")
+    >>> store.get("first"), store.add("count", 3)
+    (b'1', 3)
     """
 
     def __init__(self) -> None:
@@ -169,6 +190,13 @@ class FileStore(Store):
     Args:
         file_name: the file; it is made if it is not there. A file of an earlier job must be removed first.
         world_size: how many processes share it, or -1. The last of so many to let go removes the file.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = torch.distributed.FileStore(f"{folder}/store", 1)
+    ...     store.set("first", "1")
+    ...     store.get("first"), store.add("count", 3)
+    (b'1', 3)
     """
 
     def __init__(self, file_name: str | Path, world_size: int = -1) -> None:
@@ -253,6 +281,12 @@ class PrefixStore(Store):
     Args:
         prefix: put before each key.
         store: where the keys are.
+
+    >>> store = torch.distributed.HashStore()
+    >>> layer = torch.distributed.PrefixStore("layer", store)
+    >>> layer.set("size", "3")
+    >>> store.get("layer/size"), layer.get("size")
+    (b'3', b'3')
     """
 
     def __init__(self, prefix: str, store: Any) -> None:

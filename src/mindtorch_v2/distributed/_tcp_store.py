@@ -66,6 +66,12 @@ class TCPStore(Store):
     store.set("first", "1")
     print(store.get("first"))  # b'1'
     ```
+
+    >>> server = torch.distributed.TCPStore("127.0.0.1", 0, world_size=2, is_master=True, wait_for_workers=False)
+    >>> client = torch.distributed.TCPStore("127.0.0.1", server.port, world_size=2)
+    >>> client.set("first", "1")
+    >>> server.get("first")
+    b'1'
     """
 
     _servers: dict = {}  # port -> server, of those that may be shared

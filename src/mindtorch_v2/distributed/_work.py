@@ -16,13 +16,21 @@ if TYPE_CHECKING:
     from mindtorch_v2._tensor import Tensor
 
 
-__all__ = ["Work"]
+__all__ = ["Work", "together"]
 
 
 class Work:
     """A collective under way.
 
     `wait` returns when its results can be used, and raises what went wrong.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> work = dist.all_reduce(x, async_op=True)
+    >>> work.wait(), work.is_completed(), x
+    (True, True, tensor([1., 2.]))
+    >>> dist.destroy_process_group()
     """
 
     def __init__(
@@ -109,6 +117,37 @@ class _Results(Future):
     def wait(self) -> Any:
         """Wait, and return them."""
         return waited(self._work, super().wait)
+
+
+def together(works: Sequence[Work]) -> Work:
+    """One work that is done when all are, with the results of all in their order; the first error is its own."""
+    return _Together(works)
+
+
+class _Together(Work):
+    """Several works as one."""
+
+    def __init__(self, works: Sequence[Work]) -> None:
+        outcome = Outcome()
+        super().__init__(outcome, [tensor for work in works for tensor in work._result], works[0]._description)
+        self._works, left, guard = works, [len(works)], threading.Lock()
+
+        def count(done: Any) -> None:
+            error = done.exception()
+            if error is not None:
+                outcome.set_exception(error)
+            with guard:
+                left[0] -= 1
+                last = not left[0]
+            if last:
+                outcome.set_result(None)
+
+        for work in works:
+            work._outcome.add_done_callback(count)
+
+    def wait(self, timeout: Any = None) -> bool:
+        """Wait for all; each at most for `timeout`."""
+        return all([work.wait(timeout) for work in self._works])
 
 
 class Worker:

@@ -32,6 +32,14 @@ class DeviceMesh:
         mesh_dim_names: a name for each dimension, or None.
 
     ValueError if ranks are missing, too many, or named twice.
+
+    >>> from mindtorch_v2.distributed.device_mesh import DeviceMesh
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = DeviceMesh("cpu", [[0]], mesh_dim_names=("data", "model"))
+    >>> mesh.shape, mesh["model"].size(), mesh.get_local_rank("data")
+    ((1, 1), 1, 0)
+    >>> dist.destroy_process_group()
     """
 
     _root: DeviceMesh | None = None  # the mesh that this one is a part of
@@ -114,7 +122,9 @@ class DeviceMesh:
         if isinstance(mesh_dim, str):
             names = self.mesh_dim_names or ()
             if mesh_dim not in names:
-                raise KeyError(f"Invalid mesh_dim_name {mesh_dim}: the mesh has {self.mesh_dim_names}")
+                raise KeyError(
+                    f"Invalid mesh_dim_names {(mesh_dim,)} specified. Valid mesh_dim_names are {list(self.mesh_dim_names or ())}."
+                )
             return names.index(mesh_dim)
         return mesh_dim
 
@@ -207,6 +217,9 @@ class DeviceMesh:
             and self.mesh.tolist() == other.mesh.tolist()
         )
 
+    def __deepcopy__(self, memo: Any) -> DeviceMesh:
+        return self  # its groups are connections to other processes, of which there is no other
+
     def __hash__(self) -> int:
         return hash((self.device_type, self.mesh_dim_names, tuple(self.mesh.flatten().tolist()), self.shape))
 
@@ -243,23 +256,35 @@ def init_device_mesh(
         device_type: "cpu" or "npu".
         mesh_shape: the sizes of the dimensions; their product is the world size.
         mesh_dim_names: a name for each dimension, or None.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1, 1), mesh_dim_names=("data", "model"))
+    >>> mesh.mesh, mesh.mesh_dim_names
+    (tensor([[0]], dtype=torch.int32), ('data', 'model'))
+    >>> dist.destroy_process_group()
     """
     if mesh_dim_names is not None:
         if len(set(mesh_dim_names)) != len(mesh_dim_names):
             raise RuntimeError(
-                "Each mesh_dim_name must be unique.", f"Found repeated mesh_dim_name in mesh_dim_names {mesh_dim_names}"
+                f"Each mesh_dim_name must be unique. Found repeated mesh_dim_name in mesh_dim_names {mesh_dim_names}"
             )
         if len(mesh_shape) != len(mesh_dim_names):
             raise RuntimeError(
-                "mesh_shape and mesh_dim_names should have same length!",
+                "mesh_shape and mesh_dim_names should have same length! "
                 f"Found len(mesh_dim_names): {len(mesh_dim_names)} and len(mesh_shape):{len(mesh_shape)}.",
             )
     if not world.is_initialized():
         world.init_process_group()
-    if math.prod(mesh_shape) != world.get_world_size():
+    if ":" in device_type:
         raise RuntimeError(
-            f"a mesh of {tuple(mesh_shape)} has {math.prod(mesh_shape)} ranks, but the world size is "
-            f"{world.get_world_size()}"
+            f"Device type with index is not supported but got {device_type}. If you maintained a 'torch.device' object, "
+            "it's recommended to pass in 'device.type'."
+        )
+    if math.prod(mesh_shape) > world.get_world_size():
+        raise RuntimeError(
+            f"Mesh should not be bigger than default world size {world.get_world_size()}, "
+            f"but found {math.prod(mesh_shape)} ranks!"
         )
     ranks = torch.arange(math.prod(mesh_shape), dtype=torch.int32).view(tuple(mesh_shape))
     return DeviceMesh(device_type, ranks, mesh_dim_names=mesh_dim_names)

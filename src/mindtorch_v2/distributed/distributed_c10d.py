@@ -1,6 +1,7 @@
 """`torch.distributed.distributed_c10d`, where PyTorch has the functions that `torch.distributed` offers."""
 
-from mindtorch_v2.distributed import _errors, _groups, _objects, _operations
+from mindtorch_v2.distributed import _errors, _groups, _objects, _operations, _options
+from mindtorch_v2.distributed._coalescing import _coalescing_manager, _CoalescingManager
 from mindtorch_v2.distributed._debug import DebugLevel, get_debug_level
 from mindtorch_v2.distributed._errors import *  # noqa: F403  (all names of their __all__)
 from mindtorch_v2.distributed._gloo import ProcessGroupGloo
@@ -14,6 +15,7 @@ from mindtorch_v2.distributed._operations import (
 from mindtorch_v2.distributed._operations import (
     reduce_scatter_tensor as _reduce_scatter_base,
 )
+from mindtorch_v2.distributed._options import *  # noqa: F403  (all names of their __all__)
 from mindtorch_v2.distributed._reduce_op import ReduceOp
 from mindtorch_v2.distributed._stores import FileStore, HashStore, PrefixStore, Store
 from mindtorch_v2.distributed._tcp_store import TCPStore
@@ -25,6 +27,7 @@ __all__ = [
     *_objects.__all__,
     *_operations.__all__,
     *_groups.__all__,
+    *_options.__all__,
     "DebugLevel",
     "FileStore",
     "HashStore",
@@ -34,7 +37,9 @@ __all__ = [
     "Store",
     "TCPStore",
     "Work",
+    "_CoalescingManager",
     "_all_gather_base",
+    "_coalescing_manager",
     "_get_default_group",
     "_get_default_store",
     "_reduce_scatter_base",

@@ -10,7 +10,15 @@ __all__ = ["main"]
 
 
 def main(args: Any = None) -> None:
-    """The command."""
+    """The command.
+
+    >>> from unittest import mock
+    >>> from mindtorch_v2.distributed import launch
+    >>> with mock.patch("mindtorch_v2.distributed.run.run") as run:
+    ...     launch.main(["--nproc-per-node=2", "train.py"])
+    >>> run.call_args.args[0].training_script
+    'train.py'
+    """
     _run.main(args)
 
 

@@ -19,6 +19,12 @@ def register_rendezvous_handler(scheme: str, handler: Callable[..., Any]) -> Non
     """Let `rendezvous` take URLs of a new scheme.
 
     `handler(url, timeout=...)` is an iterator of (store, rank, world size). RuntimeError if the scheme has a handler.
+
+    >>> def handler(url, timeout=None, **kwargs):
+    ...     yield torch.distributed.HashStore(), 0, 1
+    >>> torch.distributed.register_rendezvous_handler("memory", handler)
+    >>> next(torch.distributed.rendezvous("memory://here"))[1:]
+    (0, 1)
     """
     if scheme in _handlers:
         raise RuntimeError(f"Rendezvous handler for {scheme}:// already registered")
@@ -29,6 +35,12 @@ def rendezvous(url: str, rank: int = -1, world_size: int = -1, timeout: Any = DE
     """An iterator of (store, rank, world size) for a URL: `env://`, `tcp://host:port` or `file:///path`.
 
     Rank and world size may stand in the URL (`?rank=0&world_size=2`), or, for `env://`, in RANK and WORLD_SIZE.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store, rank, size = next(torch.distributed.rendezvous(f"file://{folder}/store?rank=0&world_size=1"))
+    >>> rank, size
+    (0, 1)
     """
     if not isinstance(url, str):
         raise RuntimeError(f"`url` must be a string. {type(url)}: {url}")

@@ -39,7 +39,12 @@ _GRACE = 10  # seconds between asking the others to end and making them
 
 
 def get_args_parser() -> argparse.ArgumentParser:
-    """The options, as an `argparse.ArgumentParser`. Those of PyTorch's that change nothing here are accepted."""
+    """The options, as an `argparse.ArgumentParser`. Those of PyTorch's that change nothing here are accepted.
+
+    >>> from mindtorch_v2.distributed.run import get_args_parser
+    >>> get_args_parser().parse_args(["--nproc-per-node=2", "train.py", "--lr=0.1"]).training_script_args
+    ['--lr=0.1']
+    """
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 
     def option(name: str, *others: str, **kinds: Any) -> None:
@@ -74,7 +79,13 @@ def get_args_parser() -> argparse.ArgumentParser:
 
 
 def parse_args(args: Any) -> argparse.Namespace:
-    """Arguments as a namespace."""
+    """Arguments as a namespace.
+
+    >>> from mindtorch_v2.distributed.run import parse_args
+    >>> args = parse_args(["--standalone", "--nproc-per-node=2", "train.py"])
+    >>> args.nproc_per_node, args.training_script
+    ('2', 'train.py')
+    """
     return get_args_parser().parse_args(args)
 
 
@@ -277,7 +288,15 @@ def _end(processes) -> None:
 
 
 def main(args: Any = None) -> None:
-    """The command; ends the process with status 1 if a launched one failed."""
+    """The command; ends the process with status 1 if a launched one failed.
+
+    >>> from unittest import mock
+    >>> from mindtorch_v2.distributed.run import main
+    >>> with mock.patch("mindtorch_v2.distributed.run.run") as run:
+    ...     main(["--nproc-per-node=2", "train.py"])
+    >>> run.call_args.args[0].nproc_per_node
+    '2'
+    """
     try:
         run(parse_args(args))
     except ChildFailedError as error:

@@ -17,7 +17,12 @@ __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 
 
 class ConstraintRegistry:
-    """Map the class of a constraint to a function that makes a transform to it."""
+    """Map the class of a constraint to a function that makes a transform to it.
+
+    >>> from mindtorch_v2.distributions import constraints, transform_to
+    >>> transform_to(constraints.positive)(torch.tensor(0.0))
+    tensor(1.)
+    """
 
     def __init__(self) -> None:
         self._registry: dict[Any, Any] = {}

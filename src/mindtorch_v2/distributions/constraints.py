@@ -100,7 +100,12 @@ def is_dependent(constraint: Constraint) -> bool:
 
 
 class _DependentProperty(property, _Dependent):
-    """A property that gives an instance's constraint, and on the class is a dependent constraint."""
+    """A property that gives an instance's constraint, and on the class is a dependent constraint.
+
+    >>> from mindtorch_v2.distributions import Uniform
+    >>> Uniform(0.0, 2.0).support.check(torch.tensor([1.0, 3.0]))
+    tensor([ True, False])
+    """
 
     def __init__(
         self, fn: Callable | None = None, *, is_discrete: bool = NotImplemented, event_dim: int = NotImplemented
@@ -152,7 +157,12 @@ class _IndependentConstraint(Constraint):
 
 
 class MixtureSameFamilyConstraint(Constraint):
-    """The constraint of a mixture: that of its components, for each of them."""
+    """The constraint of a mixture: that of its components, for each of them.
+
+    >>> from mindtorch_v2.distributions.constraints import MixtureSameFamilyConstraint, positive
+    >>> MixtureSameFamilyConstraint(positive).check(torch.tensor([1.0, -1.0]))
+    tensor([ True, False])
+    """
 
     def __init__(self, base_constraint: Constraint) -> None:
         if not isinstance(base_constraint, Constraint):

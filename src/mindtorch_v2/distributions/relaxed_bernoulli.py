@@ -17,7 +17,12 @@ __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
 
 class LogitRelaxedBernoulli(SuccessParameter, Distribution):
-    """The log odds of a `RelaxedBernoulli`: a logistic variable around `logits`, over `temperature`."""
+    """The log odds of a `RelaxedBernoulli`: a logistic variable around `logits`, over `temperature`.
+
+    >>> from mindtorch_v2.distributions.relaxed_bernoulli import LogitRelaxedBernoulli
+    >>> LogitRelaxedBernoulli(torch.tensor(1.0), probs=torch.tensor(0.5)).log_prob(torch.tensor(0.0)).exp()
+    tensor(0.2500)
+    """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.real

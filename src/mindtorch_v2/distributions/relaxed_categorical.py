@@ -17,7 +17,13 @@ __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 
 
 class ExpRelaxedCategorical(Distribution):
-    """The logarithms of a `RelaxedOneHotCategorical`: Gumbel variables around `logits`, over `temperature`."""
+    """The logarithms of a `RelaxedOneHotCategorical`: Gumbel variables around `logits`, over `temperature`.
+
+    >>> from mindtorch_v2.distributions.relaxed_categorical import ExpRelaxedCategorical
+    >>> _ = torch.manual_seed(0)
+    >>> ExpRelaxedCategorical(torch.tensor(1.0), probs=torch.tensor([0.5, 0.5])).sample().exp().sum()
+    tensor(1.)
+    """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.real_vector

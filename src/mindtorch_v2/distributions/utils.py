@@ -25,6 +25,10 @@ def broadcast_all(*values: Any) -> tuple[torch.Tensor, ...]:
     """Tensors and numbers as tensors of one shape; numbers take the first tensor's dtype and device.
 
     Raises ValueError if one of them is neither a tensor nor a number.
+
+    >>> from mindtorch_v2.distributions.utils import broadcast_all
+    >>> broadcast_all(torch.tensor([1.0, 2.0]), 3)
+    (tensor([1., 2.]), tensor([3., 3.]))
     """
     if not all(isinstance(value, (torch.Tensor, int, float, complex)) for value in values):
         raise ValueError(
@@ -52,24 +56,52 @@ def _sum_rightmost(value, dim):
 
 
 def clamp_probs(probs: Any) -> torch.Tensor:
-    """`probs` kept off 0 and 1 by the dtype's epsilon, so that logarithms are finite."""
+    """`probs` kept off 0 and 1 by the dtype's epsilon, so that logarithms are finite.
+
+    >>> from mindtorch_v2.distributions.utils import clamp_probs
+    >>> clamp_probs(torch.tensor([0.0, 0.5, 1.0])).log()
+    tensor([-1.5942e+01, -6.9315e-01, -1.1921e-07])
+    """
     eps = torch.finfo(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
 
 
 def logits_to_probs(logits: Any, is_binary: bool = False) -> torch.Tensor:
-    """Probabilities of log odds (`is_binary`), else of unnormalised logarithms along the last dimension."""
+    """Probabilities of log odds (`is_binary`), else of unnormalised logarithms along the last dimension.
+
+    >>> from mindtorch_v2.distributions.utils import logits_to_probs
+    >>> logits_to_probs(torch.tensor([0.0, 0.0])), logits_to_probs(torch.tensor(0.0), is_binary=True)
+    (tensor([0.5000, 0.5000]), tensor(0.5000))
+    """
     return torch.sigmoid(logits) if is_binary else torch.nn.functional.softmax(logits, dim=-1)
 
 
 def probs_to_logits(probs: Any, is_binary: bool = False) -> torch.Tensor:
-    """Log odds of probabilities (`is_binary`), else their logarithms."""
+    """Log odds of probabilities (`is_binary`), else their logarithms.
+
+    >>> from mindtorch_v2.distributions.utils import probs_to_logits
+    >>> probs_to_logits(torch.tensor([0.5, 0.5])), probs_to_logits(torch.tensor(0.5), is_binary=True)
+    (tensor([-0.6931, -0.6931]), tensor(0.))
+    """
     clamped = clamp_probs(probs)
     return torch.log(clamped) - torch.log1p(-clamped) if is_binary else torch.log(clamped)
 
 
 class lazy_property:
-    """A property that is computed at its first use, with gradients, and then kept in the instance."""
+    """A property that is computed at its first use, with gradients, and then kept in the instance.
+
+    >>> from mindtorch_v2.distributions.utils import lazy_property
+    >>> class Square:
+    ...     side = 3
+    ...     @lazy_property
+    ...     def area(self):
+    ...         print("computed")
+    ...         return self.side**2
+    >>> square = Square()
+    >>> square.area, square.area
+    computed
+    (9, 9)
+    """
 
     def __init__(self, wrapped: Callable[..., Any]) -> None:
         self.wrapped = wrapped
@@ -85,7 +117,12 @@ class lazy_property:
 
 
 def tril_matrix_to_vec(mat: torch.Tensor, diag: int = 0) -> torch.Tensor:
-    """The lower triangles of `(..., n, n)` matrices, row by row, up to diagonal `diag`, as vectors."""
+    """The lower triangles of `(..., n, n)` matrices, row by row, up to diagonal `diag`, as vectors.
+
+    >>> from mindtorch_v2.distributions.utils import tril_matrix_to_vec
+    >>> tril_matrix_to_vec(torch.tensor([[1, 2], [3, 4]]))
+    tensor([1, 3, 4])
+    """
     n = mat.shape[-1]
     if not -n <= diag < n:
         raise ValueError(f"diag ({diag}) provided is outside [{-n}, {n - 1}].")
@@ -97,6 +134,11 @@ def vec_to_tril_matrix(vec: torch.Tensor, diag: int = 0) -> torch.Tensor:
     """The inverse of `tril_matrix_to_vec`: `(..., D)` vectors as `(..., n, n)` matrices.
 
     Raises ValueError if no n fits D.
+
+    >>> from mindtorch_v2.distributions.utils import vec_to_tril_matrix
+    >>> vec_to_tril_matrix(torch.tensor([1.0, 3.0, 4.0]))
+    tensor([[1., 0.],
+            [3., 4.]])
     """
     n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
     eps = torch.finfo(vec.dtype).eps

@@ -10,6 +10,7 @@ from mindtorch_v2.export import _decompose  # it registers `run_decompositions`
 from mindtorch_v2.export.dynamic_shapes import Dim, ShapesCollection, dims
 from mindtorch_v2.export.exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
 from mindtorch_v2.export.graph_signature import ExportBackwardSignature, ExportGraphSignature
+from mindtorch_v2.export.unflatten import FlatArgsAdapter, UnflattenedModule, unflatten
 from mindtorch_v2.utils import _pytree as pytree
 
 __all__ = [
@@ -18,9 +19,11 @@ __all__ = [
     "ExportBackwardSignature",
     "ExportGraphSignature",
     "ExportedProgram",
+    "FlatArgsAdapter",
     "ModuleCallEntry",
     "ModuleCallSignature",
     "ShapesCollection",
+    "UnflattenedModule",
     "dims",
     "draft_export",
     "export",
@@ -33,10 +36,23 @@ __all__ = [
 
 AdditionalInputs = unavailable_class("torch.export.AdditionalInputs")
 draft_export = unavailable_function("torch.export.draft_export")
-unflatten = unavailable_function("torch.export.unflatten")
 export_for_training = export
 
 
 def register_dataclass(cls: type, *, serialized_type_name: str | None = None) -> None:
-    """Let instances of a dataclass be arguments and results of exported programs: their fields are the leaves."""
+    """Let instances of a dataclass be arguments and results of exported programs: their fields are the leaves.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Point:
+    ...     x: torch.Tensor
+    ...     y: torch.Tensor
+    >>> class Sum(torch.nn.Module):
+    ...     def forward(self, point):
+    ...         return point.x + point.y
+    >>> torch.export.register_dataclass(Point)
+    >>> program = torch.export.export(Sum(), (Point(torch.ones(2), torch.ones(2)),))
+    >>> program.module()(Point(torch.tensor([1.0, 2.0]), torch.ones(2)))
+    tensor([2., 3.])
+    """
     pytree.register_dataclass(cls, serialized_type_name=serialized_type_name)

@@ -55,6 +55,16 @@ def save(
 
     `extra_files` maps names to texts or bytes that are kept beside. TypeError for something else than an ExportedProgram;
     NotImplementedError for an argument in the graph that has no form in JSON.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> program = torch.export.export(torch.nn.ReLU(), (torch.ones(2),))
+    >>> torch.export.save(program, file, extra_files={"note": "first"})
+    >>> _ = file.seek(0)
+    >>> notes = {"note": ""}
+    >>> _ = torch.export.load(file, extra_files=notes)
+    >>> notes
+    {'note': 'first'}
     """
     if not isinstance(ep, ExportedProgram):
         raise TypeError(
@@ -73,6 +83,9 @@ def save(
             archive.writestr(f"{name}.pt", buffer.getvalue())
         for name, value in (extra_files or {}).items():
             archive.writestr(f"extra_files/{name}", value)
+
+
+_OF_DATA = 3  # stands for a size that data decide
 
 
 def _program(ep) -> dict:
@@ -94,6 +107,7 @@ def _program(ep) -> dict:
         },
         "guards": [_condition(each) for each in ep._guards],
         "modules": [entry.fqn for entry in ep.module_call_graph],
+        "signatures": {e.fqn: _signature(e.signature) for e in ep.module_call_graph if e.fqn and e.signature},
         "in_spec": pytree.treespec_dumps(call.in_spec),
         "out_spec": pytree.treespec_dumps(call.out_spec),
         "arguments": call.forward_arg_names,
@@ -108,9 +122,29 @@ def _graph(module) -> dict:
 
 
 def _spec(spec) -> dict:
-    arg = spec.arg
+    return {"kind": spec.kind.name, "arg": _argument(spec.arg), "target": spec.target}
+
+
+def _argument(arg) -> list:
     value = _value(arg.value) if isinstance(arg, signatures.ConstantArgument) else None
-    return {"kind": spec.kind.name, "arg": [type(arg).__name__, arg.name, value], "target": spec.target}
+    return [type(arg).__name__, arg.name, value]
+
+
+def _signature(signature) -> dict:
+    """How a submodule is called that was to keep it."""
+    specs = {"in_spec": pytree.treespec_dumps(signature.in_spec), "out_spec": pytree.treespec_dumps(signature.out_spec)}
+    return specs | {name: [_argument(each) for each in getattr(signature, name)] for name in ("inputs", "outputs")}
+
+
+def _notes(node) -> dict:
+    """Notes of the node on the program that it comes from."""
+    meta = node.meta
+    made = {name: meta[name] for name in ("stack_trace", "custom") if meta.get(name)}
+    if "torch_fn" in meta:
+        made["torch_fn"] = list(meta["torch_fn"])
+    if meta.get("nn_module_stack"):
+        made["nn_module_stack"] = [[key, *said] for key, said in meta["nn_module_stack"].items()]
+    return made
 
 
 def _node(node):
@@ -120,7 +154,8 @@ def _node(node):
     elif node.op == "get_attr":
         made["target"] = node.target
     made["val"] = _described(node.meta.get("val"))
-    return made
+    notes = _notes(node)
+    return made | {"notes": notes} if notes else made
 
 
 def _target(node):
@@ -200,6 +235,13 @@ def load(f: Any, *, extra_files: Any = None, expected_opset_version: Any = None)
 
     Nothing that a file contains is run or imported: operators are looked up by name, tensors are loaded as
     `torch.load(weights_only=True)` does. RuntimeError for a file that is no such program.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> torch.export.save(torch.export.export(torch.nn.ReLU(), (torch.ones(2),)), file)
+    >>> _ = file.seek(0)
+    >>> torch.export.load(file).module()(torch.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
     """
     try:
         with zipfile.ZipFile(f) as archive:
@@ -266,6 +308,7 @@ class _Reader:
             made.meta["val"] = next(leaves) if node["op"] == "placeholder" else self.described(node["val"])
         in_spec, out_spec = pytree.treespec_loads(data["in_spec"]), pytree.treespec_loads(data["out_spec"])
         call = ModuleCallSignature([], [], in_spec, out_spec, data["arguments"])
+        kept = {name: self.signature(each) for name, each in data.get("signatures", {}).items()}
         return ExportedProgram(
             root,
             graph,
@@ -278,7 +321,7 @@ class _Reader:
                 self.symbols[name]: ValueRanges(lower, math.inf if upper is None else upper)
                 for name, (_, lower, upper) in data["symbols"].items()
             },
-            [ModuleCallEntry(name, None if name else call) for name in data["modules"]],
+            [ModuleCallEntry(name, kept.get(name) if name else call) for name in data["modules"]],
             pytree.tree_unflatten(self.example, in_spec),
             self.constants,
             _guards=[self.condition(each) for each in data["guards"]],
@@ -309,7 +352,11 @@ class _Reader:
         return value, [self.dim(each) for each in shape], node["name"]
 
     def seen(self, size: Any) -> Any:
-        return size if isinstance(size, int) else self.expression(size).evaluate(self.hints)
+        if isinstance(size, int):
+            return size
+        expression = self.expression(size)
+        # Of sizes that data decide nothing was seen.
+        return expression.evaluate({name: self.hints.get(name, _OF_DATA) for name in expression.free_symbols})
 
     def dim(self, size: Any) -> Any:
         if isinstance(size, int):
@@ -331,14 +378,27 @@ class _Reader:
             made = graph.create_node("call_function", self.target(node["target"]), args, kwargs, name=node["name"])
         elif node["op"] == "placeholder":
             made = graph.placeholder(node["name"])
+            made.name = node["name"]
         elif node["op"] == "output":
             made = graph.output(args[0])
         elif node["op"] == "get_attr":
             made = graph.create_node("get_attr", node["target"], name=node["name"])
         else:
             raise RuntimeError(f"torch.export.load(): a node of kind {node['op']!r} is not known")
+        self.note(made, node.get("notes", {}))
         self.nodes[node["name"]] = made
         return made
+
+    @staticmethod
+    def note(made: Any, notes: dict[str, Any]) -> None:
+        """Leave on a node what it tells of the program."""
+        made.meta.update({name: notes[name] for name in ("stack_trace", "custom") if name in notes})
+        if "torch_fn" in notes:
+            made.meta["torch_fn"] = tuple(map(str, notes["torch_fn"]))
+        if "nn_module_stack" in notes:
+            made.meta["nn_module_stack"] = {
+                str(key): (str(path), str(kind)) for key, path, kind in notes["nn_module_stack"]
+            }
 
     @staticmethod
     def target(name: str) -> Any:
@@ -398,7 +458,13 @@ class _Reader:
         return made
 
     def size(self, size: Any) -> Any:
-        return size if isinstance(size, int) else self.expression(size).evaluate(self.sizes)
+        if isinstance(size, int):
+            return size
+        expression = self.expression(size)
+        for name in expression.free_symbols - self.sizes.keys():
+            env: Any = self.mode.shape_env
+            self.sizes[name] = env.create_unbacked_symint()  # data decide it
+        return expression.evaluate(self.sizes)
 
     def expression(self, terms: Any) -> Any:
         return Expression({tuple(map(self.atom, monomial)): coefficient for coefficient, monomial in terms})
@@ -418,10 +484,17 @@ class _Reader:
         return Condition(relation, self.expression(left), self.expression(right))
 
     def spec(self, cls: type, kinds: Any, said: Any) -> Any:
-        name, node, value = said["arg"]
+        more = (said["persistent"],) if "persistent" in said else ()
+        return cls(kinds[said["kind"]], self.argument(said["arg"]), said["target"], *more)
+
+    def argument(self, said: Any) -> Any:
+        name, node, value = said
         arg = getattr(signatures, name)
         if arg not in (signatures.TensorArgument, signatures.SymIntArgument, signatures.ConstantArgument):
             raise RuntimeError(f"torch.export.load(): {name!r} is no kind of argument")
-        made = arg(node, self.value(value)) if arg is signatures.ConstantArgument else arg(node)
-        more = (said["persistent"],) if "persistent" in said else ()
-        return cls(kinds[said["kind"]], made, said["target"], *more)
+        return arg(node, self.value(value)) if arg is signatures.ConstantArgument else arg(node)
+
+    def signature(self, said: Any) -> ModuleCallSignature:
+        inputs, outputs = ([self.argument(each) for each in said[name]] for name in ("inputs", "outputs"))
+        in_spec, out_spec = (pytree.treespec_loads(said[name]) for name in ("in_spec", "out_spec"))
+        return ModuleCallSignature(inputs, outputs, in_spec, out_spec)

@@ -18,6 +18,7 @@ from mindtorch_v2.export.graph_signature import (
     OutputSpec,
 )
 from mindtorch_v2.fx import Interpreter
+from mindtorch_v2.fx import traceback as fx_traceback
 from mindtorch_v2.fx.experimental.proxy_tensor import get_proxy_mode
 from mindtorch_v2.utils import _pytree as pytree
 
@@ -82,7 +83,7 @@ def decomposed(program: ExportedProgram, table: Any, kept: Container[OpOverload]
         with torch.no_grad():
             return list(_Lowering(program.graph_module, kept).run(*flat))
 
-    with _control.exporting():
+    with _control.exporting(), fx_traceback.preserve_node_meta():
         module = trace(torch.func.functionalize(run), inputs, pre_dispatch=False, decompositions=table)
     written = _take_writes(module, inputs)
     graph, specs, outputs, constants = finished(module, specs, inputs.leaves)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import dataclasses
 import inspect
 import itertools
 import re
@@ -17,6 +19,7 @@ from mindtorch_v2._sizes import SymFloat, SymInt
 from mindtorch_v2._sizes.environment import GuardOnDataDependentSymNode
 from mindtorch_v2._sizes.inputs import Inputs, check_named, range_constraints
 from mindtorch_v2._subclasses.fake_tensor import DataDependentOutputException, FakeTensor
+from mindtorch_v2.export._notes import ModuleCalls
 from mindtorch_v2.export.dynamic_shapes import Dim, sizes_of_inputs
 from mindtorch_v2.export.exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
 from mindtorch_v2.export.graph_signature import (
@@ -38,6 +41,18 @@ from mindtorch_v2.utils import _pytree as pytree
 
 __all__ = ["export", "finished", "graphs_of", "trace"]
 
+
+@dataclasses.dataclass
+class ExportDynamoConfig:
+    """Settings of `torch._dynamo.config` for exports in PyTorch, which programs patch it with. Here exports do not ask them."""
+
+    allow_rnn: bool = True
+    specialize_int: bool = True
+    assume_static_by_default: bool = False
+    automatic_dynamic_shapes: bool = False
+
+
+DEFAULT_EXPORT_DYNAMO_CONFIG = ExportDynamoConfig()
 _PREFIXES = {InputKind.PARAMETER: "p_", InputKind.BUFFER: "b_", InputKind.CONSTANT_TENSOR: "c_"}
 
 
@@ -56,7 +71,9 @@ def export(
     `args` (a tuple) and `kwargs` are examples: tensors, numbers, strings, None, and containers of them. Sizes are fixed but for
     those that `dynamic_shapes` names: for each parameter of `forward` (a dict by name, or a sequence) a dict from dimension to
     `Dim`, nested as the argument is. All other values are fixed. With `strict` the program must also be one that
-    `torch.compile` captures whole.
+    `torch.compile` captures whole. Nodes say in their `meta` which modules were being called (`nn_module_stack`), by which
+    function of `torch` (`torch_fn`) and in which lines (`stack_trace`). The submodules whose paths `preserve_module_call_signature` names
+    keep the structures of their arguments and results, so that `unflatten` gives modules that are called as they were.
 
     ValueError for what is no Module; UserError for wrong arguments, and where the program does not hold for all sizes that
     were named; GuardOnDataDependentSymNode where it decides by the values of tensors; Unsupported with `strict`.
@@ -73,11 +90,6 @@ def export(
         raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
     if not isinstance(args, tuple):
         raise UserError(f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}")
-    if preserve_module_call_signature:
-        raise NotImplementedError(
-            "torch.export.export(preserve_module_call_signature=...) is not implemented in mindtorch_v2: a graph does not say "
-            "which module a node belongs to"
-        )
     bound = inspect.signature(mod.forward).bind(*args, **(kwargs or {})).arguments
     kwargs = _in_order(kwargs or {}, bound)
     sizes = sizes_of_inputs(bound, dynamic_shapes)
@@ -87,7 +99,8 @@ def export(
         except Uncapturable as error:
             raise Unsupported(str(error)) from error
     example = _Example(mod, args, kwargs, bound, sizes)
-    with _control.exporting():
+    example.calls = ModuleCalls(mod, preserve_module_call_signature)
+    with _control.exporting(), example.calls.noted():
         return _with_equal_sizes(example)
 
 
@@ -135,6 +148,7 @@ class _Example:
             self.specs.append(InputSpec(InputKind.USER_INPUT, arg, None))
             self.values.append(leaf)
         self.out_spec: Any = None
+        self.calls = ModuleCalls(mod)
 
     def _lift(self, kind, name, value, persistent=None) -> None:
         self.state[name] = len(self.values)
@@ -148,7 +162,7 @@ class _Example:
         args, kwargs = pytree.tree_unflatten(list(flat[self.lifted :]), self.in_spec)
         plain = [(module, _plain_tensors(module)) for module in self.mod.modules()]
         try:
-            with _reparametrize_module(self.mod, state):
+            with _reparametrize_module(self.mod, state, stack_weights=True), self.calls.run():
                 result = self.mod(*args, **kwargs)
         finally:
             _undo_assignments(plain)
@@ -206,7 +220,9 @@ def trace(
         return function(*(next(tensors) if isinstance(value, torch.Tensor) else value for value in inputs.leaves))
 
     try:
-        return make_fx(of_tensors, decompositions, "symbolic", pre_dispatch=pre_dispatch)(*tensors)
+        return make_fx(of_tensors, decompositions, "symbolic", pre_dispatch=pre_dispatch, record_stack_traces=True)(
+            *tensors
+        )
     except DataDependentOutputException as error:
         raise _data_dependent(error) from error
 
@@ -276,9 +292,8 @@ def _program(example, module, inputs):
     call = ModuleCallSignature(
         inputs=[], outputs=[], in_spec=example.in_spec, out_spec=example.out_spec, forward_arg_names=_arg_names(example)
     )
-    entries = [
-        ModuleCallEntry(fqn=name, signature=call if not name else None) for name, _ in example.mod.named_modules()
-    ]
+    signatures = {path: _kept_signature(kept, graph) for path, kept in example.calls.signatures.items()} | {"": call}
+    entries = [ModuleCallEntry(name, signatures.get(name)) for name, _ in example.mod.named_modules()]
     return ExportedProgram(
         graphs_of(module),
         graph,
@@ -289,6 +304,19 @@ def _program(example, module, inputs):
         (example.args, example.kwargs),
         constants,
         _guards=others,
+    )
+
+
+def _kept_signature(kept, graph) -> ModuleCallSignature:
+    """The signature of a submodule, of what was noted as it was called; leaves are told by the names of their nodes."""
+    inputs, outputs, in_spec, out_spec = kept
+    nodes = {node.name: node for node in graph.nodes}
+
+    def argument(leaf: Any) -> Any:
+        return _argument(nodes.get(leaf.name, leaf.name) if isinstance(leaf, Node) else leaf)
+
+    return ModuleCallSignature(
+        [argument(each) for each in inputs], [argument(each) for each in outputs], in_spec, out_spec
     )
 
 
@@ -334,7 +362,7 @@ def finished(
     given = iter(module.graph.find_nodes(op="placeholder"))
     of_constant = {}
     for spec in specs:
-        node = graph.placeholder(spec.arg.name)
+        node = _input(graph, spec.arg.name)
         spec.arg.name = node.target = node.name  # names that are alike are told apart
         if id(spec) not in values:
             of_constant[spec.target] = node
@@ -355,6 +383,14 @@ def finished(
         elif node.op != "placeholder":
             copies[node] = graph.node_copy(node, copies.__getitem__)
     return graph, specs, [OutputSpec(OutputKind.USER_OUTPUT, _argument(each), None) for each in results], constants
+
+
+def _input(graph, name) -> Node:
+    """The placeholder of an input, which keeps a name such as "input" that code may give to variables as well."""
+    made = graph.placeholder(name)
+    if hasattr(builtins, name) and all(each.name != name for each in graph.nodes):
+        made.name = name
+    return made
 
 
 def _plain_number(value):

@@ -16,6 +16,13 @@ class ShapesCollection:
     """`dynamic_shapes` given tensor by tensor.
 
     ``shapes[tensor] = {0: Dim("batch")}``, then ``export(mod, args, dynamic_shapes=shapes)``.
+
+    >>> x = torch.ones(2, 3)
+    >>> shapes = torch.export.ShapesCollection()
+    >>> shapes[x] = {0: torch.export.Dim("batch")}
+    >>> program = torch.export.export(torch.nn.ReLU(), (x,), dynamic_shapes=shapes)
+    >>> program.module()(torch.ones(5, 3)).shape
+    torch.Size([5, 3])
     """
 
     def __init__(self) -> None:

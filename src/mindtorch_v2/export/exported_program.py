@@ -22,12 +22,18 @@ if TYPE_CHECKING:
     from mindtorch_v2.utils._pytree import TreeSpec
 
 
-__all__ = ["CallSpec", "ExportedProgram", "ModuleCallEntry", "ModuleCallSignature"]
+__all__ = ["CallSpec", "ExportedProgram", "ModuleCallEntry", "ModuleCallSignature", "install", "sizes_of"]
 
 
 @dataclasses.dataclass
 class ModuleCallSignature:
-    """How a module is called: the structures of its arguments and its result."""
+    """How a module is called: the structures of its arguments and its result.
+
+    >>> program = torch.export.export(torch.nn.ReLU(), (torch.ones(2),))
+    >>> signature = program.module_call_graph[0].signature
+    >>> signature.in_spec.num_leaves, signature.out_spec.num_leaves
+    (1, 1)
+    """
 
     inputs: list
     outputs: list
@@ -38,7 +44,13 @@ class ModuleCallSignature:
 
 @dataclasses.dataclass
 class ModuleCallEntry:
-    """A module of the program, by its name; only the whole program ("") has a signature."""
+    """A module of the program, by its name; the whole program ("") has a signature, and those that were to keep theirs.
+
+    >>> program = torch.export.export(torch.nn.ReLU(), (torch.ones(2),))
+    >>> entry = program.module_call_graph[0]
+    >>> entry.fqn, entry.signature is not None
+    ('', True)
+    """
 
     fqn: str
     signature: ModuleCallSignature | None = None
@@ -127,6 +139,12 @@ class ExportedProgram:
     `graph` has placeholders for parameters, buffers and constants, then for the leaves of the arguments; which is which says
     `graph_signature`. `state_dict` and `constants` have their values. `range_constraints` says for each symbol in sizes
     which values it may have. It is run as `module()`.
+
+    >>> program = torch.export.export(torch.nn.Linear(2, 1), (torch.ones(1, 2),))
+    >>> [node.target for node in program.graph.nodes if node.op == "call_function"]
+    [<OpOverload(op='aten.linear', overload='default')>]
+    >>> sorted(program.state_dict), program.module()(torch.ones(1, 2)).shape
+    (['bias', 'weight'], torch.Size([1, 1]))
     """
 
     def __init__(
@@ -226,11 +244,11 @@ class ExportedProgram:
         for node in self.graph.find_nodes(op="placeholder"):
             if node.name in state:
                 spec = state[node.name]
-                _install(root, spec, self.value_of(spec.target))
+                install(root, spec, self.value_of(spec.target))
                 copies[node] = graph.create_node("get_attr", spec.target, name=spec.target.replace(".", "_"))
                 copies[node].meta.update(node.meta)
         if check_guards:
-            root._guards_fn = self._guards_module(inputs)
+            root._guards_fn = self.guards_module(inputs)
             graph.call_module("_guards_fn", tuple(copies[node] for node in inputs))
         for node in self.graph.nodes:
             if node.op not in ("placeholder", "output"):
@@ -249,12 +267,13 @@ class ExportedProgram:
         graph._codegen = PyTreeCodeGen(PyTreeInfo([*call.forward_arg_names], call.in_spec, call.out_spec))
         module = GraphModule(root, graph)
         for spec in state.values():  # it makes persistent buffers of all tensors
-            _install(module, spec, self.value_of(spec.target))
+            install(module, spec, self.value_of(spec.target))
         module.register_forward_pre_hook(_Structure(call.in_spec), with_kwargs=True)
         module.__dict__.update(train=_refused("train"), eval=_refused("eval"))
         return module
 
-    def _guards_module(self, inputs):
+    def guards_module(self, inputs: Sequence[Any]) -> torch.nn.Module:
+        """A module that checks values for these placeholders; AssertionError for what the graph does not hold for."""
         names = [node.name for node in inputs]
         expected = [sizes_of(node.meta["val"]) for node in inputs]
         return _Guards(names, expected, self.range_constraints, self._guards)
@@ -284,7 +303,7 @@ def _is_written(node, state, spec):
     return node.name in state and state[node.name].target == spec.target
 
 
-def _install(root, spec, value) -> None:
+def install(root: torch.nn.Module, spec: Any, value: Any) -> None:
     """Give a module the parameter, buffer or constant of an input."""
     *path, name = spec.target.split(".")
     for part in path:

@@ -27,42 +27,67 @@ __all__ = [
 
 @dataclasses.dataclass
 class TensorArgument:
-    """A tensor, by the name of its node."""
+    """A tensor, by the name of its node.
+
+    >>> torch.export.export(torch.nn.ReLU(), (torch.ones(2),)).graph_signature.output_specs[0].arg
+    TensorArgument(name='relu')
+    """
 
     name: str
 
 
 @dataclasses.dataclass
 class TokenArgument:
-    """A token that orders effects, by the name of its node. No graph has any yet."""
+    """A token that orders effects, by the name of its node. No graph has any yet.
+
+    >>> torch.export.graph_signature.TokenArgument(name="token")
+    TokenArgument(name='token')
+    """
 
     name: str
 
 
 @dataclasses.dataclass
 class SymIntArgument:
-    """An integer that is computed in the graph, by the name of its node."""
+    """An integer that is computed in the graph, by the name of its node.
+
+    >>> torch.export.graph_signature.SymIntArgument(name="sym_size_int")
+    SymIntArgument(name='sym_size_int')
+    """
 
     name: str
 
 
 @dataclasses.dataclass
 class SymFloatArgument:
-    """A float that is computed in the graph, by the name of its node."""
+    """A float that is computed in the graph, by the name of its node.
+
+    >>> torch.export.graph_signature.SymFloatArgument(name="truediv")
+    SymFloatArgument(name='truediv')
+    """
 
     name: str
 
 
 @dataclasses.dataclass
 class SymBoolArgument:
-    """A truth value that is computed in the graph, by the name of its node."""
+    """A truth value that is computed in the graph, by the name of its node.
+
+    >>> torch.export.graph_signature.SymBoolArgument(name="gt")
+    SymBoolArgument(name='gt')
+    """
 
     name: str
 
 
 @dataclasses.dataclass
 class CustomObjArgument:
-    """An object of a class of the user's, by the name of its node. No graph has any yet."""
+    """An object of a class of the user's, by the name of its node. No graph has any yet.
+
+    >>> from mindtorch_v2.export.graph_signature import CustomObjArgument
+    >>> CustomObjArgument(name="tokenizer", class_fqn="my.Tokenizer").class_fqn
+    'my.Tokenizer'
+    """
 
     name: str
     class_fqn: str
@@ -71,7 +96,11 @@ class CustomObjArgument:
 
 @dataclasses.dataclass
 class ConstantArgument:
-    """A value that is the same at every call. The name is empty for an output."""
+    """A value that is the same at every call. The name is empty for an output.
+
+    >>> torch.export.graph_signature.ConstantArgument(name="training", value=True)
+    ConstantArgument(name='training', value=True)
+    """
 
     name: str
     value: object
@@ -84,7 +113,12 @@ ArgumentSpec = (
 
 
 class InputKind(enum.Enum):
-    """The kinds of inputs."""
+    """The kinds of inputs.
+
+    >>> program = torch.export.export(torch.nn.PReLU(), (torch.ones(2),))
+    >>> [spec.kind.name for spec in program.graph_signature.input_specs]
+    ['PARAMETER', 'USER_INPUT']
+    """
 
     USER_INPUT = 1
     PARAMETER = 2
@@ -95,7 +129,12 @@ class InputKind(enum.Enum):
 
 
 class OutputKind(enum.Enum):
-    """The kinds of outputs: a result of the user's, or the new value of something that was written."""
+    """The kinds of outputs: a result of the user's, or the new value of something that was written.
+
+    >>> program = torch.export.export(torch.nn.PReLU(), (torch.ones(2),))
+    >>> [spec.kind.name for spec in program.graph_signature.output_specs]
+    ['USER_OUTPUT']
+    """
 
     USER_OUTPUT = 1
     LOSS_OUTPUT = 2
@@ -118,7 +157,12 @@ def _text_of(arg):
 
 @dataclasses.dataclass
 class InputSpec:
-    """An input: its kind, its node, the name in the module that it comes from (`target`), whether a buffer is saved."""
+    """An input: its kind, its node, the name in the module that it comes from (`target`), whether a buffer is saved.
+
+    >>> spec = torch.export.export(torch.nn.PReLU(), (torch.ones(2),)).graph_signature.input_specs[0]
+    >>> spec.kind.name, spec.arg.name, spec.target
+    ('PARAMETER', 'p_weight', 'weight')
+    """
 
     kind: InputKind
     arg: object
@@ -138,7 +182,12 @@ class InputSpec:
 
 @dataclasses.dataclass
 class OutputSpec:
-    """An output: its kind, its node, and the name of what it is the new value or the gradient of."""
+    """An output: its kind, its node, and the name of what it is the new value or the gradient of.
+
+    >>> spec = torch.export.export(torch.nn.ReLU(), (torch.ones(2),)).graph_signature.output_specs[0]
+    >>> spec.kind.name, spec.arg.name, spec.target
+    ('USER_OUTPUT', 'relu', None)
+    """
 
     kind: OutputKind
     arg: object
@@ -154,7 +203,12 @@ class OutputSpec:
 
 @dataclasses.dataclass
 class ExportBackwardSignature:
-    """The gradients that a graph with a backward gives."""
+    """The gradients that a graph with a backward gives.
+
+    >>> from mindtorch_v2.export.graph_signature import ExportBackwardSignature
+    >>> ExportBackwardSignature({"grad_1": "weight"}, {}, "loss").gradients_to_parameters
+    {'grad_1': 'weight'}
+    """
 
     gradients_to_parameters: dict
     gradients_to_user_inputs: dict
@@ -174,6 +228,10 @@ class ExportGraphSignature:
 
     Inputs are parameters, buffers, constants, then what the user gives, flattened. Outputs are the new values of what was
     written (in a graph without writes), then what the user gets.
+
+    >>> signature = torch.export.export(torch.nn.Linear(2, 1), (torch.ones(1, 2),)).graph_signature
+    >>> signature.parameters, signature.user_outputs
+    (('weight', 'bias'), ('linear',))
     """
 
     input_specs: list

@@ -506,7 +506,15 @@ def istft(*args: Any, **kwargs: Any) -> torch.Tensor:
 
 @overridable
 def lu(A: torch.Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[torch.Tensor, ...]:
-    """The LU factorisation: (LU, pivots), and with `get_infos` also the error codes."""
+    """The LU factorisation: (LU, pivots), and with `get_infos` also the error codes.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     LU, pivots = torch.lu(torch.tensor([[1.0, 2.0], [4.0, 4.0]]))
+    >>> LU, pivots
+    (tensor([[4.0000, 4.0000],
+            [0.2500, 1.0000]]), tensor([2, 2], dtype=torch.int32))
+    """
     LU, pivots, infos = torch.linalg.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
     result = (LU, pivots, infos) if get_infos else (LU, pivots)
     if out is None:
@@ -554,7 +562,11 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The distinct elements (or slices along `dim`), and on request where each input went and how often each comes."""
+    """The distinct elements (or slices along `dim`), and on request where each input went and how often each comes.
+
+    >>> torch.unique(torch.tensor([3, 1, 3]), return_inverse=True, return_counts=True)
+    (tensor([1, 3]), tensor([1, 0, 1]), tensor([1, 2]))
+    """
     if dim is None:
         results: Any = torch._unique2(input, sorted=sorted, return_inverse=return_inverse, return_counts=return_counts)
     else:

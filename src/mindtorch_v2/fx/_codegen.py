@@ -43,7 +43,12 @@ _COUNTER = re.compile(r"# COUNTER: (\d+)")
 
 @dataclasses.dataclass
 class PythonCode:
-    """A graph as code: `src`, and `globals`, the objects that it names."""
+    """A graph as code: `src`, and `globals`, the objects that it names.
+
+    >>> code = torch.fx.symbolic_trace(lambda x: x.relu()).graph.python_code("self")
+    >>> [line.strip() for line in code.src.splitlines() if "relu" in line]
+    ['relu = x.relu();  x = None', 'return relu']
+    """
 
     src: str
     globals: dict
@@ -85,7 +90,12 @@ def trace_summary(trace: Any) -> str | None:
 
 
 class CodeGen:
-    """Make the code of a graph; a subclass may give the function another signature or another return."""
+    """Make the code of a graph; a subclass may give the function another signature or another return.
+
+    >>> graph = torch.fx.symbolic_trace(torch.nn.ReLU()).graph
+    >>> type(graph._codegen).__name__, "def forward" in graph.python_code("self").src
+    ('CodeGen', True)
+    """
 
     def __init__(self) -> None:
         self._body_transformer = None

@@ -12,7 +12,14 @@ _MARKED_WITH_COMPATIBILITY: dict[Any, None] = {}  # what is marked, either way
 
 
 def compatibility(is_backward_compatible: bool) -> Callable[..., Any]:
-    """A decorator that states how stable a name is; it returns what it decorates."""
+    """A decorator that states how stable a name is; it returns what it decorates.
+
+    >>> @compatibility(is_backward_compatible=True)
+    ... def kept(x):
+    ...     return x
+    >>> kept in _BACK_COMPAT_OBJECTS
+    True
+    """
 
     def mark(fn: Any) -> Any:
         _MARKED_WITH_COMPATIBILITY.setdefault(fn)

@@ -64,7 +64,16 @@ def is_fx_symbolic_tracing() -> bool:
 
 
 class ProxyableClassMeta(type):
-    """The metaclass of classes whose construction from proxies is recorded as a call."""
+    """The metaclass of classes whose construction from proxies is recorded as a call.
+
+    >>> class Pair(metaclass=torch.fx.ProxyableClassMeta):
+    ...     def __init__(self, x, y):
+    ...         self.x, self.y = x, y
+    >>> def f(x):
+    ...     return Pair(x, x + 1).y
+    >>> [node.op for node in torch.fx.symbolic_trace(f).graph.nodes]
+    ['placeholder', 'call_function', 'call_function', 'call_function', 'output']
+    """
 
     def __init__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> None:
         _proxyable_classes.setdefault(cls)
@@ -188,6 +197,13 @@ class Tracer(TracerBase):
 
     `autowrap_modules` and `autowrap_functions` are recorded as calls rather than run (those of `math` are).
     `param_shapes_constant` gives the shapes of parameters as numbers.
+
+    >>> class Whole(torch.fx.Tracer):
+    ...     def is_leaf_module(self, module, path):
+    ...         return False
+    >>> model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
+    >>> [node.op for node in Whole().trace(model).nodes]
+    ['placeholder', 'get_attr', 'get_attr', 'call_function', 'call_function', 'output']
     """
 
     def __init__(
@@ -359,8 +375,7 @@ class Tracer(TracerBase):
         if name[0] != "*" and signature.parameters[name].default is not inspect.Parameter.empty:
             default = (signature.parameters[name].default,)
         if concrete_args is None or name not in concrete_args:
-            annotation = read_annotations(function).get(name)
-            return self.create_proxy("placeholder", name, default, {}, type_expr=annotation)
+            return self.create_proxy("placeholder", name, default, {}, type_expr=_annotations(function).get(name))
         count = 0
 
         def fixed(value: Any) -> bool | Proxy:
@@ -421,7 +436,7 @@ class Tracer(TracerBase):
             raise AssertionError(f"Expected FunctionType, got {type(fn)}")
         namespace = fn.__globals__
         fn, args = self.create_args_for_root(fn, is_module, concrete_args)
-        annotations = read_annotations(inspect.unwrap(fn))
+        annotations = _annotations(inspect.unwrap(fn))
         with self._recording(namespace):
             result = self.create_arg(fn(*args))
         self.create_node("output", "output", (result,), {}, type_expr=annotations.get("return"))
@@ -474,6 +489,10 @@ def wrap(fn_or_name: str | Callable[..., Any]) -> str | Callable[..., Any]:
     """Mark a module-level function (or its name) as a leaf for symbolic tracing; returns it.
 
     RuntimeError if the argument is neither a function nor a name, NotImplementedError elsewhere than at module level.
+
+    >>> import mindtorch_v2.fx
+    >>> torch.fx.wrap("len")
+    'len'
     """
     if not callable(fn_or_name) and not isinstance(fn_or_name, str):
         raise RuntimeError("Unsupported type for global function! Must be either a callable or string name")
@@ -505,3 +524,21 @@ def symbolic_trace(root: Any, concrete_args: Any = None) -> GraphModule:
 def _assert_is_none(value, msg) -> None:
     if value is not None:
         raise AssertionError(msg)
+
+
+def _annotations(function: Any) -> dict[str, Any]:
+    """The annotations of a function: classes where this package's own code, which delays them, has their names."""
+    found = read_annotations(function)
+    if not (getattr(function, "__module__", None) or "").startswith("mindtorch_v2."):
+        return found
+    evaluated = {name: _evaluated(each, function.__globals__) for name, each in found.items()}
+    return {name: each for name, each in evaluated.items() if each is not Any}
+
+
+def _evaluated(annotation: Any, namespace: dict[str, Any]) -> Any:
+    if not isinstance(annotation, str):
+        return annotation
+    try:
+        return eval(annotation, {"Tensor": torch.Tensor, **namespace})
+    except (NameError, AttributeError, TypeError):  # a name for type checkers only
+        return annotation

@@ -59,12 +59,22 @@ def _function_of(source, namespace, fields=None):
     return namespace.pop("forward")
 
 
-def _imports(namespace) -> str:
-    """The statements that make these objects elsewhere. Raises NotImplementedError for one that no module has."""
+def _imports(namespace, importer=None) -> str:
+    """The statements that make these objects elsewhere. Raises NotImplementedError for one that no module has.
+
+    An importer (`torch.package`) says itself under which names it has them.
+    """
     lines = set()
     for name, value in namespace.items():
         if name in BUILTINS:
             lines.add(BUILTINS[name][0])
+            continue
+        if isinstance(value, str):  # an annotation that was delayed
+            lines.add(f"{name} = {value!r}")
+            continue
+        if importer is not None:
+            module, path = importer.get_name(value)
+            lines.add(f"from {module} import {path} as {name}")
             continue
         module, path = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
         if module is None or path is None or "<" in path or "." in path:
@@ -76,9 +86,32 @@ def _imports(namespace) -> str:
 
 
 def reduce_graph_module(body: dict[str, Any], import_block: str) -> GraphModule:
-    """Load a pickled GraphModule, by its attributes, and the imports of its code, which is traced again."""
+    """Load a pickled GraphModule, by its attributes, and the imports of its code, which is traced again.
+
+    >>> import pickle
+    >>> traced = torch.fx.symbolic_trace(torch.nn.ReLU())
+    >>> reduce, arguments = traced.__reduce__()
+    >>> reduce.__name__, reduce(*arguments)(torch.tensor([-1.0, 2.0]))
+    ('reduce_graph_module', tensor([0., 2.]))
+    """
     forward = _function_of(_as_ours(import_block) + body["_code"], {})
     return _traced_again(forward, body)
+
+
+def reduce_package_graph_module(importer: Any, body: dict[str, Any], generated_module_name: str) -> GraphModule:
+    """Load a GraphModule out of a package, by its attributes, and the module in the package that has its code.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> with torch.package.PackageExporter(file) as exporter:
+    ...     exporter.extern("mindtorch_v2.**")
+    ...     exporter.save_pickle("model", "model.pkl", torch.fx.symbolic_trace(torch.nn.ReLU()))
+    >>> _ = file.seek(0)
+    >>> model = torch.package.PackageImporter(file).load_pickle("model", "model.pkl")
+    >>> type(model).__name__, model(torch.tensor([-1.0, 2.0]))
+    ('ReLU', tensor([0., 2.]))
+    """
+    return _traced_again(importer.import_module(generated_module_name).forward, body)
 
 
 def _as_ours(import_block) -> str:
@@ -380,11 +413,22 @@ class GraphModule(torch.nn.Module):
     # ---- copies ----
 
     def __reduce__(self) -> tuple:
+        body, names = self._saved()
+        return reduce_graph_module, (body, _imports(names))
+
+    def __reduce_package__(self, exporter: Any) -> tuple:
+        body, names = self._saved()
+        module_name = f"fx-generated._{exporter.get_unique_id()}"
+        exporter.save_source_string(module_name, _imports(names, exporter.importer) + body["_code"])
+        return reduce_package_graph_module, (body, module_name)
+
+    def _saved(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Attributes from which, and from the code among them, the module is made again; and the names that the code has."""
         body = dict(self.__dict__)
         code = self.recompile()
         del body["_graph"]
         body["_graphmodule_cls_name"] = type(self).__name__
-        return reduce_graph_module, (body, _imports(code.globals))
+        return body, code.globals
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> Self:
         made = type(self).__new__(type(self))

@@ -6,6 +6,7 @@ import contextlib
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from . import traceback as fx_traceback
 from ._symbolic_trace import Tracer
 from .graph import Graph
 from .graph_module import GraphModule
@@ -100,7 +101,8 @@ class Interpreter:
 
     @contextlib.contextmanager
     def _set_current_node(self, node):
-        yield
+        with fx_traceback.set_current_meta(node, f"Interpreter_{type(self).__name__}"):
+            yield
 
     def run_node(self, n: Node) -> Any:
         """The value of a node, by the method that is called as its kind is."""
@@ -202,7 +204,8 @@ class Transformer(Interpreter):
 
     def transform(self) -> GraphModule:
         """The new GraphModule."""
-        result = super().run(enable_io_processing=False)
+        with fx_traceback.preserve_node_meta():
+            result = super().run(enable_io_processing=False)
         if result is not None:
             old = self.graph.output_node()
             made = self.new_graph.output(map_aggregate(result, lambda a: a.node if isinstance(a, Proxy) else a))

@@ -57,7 +57,18 @@ _side_effectful_functions = {torch._assert, operator.setitem, torch._C._set_grad
 
 
 def has_side_effect(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a function whose calls a graph must keep even if their results are unused; returns it."""
+    """Mark a function whose calls a graph must keep even if their results are unused; returns it.
+
+    >>> from mindtorch_v2.fx.node import has_side_effect
+    >>> def log(x):
+    ...     return x
+    >>> graph = torch.fx.Graph()
+    >>> x = graph.placeholder("x")
+    >>> _ = graph.call_function(has_side_effect(log), (x,))
+    >>> _ = graph.output(x)
+    >>> graph.eliminate_dead_code(), len(graph.nodes)
+    (False, 3)
+    """
     _side_effectful_functions.add(fn)
     return fn
 
@@ -83,7 +94,13 @@ def map_aggregate(a: Any, fn: Any) -> Any:
 
 
 def map_arg(a: Any, fn: Any) -> Any:
-    """`a` with each Node in it replaced by `fn(node)`."""
+    """`a` with each Node in it replaced by `fn(node)`.
+
+    >>> from mindtorch_v2.fx.node import map_arg
+    >>> x, y = list(torch.fx.symbolic_trace(lambda x, y: x + y).graph.nodes)[:2]
+    >>> map_arg((x, [y, 3]), lambda node: node.name)
+    ('x', ['y', 3])
+    """
     if not callable(fn):
         raise AssertionError("torch.fx.map_arg(a, fn): fn must be a callable")
     return map_aggregate(a, lambda each: fn(each) if isinstance(each, Node) else each)
@@ -129,7 +146,18 @@ class Node(GraphNode):
     | output | "output" | the value that is returned |
 
     `users` are the nodes that use this one, in order, as the keys of a dict; `meta` is for passes to leave notes in.
+
+    >>> graph = torch.fx.Graph()
+    >>> x = graph.placeholder("x")
+    >>> y = graph.call_function(torch.add, (x, 1))
+    >>> y.op, y.target.__name__, y.args, list(x.users)
+    ('call_function', 'add', (x, 1), [add])
     """
+
+    # What passes leave on nodes: the part that a node is for, bytes of its value, and settings of what it calls.
+    tag: str
+    size_bytes: Any
+    attrs_for_lowering: dict[str, Any]
 
     def __init__(
         self,
@@ -349,8 +377,21 @@ class Node(GraphNode):
     def normalized_arguments(
         self, root: Any, arg_types: Any = None, kwarg_types: Any = None, normalize_to_only_use_kwargs: bool = False
     ) -> Any:
-        """Not implemented: the arguments matched to the parameters of what is called."""
-        raise NotImplementedError("torch.fx.Node.normalized_arguments is not implemented in mindtorch_v2")
+        """The arguments with the defaults filled in, as `torch.fx.operator_schemas.normalize_function` gives them.
+
+        None where that does, and for nodes that call no function and no module.
+        """
+        from mindtorch_v2.fx import operator_schemas  # needs the operators, which a graph without them does not
+
+        if self.op == "call_function":
+            return operator_schemas.normalize_function(
+                self.target, self.args, self.kwargs, arg_types, kwarg_types, normalize_to_only_use_kwargs
+            )
+        if self.op == "call_module":
+            return operator_schemas.normalize_module(
+                root, self.target, self.args, self.kwargs, normalize_to_only_use_kwargs
+            )
+        return None
 
     # ---- text ----
 

@@ -6,13 +6,14 @@ import collections
 import copy
 import dataclasses
 import dis
+import linecache
 import operator
 import sys
-import traceback
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import mindtorch_v2 as torch
+from mindtorch_v2.fx import traceback as fx_traceback
 from mindtorch_v2.utils import _pytree as pytree
 
 from ._codegen import MAGIC, REFLECTABLE
@@ -37,19 +38,47 @@ __all__ = [
 ]
 
 
+_WITHIN = (
+    torch.__file__.rpartition("/")[0] + "/",
+    f"<{torch.__name__}",
+)  # files of this package, and code that it makes
+
+
 class TraceError(ValueError):
-    """Raised where a symbolic trace meets control flow that depends on data."""
+    """Raised where a symbolic trace meets control flow that depends on data.
+
+    >>> try:
+    ...     torch.fx.symbolic_trace(lambda x: x if x.sum() > 0 else -x)
+    ... except torch.fx.proxy.TraceError as error:
+    ...     print(type(error).__name__)
+    TraceError
+    """
 
 
 class Scope:
-    """The module whose forward is being traced: its dotted path and its class."""
+    """The module whose forward is being traced: its dotted path and its class.
+
+    >>> from mindtorch_v2.fx.proxy import Scope
+    >>> scope = Scope("encoder.layers.0", torch.nn.Linear)
+    >>> scope.module_path, scope.module_type.__name__
+    ('encoder.layers.0', 'Linear')
+    """
 
     def __init__(self, module_path: str, module_type: type[torch.nn.Module] | None) -> None:
         self.module_path, self.module_type = module_path, module_type
 
 
 class ScopeContextManager:
-    """Within the block, `scope` says what `current_scope` says."""
+    """Within the block, `scope` says what `current_scope` says.
+
+    >>> from mindtorch_v2.fx.proxy import Scope, ScopeContextManager
+    >>> scope = Scope("", None)
+    >>> with ScopeContextManager(scope, Scope("encoder", torch.nn.Linear)):
+    ...     print(scope.module_path)
+    encoder
+    >>> scope.module_path
+    ''
+    """
 
     def __init__(self, scope: Any, current_scope: Any) -> None:
         self._scope = scope
@@ -64,7 +93,14 @@ class ScopeContextManager:
 
 
 class TracerBase:
-    """Turn operations into nodes of `graph`. A subclass may decide otherwise at each step."""
+    """Turn operations into nodes of `graph`. A subclass may decide otherwise at each step.
+
+    >>> class Rounding(torch.fx.Tracer):
+    ...     def create_arg(self, a):
+    ...         return round(a, 1) if isinstance(a, float) else super().create_arg(a)
+    >>> [node.args[1] for node in Rounding().trace(lambda x: x * 0.123).nodes if node.op == "call_function"]
+    [0.1]
+    """
 
     graph: Any
     module_stack: Any
@@ -101,13 +137,18 @@ class TracerBase:
 
     def _user_trace(self) -> str | None:
         """Where the program is: from the first `forward` on, without the frames of this package."""
-        frames = traceback.extract_stack()
-        begin = next((place for place, frame in enumerate(frames) if frame.name == "forward"), None)
-        if begin is None:
-            return None
-        package = torch.__file__.rpartition("/")[0] + "/"
-        kept = [frame for frame in frames[begin:] if not frame.filename.startswith(package)]
-        return "".join(traceback.format_list(kept)).strip()
+        frame: Any = sys._getframe(2)
+        lines: list[str] = []
+        complete = 0  # the lines inside of the outermost `forward`, its own included
+        while frame is not None:
+            code = frame.f_code
+            if not code.co_filename.startswith(_WITHIN):
+                text = linecache.getline(code.co_filename, frame.f_lineno).strip()
+                lines.append(f'  File "{code.co_filename}", line {frame.f_lineno}, in {code.co_name}\n    {text}\n')
+            if code.co_name == "forward":
+                complete = len(lines)
+            frame = frame.f_back
+        return "".join(reversed(lines[:complete])).strip() or None
 
     def proxy(self, node: Node) -> Proxy:
         """The proxy of the value of `node`."""
@@ -130,6 +171,7 @@ class TracerBase:
         if not isinstance(kwargs, dict):
             raise AssertionError(f"Expected kwargs_ to be dict, got {type(kwargs)}")
         node = self.create_node(kind, target, args, kwargs, name, type_expr)
+        fx_traceback.note_on(node)
         return proxy_factory_fn(node) if proxy_factory_fn else self.proxy(node)
 
     def create_arg(self, a: Any) -> Any:
@@ -194,7 +236,15 @@ def _refuse_writes(target) -> None:
 
 
 class GraphAppendingTracer(TracerBase):
-    """The tracer of proxies that are made by hand: it adds to their graph."""
+    """The tracer of proxies that are made by hand: it adds to their graph.
+
+    >>> from mindtorch_v2.fx.proxy import GraphAppendingTracer
+    >>> graph = torch.fx.Graph()
+    >>> x = torch.fx.Proxy(graph.placeholder("x"), GraphAppendingTracer(graph))
+    >>> _ = x + 1
+    >>> [node.name for node in graph.nodes]
+    ['x', 'add']
+    """
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -204,7 +254,16 @@ class GraphAppendingTracer(TracerBase):
 
 
 def assert_fn(x: Any) -> None:
-    """Raise AssertionError unless `x`; what a traced `assert` becomes."""
+    """Raise AssertionError unless `x`; what a traced `assert` becomes.
+
+    >>> from mindtorch_v2.fx.proxy import assert_fn
+    >>> assert_fn(True)
+    >>> try:
+    ...     assert_fn(False)
+    ... except AssertionError as error:
+    ...     print(type(error).__name__)
+    AssertionError
+    """
     if not x:
         raise AssertionError("Assertion failed")
 
@@ -316,7 +375,14 @@ class Proxy:
 
 
 class Attribute(Proxy):
-    """Stand-in for an attribute of a value. It becomes a node when it is used otherwise than to be called as a method."""
+    """Stand-in for an attribute of a value. It becomes a node when it is used otherwise than to be called as a method.
+
+    >>> from mindtorch_v2.fx.proxy import Attribute
+    >>> seen = []
+    >>> _ = torch.fx.symbolic_trace(lambda x: seen.append(x.shape) or x.shape[0])
+    >>> type(seen[0]).__name__, seen[0].attr
+    ('Attribute', 'shape')
+    """
 
     def __init__(self, root: Any, attr: str) -> None:
         self.root = root
@@ -336,7 +402,15 @@ class Attribute(Proxy):
 
 
 class ParameterProxy(Proxy):
-    """Stand-in for a parameter, whose shape is known while tracing. AssertionError for what is no parameter."""
+    """Stand-in for a parameter, whose shape is known while tracing. AssertionError for what is no parameter.
+
+    >>> from mindtorch_v2.fx.proxy import ParameterProxy
+    >>> graph = torch.fx.Graph()
+    >>> tracer = torch.fx.proxy.GraphAppendingTracer(graph)
+    >>> weight = ParameterProxy(tracer, graph.get_attr("weight"), "weight", torch.nn.Parameter(torch.ones(2, 3)))
+    >>> weight.shape, weight.dim()
+    (torch.Size([2, 3]), 2)
+    """
 
     def __init__(self, tracer: Any, node: Node, name: str, param: torch.nn.Parameter) -> None:
         super().__init__(node, tracer)

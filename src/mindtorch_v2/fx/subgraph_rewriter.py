@@ -18,7 +18,13 @@ __all__ = ["Match", "ReplacedPatterns", "replace_pattern", "replace_pattern_with
 
 
 class Match(typing.NamedTuple):
-    """A place that was replaced: where it was found, and what stood for each node of the pattern."""
+    """A place that was replaced: where it was found, and what stood for each node of the pattern.
+
+    >>> traced = torch.fx.symbolic_trace(lambda x: x.relu().sin())
+    >>> match = torch.fx.replace_pattern(traced, lambda a: a.relu(), lambda a: a.tanh())[0]
+    >>> type(match).__name__, match.anchor.name
+    ('Match', 'relu')
+    """
 
     anchor: Node
     nodes_map: dict
@@ -26,7 +32,14 @@ class Match(typing.NamedTuple):
 
 @dataclasses.dataclass
 class ReplacedPatterns:
-    """A `Match`, with the nodes that took its place."""
+    """A `Match`, with the nodes that took its place.
+
+    >>> from mindtorch_v2.fx.subgraph_rewriter import replace_pattern_with_filters
+    >>> traced = torch.fx.symbolic_trace(lambda x: x.relu().sin())
+    >>> found = replace_pattern_with_filters(traced, lambda a: a.relu(), lambda a: a.tanh())
+    >>> [node.target for node in found[0].replacements]
+    ['tanh']
+    """
 
     anchor: Node
     nodes_map: dict
@@ -61,6 +74,14 @@ def replace_pattern_with_filters(
 
     `replacement_callback(match, graph, pattern_graph)` may give another graph for each place. `ignore_literals` lets
     constants differ from the pattern's; `node_name_match` is a part of the names of nodes that match whatever they are.
+
+    >>> from mindtorch_v2.fx.subgraph_rewriter import replace_pattern_with_filters
+    >>> traced = torch.fx.symbolic_trace(lambda x: x.relu().sin().relu())
+    >>> def is_last(match, graph, pattern):
+    ...     return all(user.op == "output" for node in match.returning_nodes for user in node.users)
+    >>> found = replace_pattern_with_filters(traced, lambda a: a.relu(), lambda a: a.tanh(), [is_last])
+    >>> [node.target for node in traced.graph.nodes if node.op == "call_method"]
+    ['relu', 'sin', 'tanh']
     """
     from .passes.utils.matcher_utils import SubgraphMatcher  # it is written with this package
 

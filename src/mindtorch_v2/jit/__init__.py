@@ -84,7 +84,13 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
 
 
 def wait(future: Future) -> Any:
-    """The result of a Future, waited for."""
+    """The result of a Future, waited for.
+
+    >>> future = torch.futures.Future()
+    >>> future.set_result(3)
+    >>> torch.jit.wait(future)
+    3
+    """
     return future.wait()
 
 
@@ -133,12 +139,24 @@ def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics
 
 
 def optimize_for_inference(mod: Any, other_methods: Any = None) -> Any:
-    """Return `freeze(mod)`; there is nothing more to do for a record."""
+    """Return `freeze(mod)`; there is nothing more to do for a record.
+
+    >>> traced = torch.jit.trace(torch.nn.ReLU().eval(), torch.ones(2))
+    >>> torch.jit.optimize_for_inference(traced)(torch.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
     return freeze(mod.eval())
 
 
 def script_method(fn: Callable[..., Any]) -> Any:
-    """Return `fn`: it runs in Python."""
+    """Return `fn`: it runs in Python.
+
+    >>> @torch.jit.script_method
+    ... def double(self, x):
+    ...     return x * 2
+    >>> double(None, torch.ones(2))
+    tensor([2., 2.])
+    """
     return fn
 
 
@@ -164,18 +182,42 @@ def is_scripting() -> bool:
 
 
 def export(fn: Callable[..., Any]) -> Any:
-    """Mark a method as an entry point of a scripted module; returns it."""
+    """Mark a method as an entry point of a scripted module; returns it.
+
+    >>> class Model(torch.nn.Module):
+    ...     @torch.jit.export
+    ...     def twice(self, x):
+    ...         return x * 2
+    >>> Model().twice(torch.ones(2))
+    tensor([2., 2.])
+    """
     setattr(fn, EXPORTED, "export")
     return fn
 
 
 def unused(fn: Callable[..., Any]) -> Any:
-    """Mark a method that a scripted module must not contain; returns it."""
+    """Mark a method that a scripted module must not contain; returns it.
+
+    >>> class Model(torch.nn.Module):
+    ...     @torch.jit.unused
+    ...     def report(self):
+    ...         return "only in Python"
+    >>> Model().report()
+    'only in Python'
+    """
     return fn
 
 
 def ignore(drop: bool | Callable[..., Any] = False, **kwargs: Any) -> Any:
-    """Mark a method that a scripted module calls in Python; a decorator, with or without arguments."""
+    """Mark a method that a scripted module calls in Python; a decorator, with or without arguments.
+
+    >>> class Model(torch.nn.Module):
+    ...     @torch.jit.ignore
+    ...     def note(self, text: str) -> None:
+    ...         print("seen:", text)
+    >>> Model().note("first batch")
+    seen: first batch
+    """
     if callable(drop):
         return drop
     return lambda fn: fn
@@ -192,7 +234,15 @@ def _overload_method(func):
 
 
 def interface(obj: Any) -> Any:
-    """Mark a class as an interface of scripted modules; returns it."""
+    """Mark a class as an interface of scripted modules; returns it.
+
+    >>> @torch.jit.interface
+    ... class Shape:
+    ...     def area(self) -> float:
+    ...         pass
+    >>> Shape.__name__
+    'Shape'
+    """
     return obj
 
 
@@ -216,12 +266,22 @@ def isinstance(obj: Any, target_type: Any) -> Any:
 
 
 def set_fusion_strategy(strategy: Any) -> Any:
-    """Set how scripts are fused; returns the strategy, there is nothing to fuse."""
+    """Set how scripts are fused; returns the strategy, there is nothing to fuse.
+
+    >>> torch.jit.set_fusion_strategy([("STATIC", 2), ("DYNAMIC", 10)])
+    [('STATIC', 2), ('DYNAMIC', 10)]
+    """
     return strategy
 
 
 class optimized_execution:
-    """A context in which scripts are optimised or not; there are none."""
+    """A context in which scripts are optimised or not; there are none.
+
+    >>> traced = torch.jit.trace(torch.nn.ReLU(), torch.ones(2))
+    >>> with torch.jit.optimized_execution(False):
+    ...     traced(torch.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
 
     def __init__(self, should_optimize: bool) -> None:
         self.should_optimize = should_optimize

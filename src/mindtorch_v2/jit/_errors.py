@@ -6,7 +6,11 @@ __all__ = ["Error"]
 
 
 class Error(RuntimeError):
-    """An error raised by a scripted program."""
+    """An error raised by a scripted program.
+
+    >>> issubclass(torch.jit.Error, RuntimeError)
+    True
+    """
 
 
 Error.__module__ = "mindtorch_v2.jit"

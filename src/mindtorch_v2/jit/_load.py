@@ -52,7 +52,16 @@ class ScriptObject(_Declared):
 
 
 class RecursiveScriptModule(_Declared, ScriptModule):
-    """A Module that `torch.jit.load` made: its methods are those of the archive."""
+    """A Module that `torch.jit.load` made: its methods are those of the archive.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> torch.jit.save(torch.jit.trace(torch.nn.ReLU(), torch.ones(2)), file)
+    >>> _ = file.seek(0)
+    >>> loaded = torch.jit.load(file)
+    >>> isinstance(loaded, torch.jit.RecursiveScriptModule), loaded(torch.tensor([-1.0, 2.0]))
+    (True, tensor([0., 2.]))
+    """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         if not hasattr(cls, "_source"):
@@ -225,6 +234,13 @@ def load(
     operators, as any program of a stranger that you start; it sees no Python. `map_location` is that of `torch.load`; `_extra_files` has names of records, whose bytes are filled in.
 
     ValueError for a path that is none, RuntimeError for what is no archive of TorchScript, or calls an operator that is missing here.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> torch.jit.save(torch.jit.trace(torch.nn.ReLU(), torch.ones(2)), file)
+    >>> _ = file.seek(0)
+    >>> torch.jit.load(file)(torch.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
     """
     if isinstance(f, (str, os.PathLike)):
         if not os.path.exists(f):
@@ -272,5 +288,5 @@ def _check_sources(module: RecursiveScriptModule, sources: Sources) -> None:
 
 def _unpickled(archive: ArchiveReader, name: str, sources: Sources, map_location: Any) -> Any:
     unpickler = _Unpickler(io.BytesIO(archive.read(f"{name}.pkl")), sources)
-    unpickler.persistent_load = storage_loader(archive, map_location, None, name)  # type: ignore[assignment, method-assign]  # (one for each file)
+    unpickler.persistent_load = storage_loader(archive, map_location, None, f"{name}/{{}}")  # type: ignore[assignment, method-assign]  # (one for each file)
     return unpickler.load()

@@ -30,7 +30,16 @@ _Tensor = torch.Tensor
 
 
 class TracerWarning(Warning):
-    """Warn of what a trace does not record."""
+    """Warn of what a trace does not record.
+
+    >>> import warnings
+    >>> def pick(x):
+    ...     return x * 2 if x.sum() > 0 else x
+    >>> with warnings.catch_warnings(record=True, action="always") as seen:
+    ...     _ = torch.jit.trace(pick, torch.ones(2))
+    >>> any(issubclass(each.category, torch.jit.TracerWarning) for each in seen)
+    True
+    """
 
     @staticmethod
     def ignore_lib_warnings() -> None:
@@ -354,6 +363,9 @@ class Recorder(TorchFunctionMode):
 
     def call(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Run `func` and record it."""
+        if func in _MAKERS_OF_CONSTANTS:  # of numbers, whose flow no graph has
+            with self.paused():
+                return func(*args, **kwargs)
         nodes, named = self.argument(args), self.argument(kwargs)  # before the call, which may write into its arguments
         with self.paused():
             result = func(*args, **kwargs)
@@ -390,6 +402,7 @@ class Recorder(TorchFunctionMode):
                 self.graph.erase_node(node)
 
 
+_MAKERS_OF_CONSTANTS = (torch.tensor, torch.as_tensor, torch.asarray)
 _QUESTIONS = (operator.getitem, getattr, operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod)
 
 

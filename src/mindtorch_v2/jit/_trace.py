@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import difflib
 import inspect
 import linecache
 import types
@@ -33,7 +34,20 @@ __all__ = [
 
 
 class TracingCheckError(Exception):
-    """Raised when a trace does not reproduce the function."""
+    """Raised when a trace does not reproduce the function.
+
+    >>> import warnings
+    >>> calls = []
+    >>> def drifting(x):
+    ...     calls.append(1)
+    ...     return x + len(calls)
+    >>> try:
+    ...     with warnings.catch_warnings(action="ignore"):
+    ...         _ = torch.jit.trace(drifting, torch.ones(2))
+    ... except torch.jit.TracingCheckError as error:
+    ...     print(type(error).__name__)
+    TracingCheckError
+    """
 
 
 def is_tracing() -> Any:
@@ -64,7 +78,12 @@ class _Record:
 
 
 class ScriptModule(torch.nn.Module):
-    """The class of a traced Module. It cannot be made otherwise: TorchScript itself is not implemented."""
+    """The class of a traced Module. It cannot be made otherwise: TorchScript itself is not implemented.
+
+    >>> traced = torch.jit.trace(torch.nn.ReLU(), torch.ones(2))
+    >>> isinstance(traced, torch.jit.ScriptModule), traced(torch.tensor([-1.0, 1.0]))
+    (True, tensor([0., 1.]))
+    """
 
     def __init__(self) -> None:
         raise NotImplementedError(
@@ -80,6 +99,11 @@ class TracedModule(ScriptModule):
     """A Module in a traced one: its parameters and buffers, under their names, without its code.
 
     Parameters and buffers are the original's own tensors.
+
+    >>> traced = torch.jit.trace(torch.nn.Sequential(torch.nn.Linear(2, 1)), torch.ones(2))
+    >>> child = traced.get_submodule("0")
+    >>> type(child).__name__, [name for name, _ in child.named_parameters()]
+    ('TracedModule', ['weight', 'bias'])
     """
 
     def __init__(self, original: Any) -> None:
@@ -118,7 +142,12 @@ class TracedModule(ScriptModule):
 
 
 class TopLevelTracedModule(TracedModule):
-    """Module that `torch.jit.trace` returns for one: calls run the record, with this module's parameters and buffers."""
+    """Module that `torch.jit.trace` returns for one: calls run the record, with this module's parameters and buffers.
+
+    >>> traced = torch.jit.trace(torch.nn.ReLU(), torch.ones(2))
+    >>> type(traced).__name__, traced(torch.tensor([-1.0, 2.0]))
+    ('TopLevelTracedModule', tensor([0., 2.]))
+    """
 
     def __init__(self, original: Any, records: dict[str, _Record]) -> None:
         super().__init__(original)
@@ -150,7 +179,12 @@ class TopLevelTracedModule(TracedModule):
 
 
 class ScriptFunction:
-    """The function that `torch.jit.trace` returns for one: calls run the record."""
+    """The function that `torch.jit.trace` returns for one: calls run the record.
+
+    >>> double = torch.jit.trace(lambda x: x * 2, torch.ones(2))
+    >>> double(torch.tensor([3.0, 4.0]))
+    tensor([6., 8.])
+    """
 
     def __init__(self, name: str, record: _Record) -> None:
         self.name = self.__name__ = name
@@ -201,8 +235,8 @@ def trace(
     Module's training mode (dropout) stay in the mode of the recording.
 
     The result of a Module has its parameters and buffers; gradients pass. With `check_trace` it is run again beside `func`, on
-    `check_inputs` (a list of such inputs) if given, and a `TracerWarning` tells of results that differ by more than
-    `check_tolerance`. `strict=False` lets it return dicts.
+    `check_inputs` (a list of such inputs) if given: TracingCheckError if that leaves another record, and a `TracerWarning`
+    tells of results that differ by more than `check_tolerance`. `strict=False` lets it return dicts.
 
     >>> import mindtorch_v2 as torch
     >>> traced = torch.jit.trace(lambda x: x.view(x.size(0), -1) * 2, torch.ones(2, 3, 4))
@@ -232,6 +266,7 @@ def trace(
     traced = ScriptFunction(_name_of(func), record)
     if check_trace:
         for each in [given] if check_inputs is None else map(_as_inputs, check_inputs):
+            _check_record(record, func, func, None, each, strict)
             _check(func, traced, each, check_tolerance)
     return traced
 
@@ -250,7 +285,17 @@ def trace_module(
     example_inputs_is_kwarg: bool = False,
     _store_inputs: bool = True,
 ) -> Any:
-    """`mod` as the records of some of its methods: `inputs` gives the example of each, by its name; see `trace`."""
+    """`mod` as the records of some of its methods: `inputs` gives the example of each, by its name; see `trace`.
+
+    >>> class Model(torch.nn.Module):
+    ...     def forward(self, x):
+    ...         return x + 1
+    ...     def twice(self, x):
+    ...         return x * 2
+    >>> traced = torch.jit.trace_module(Model(), {"forward": torch.ones(2), "twice": torch.ones(2)})
+    >>> traced(torch.ones(2)), traced.twice(torch.ones(2))
+    (tensor([2., 2.]), tensor([2., 2.]))
+    """
     if not isinstance(mod, torch.nn.Module):
         raise AttributeError("expected torch.nn.Module as the first argument")
     if not isinstance(inputs, dict):
@@ -290,7 +335,9 @@ def _trace_methods(module, inputs, check_trace, check_inputs, tolerance, strict)
         for each in [inputs] if check_inputs is None else check_inputs:
             for name, given in each.items():
                 method, ours = (module, traced) if name == "forward" else (getattr(module, name), getattr(traced, name))
-                _check(method, ours, given if check_inputs is None else _as_inputs(given), tolerance)
+                given = given if check_inputs is None else _as_inputs(given)
+                _check_record(records[name], method, getattr(module, name), module, given, strict)
+                _check(method, ours, given, tolerance)
     return traced
 
 
@@ -371,6 +418,18 @@ def _refuse_result(result, strict) -> None:
     if not isinstance(result, (torch.Tensor, list, tuple, dict)):
         raise RuntimeError(
             "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced functions"
+        )
+
+
+def _check_record(record, call, signature_of, root, given, strict) -> None:
+    """Raise where another run leaves another record: the function does something else each time, or by its inputs."""
+    with warnings.catch_warnings(action="ignore", category=TracerWarning):
+        again = _record(call, signature_of, root, given, strict)
+    if again.code != record.code:
+        lines = difflib.ndiff(record.code.splitlines(), again.code.splitlines())
+        raise TracingCheckError(
+            "Tracing failed sanity checks!\nERROR: Graphs differed across invocations!\n\tGraph diff:\n\t\t"
+            + "\n\t\t".join(line.rstrip() for line in lines)
         )
 
 

@@ -129,7 +129,12 @@ def sum(
     dtype: Any = None,
     mask: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Sum of the elements that count; 0 if none does."""
+    """Sum of the elements that count; 0 if none does.
+
+    >>> x, mask = torch.tensor([1.0, 3.0, 9.0]), torch.tensor([True, True, False])
+    >>> torch.masked.sum(x, 0, mask=mask)
+    tensor(4.)
+    """
     dtype = _wide(input.dtype, dtype)
     return torch.sum(
         _fill(input, mask, _identity(0, input)), _canonical_dim(dim, input.dim()), bool(keepdim), dtype=dtype
@@ -145,7 +150,12 @@ def prod(
     dtype: Any = None,
     mask: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Product of the elements that count; 1 if none does."""
+    """Product of the elements that count; 1 if none does.
+
+    >>> x, mask = torch.tensor([3.0, 4.0, 9.0]), torch.tensor([True, True, False])
+    >>> torch.masked.prod(x, 0, mask=mask)
+    tensor(12.)
+    """
     dtype = _wide(input.dtype, dtype)
     result = _fill(input, mask, _identity(1, input)).to(dtype)
     for d in sorted(_canonical_dim(dim, input.dim()), reverse=True):
@@ -162,7 +172,12 @@ def amax(
     dtype: Any = None,
     mask: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Largest of the elements that count; the lowest number if none does."""
+    """Largest of the elements that count; the lowest number if none does.
+
+    >>> x, mask = torch.tensor([[1.0, 9.0], [3.0, 4.0]]), torch.tensor([[True, False], [True, True]])
+    >>> torch.masked.amax(x, 1, mask=mask)
+    tensor([1., 4.])
+    """
     x = _fill(input, mask, _identity(_lowest(input.dtype), input))
     return torch.amax(x if dtype is None else x.to(dtype), _canonical_dim(dim, x.dim()), bool(keepdim))
 
@@ -176,7 +191,12 @@ def amin(
     dtype: Any = None,
     mask: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Smallest of the elements that count; the highest number if none does."""
+    """Smallest of the elements that count; the highest number if none does.
+
+    >>> x, mask = torch.tensor([[0.0, 9.0], [3.0, 4.0]]), torch.tensor([[False, True], [True, True]])
+    >>> torch.masked.amin(x, 1, mask=mask)
+    tensor([9., 3.])
+    """
     x = _fill(input, mask, _identity(_highest(input.dtype), input))
     return torch.amin(x if dtype is None else x.to(dtype), _canonical_dim(dim, x.dim()), bool(keepdim))
 
@@ -190,7 +210,12 @@ def argmax(
     dtype: Any = None,
     mask: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Where the largest element that counts stands, in the input's dtype."""
+    """Where the largest element that counts stands, in the input's dtype.
+
+    >>> x, mask = torch.tensor([1.0, 9.0, 3.0]), torch.tensor([True, False, True])
+    >>> torch.masked.argmax(x, 0, mask=mask)
+    tensor(2.)
+    """
     dtype = input.dtype if dtype is None else dtype
     x = input.to(dtype)
     return torch.argmax(_fill(x, mask, _identity(_lowest(x.dtype), x)), dim, bool(keepdim)).to(dtype)
@@ -205,7 +230,12 @@ def argmin(
     dtype: Any = None,
     mask: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Where the smallest element that counts stands, in the input's dtype."""
+    """Where the smallest element that counts stands, in the input's dtype.
+
+    >>> x, mask = torch.tensor([1.0, 9.0, 3.0]), torch.tensor([False, True, True])
+    >>> torch.masked.argmin(x, 0, mask=mask)
+    tensor(2.)
+    """
     dtype = input.dtype if dtype is None else dtype
     x = input.to(dtype)
     return torch.argmin(_fill(x, mask, _identity(_highest(x.dtype), x)), dim, bool(keepdim)).to(dtype)
@@ -225,7 +255,12 @@ def mean(
     dtype: Any = None,
     mask: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Mean of the elements that count; nan if none does."""
+    """Mean of the elements that count; nan if none does.
+
+    >>> x, mask = torch.tensor([1.0, 3.0, 9.0]), torch.tensor([True, True, False])
+    >>> torch.masked.mean(x, 0, mask=mask)
+    tensor(2.)
+    """
     dtype = _mean_dtype(input.dtype, dtype)
     dims = _canonical_dim(dim, input.dim())
     if mask is None:
@@ -243,7 +278,12 @@ def median(
     dtype: Any = None,
     mask: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Lower median of the elements that count, nan if none does, which an integer cannot say."""
+    """Lower median of the elements that count, nan if none does, which an integer cannot say.
+
+    >>> x, mask = torch.tensor([1.0, 3.0, 5.0, 9.0]), torch.tensor([True, True, True, False])
+    >>> torch.masked.median(x, 0, mask=mask)
+    tensor(3.)
+    """
     floating = input.is_floating_point()
     x = input if floating or dtype is None else input.to(dtype)
     if mask is None:
@@ -265,7 +305,12 @@ def logsumexp(
     dtype: Any = None,
     mask: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Logarithm of the sum of the exponentials of the elements that count; -inf if none does."""
+    """Logarithm of the sum of the exponentials of the elements that count; -inf if none does.
+
+    >>> x, mask = torch.tensor([0.0, 0.0, 9.0]), torch.tensor([True, True, False])
+    >>> torch.masked.logsumexp(x, 0, mask=mask)
+    tensor(0.6931)
+    """
     dtype = input.dtype if dtype is None else dtype
     x = _fill(input, mask, _identity(_lowest(input.dtype), input))
     return torch.logsumexp(x, _canonical_dim(dim, x.dim()), bool(keepdim)).to(dtype)
@@ -279,7 +324,12 @@ def logaddexp(
     input_mask: torch.Tensor | None = None,
     other_mask: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """`log(exp(input) + exp(other))` of the elements that count on either side."""
+    """`log(exp(input) + exp(other))` of the elements that count on either side.
+
+    >>> x, y = torch.tensor([0.0, 0.0]), torch.tensor([0.0, 5.0])
+    >>> torch.masked.logaddexp(x, y, other_mask=torch.tensor([True, False]))
+    tensor([0.6931, 0.0000])
+    """
     dtype = input.dtype if dtype is None else dtype
     a = _fill(input, input_mask, _identity(_lowest(input.dtype), input))
     b = _fill(other, other_mask, _identity(_lowest(other.dtype), other))
@@ -296,7 +346,12 @@ def norm(
     dtype: Any = None,
     mask: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Vector norm of order `ord` of the elements that count."""
+    """Vector norm of order `ord` of the elements that count.
+
+    >>> x, mask = torch.tensor([3.0, 4.0, 9.0]), torch.tensor([True, True, False])
+    >>> torch.masked.norm(x, 2.0, 0, mask=mask)
+    tensor(5.)
+    """
     value = math.inf if ord == -math.inf else 0
     x = _fill(input, mask, _identity(value, input))
     return torch.linalg.vector_norm(x, ord, _canonical_dim(dim, input.dim()), bool(keepdim), dtype=dtype)
@@ -331,7 +386,12 @@ def var(
     dtype: Any = None,
     mask: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Variance of the elements that count, divided by their number less `correction` (1; 0 if not `unbiased`)."""
+    """Variance of the elements that count, divided by their number less `correction` (1; 0 if not `unbiased`).
+
+    >>> x, mask = torch.tensor([1.0, 3.0, 9.0]), torch.tensor([True, True, False])
+    >>> torch.masked.var(x, 0, unbiased=False, mask=mask)
+    tensor(1.)
+    """
     return _variance(input, dim, unbiased, correction, keepdim, dtype, mask, False)
 
 
@@ -346,7 +406,12 @@ def std(
     dtype: Any = None,
     mask: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Square root of `var`."""
+    """Square root of `var`.
+
+    >>> x, mask = torch.tensor([1.0, 3.0, 9.0]), torch.tensor([True, True, False])
+    >>> torch.masked.std(x, 0, unbiased=False, mask=mask)
+    tensor(1.)
+    """
     return _variance(input, dim, unbiased, correction, keepdim, dtype, mask, True)
 
 
@@ -355,21 +420,36 @@ def std(
 
 @any_layout
 def softmax(input: torch.Tensor, dim: int, *, dtype: Any = None, mask: torch.Tensor | None = None) -> torch.Tensor:
-    """Softmax along `dim` of the elements that count; 0 elsewhere, nan in a row without any."""
+    """Softmax along `dim` of the elements that count; 0 elsewhere, nan in a row without any.
+
+    >>> x, mask = torch.tensor([1.0, 1.0, 9.0]), torch.tensor([True, True, False])
+    >>> torch.masked.softmax(x, 0, mask=mask)
+    tensor([0.5000, 0.5000, 0.0000])
+    """
     dtype = input.dtype if dtype is None else dtype
     return torch.softmax(_fill(input, mask, _identity(_lowest(input.dtype), input)), dim, dtype=dtype)
 
 
 @any_layout
 def log_softmax(input: torch.Tensor, dim: int, *, dtype: Any = None, mask: torch.Tensor | None = None) -> torch.Tensor:
-    """Logarithm of `softmax`."""
+    """Logarithm of `softmax`.
+
+    >>> x, mask = torch.tensor([1.0, 1.0, 9.0]), torch.tensor([True, True, False])
+    >>> torch.masked.log_softmax(x, 0, mask=mask)
+    tensor([-0.6931, -0.6931,    -inf])
+    """
     dtype = input.dtype if dtype is None else dtype
     return torch.log_softmax(_fill(input, mask, _identity(_lowest(input.dtype), input)), dim, dtype=dtype)
 
 
 @any_layout
 def softmin(input: torch.Tensor, dim: int, *, dtype: Any = None, mask: torch.Tensor | None = None) -> torch.Tensor:
-    """`softmax` of the negative input."""
+    """`softmax` of the negative input.
+
+    >>> x, mask = torch.tensor([1.0, 1.0, 0.0]), torch.tensor([True, True, False])
+    >>> torch.masked.softmin(x, 0, mask=mask)
+    tensor([0.5000, 0.5000, 0.0000])
+    """
     dtype = input.dtype if dtype is None else dtype
     filled = _fill(input, mask, _identity(_highest(input.dtype), input))
     return torch.nn.functional.softmin(filled, dim, dtype=dtype)
@@ -385,7 +465,12 @@ def normalize(
     dtype: Any = None,
     mask: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """The elements that count divided by their norm along `dim`, which is taken to be `eps` at least."""
+    """The elements that count divided by their norm along `dim`, which is taken to be `eps` at least.
+
+    >>> x, mask = torch.tensor([3.0, 4.0, 9.0]), torch.tensor([True, True, False])
+    >>> torch.masked.normalize(x, 2.0, 0, mask=mask)
+    tensor([0.6000, 0.8000, 0.0000])
+    """
     size = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     size = torch.maximum(size, torch.full((), eps, dtype=size.dtype, device=size.device))
     return _fill(input, mask, _identity(0, input)) / size
@@ -393,14 +478,24 @@ def normalize(
 
 @any_layout
 def cumsum(input: torch.Tensor, dim: int, *, dtype: Any = None, mask: torch.Tensor | None = None) -> torch.Tensor:
-    """Running sum of the elements that count."""
+    """Running sum of the elements that count.
+
+    >>> x, mask = torch.tensor([2.0, 3.0, 4.0]), torch.tensor([True, False, True])
+    >>> torch.masked.cumsum(x, 0, mask=mask)
+    tensor([2., 2., 6.])
+    """
     dtype = input.dtype if dtype is None else dtype
     return torch.cumsum(_fill(input, mask, _identity(0, input)), dim, dtype=dtype).to(dtype)
 
 
 @any_layout
 def cumprod(input: torch.Tensor, dim: int, *, dtype: Any = None, mask: torch.Tensor | None = None) -> torch.Tensor:
-    """Running product of the elements that count."""
+    """Running product of the elements that count.
+
+    >>> x, mask = torch.tensor([2.0, 3.0, 4.0]), torch.tensor([True, False, True])
+    >>> torch.masked.cumprod(x, 0, mask=mask)
+    tensor([2., 2., 8.])
+    """
     dtype = input.dtype if dtype is None else dtype
     return torch.cumprod(_fill(input, mask, _identity(1, input)), dim, dtype=dtype).to(dtype)
 

@@ -142,7 +142,12 @@ def narrow(tensor: torch.Tensor, dim: int, start: Any, length: Any, layout: Any 
 
 
 def masked_select(tensor: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """Of each row of a tensor what a mask lets count, as a nested tensor; the layout is `torch.jagged`."""
+    """Of each row of a tensor what a mask lets count, as a nested tensor; the layout is `torch.jagged`.
+
+    >>> x, mask = torch.tensor([[1, 2, 3], [4, 5, 6]]), torch.tensor([[True, False, True], [False, True, False]])
+    >>> [row.tolist() for row in torch.nested.masked_select(x, mask).unbind()]
+    [[1, 3], [5]]
+    """
     if tensor.layout != torch.strided or mask.layout != torch.strided:
         raise RuntimeError("torch.nested.masked_select requires a strided tensor and a strided mask")
     tensor, mask = torch.broadcast_tensors(tensor, mask)

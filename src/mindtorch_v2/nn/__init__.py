@@ -15,6 +15,9 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     """The `device`, `dtype` and `memory_format` of a layer's keyword arguments, also from a nested "factory_kwargs".
 
     Raises TypeError where there is anything else, or where a key stands in both.
+
+    >>> torch.nn.factory_kwargs({"dtype": torch.float64, "factory_kwargs": {"device": "cpu"}})
+    {'device': 'cpu', 'dtype': torch.float64}
     """
     if kwargs is None:
         return {}

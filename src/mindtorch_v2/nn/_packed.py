@@ -10,6 +10,12 @@ import mindtorch_v2 as torch
 __all__ = ["PackedSequence", "invert_permutation"]
 
 PackedSequence_ = namedtuple("PackedSequence_", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"])
+PackedSequence_.__doc__ = (
+    "The fields of a `PackedSequence`, which derives from it.\n\n"
+    ">>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])\n"
+    ">>> isinstance(packed, torch.nn.utils.rnn.PackedSequence_), packed.data, packed.batch_sizes\n"
+    "(True, tensor([1, 3, 2]), tensor([2, 1]))\n"
+)
 
 
 class PackedSequence(PackedSequence_):

@@ -47,7 +47,11 @@ def conv1d_input(
     dilation: int | Sequence[int] = 1,
     groups: int = 1,
 ) -> torch.Tensor:
-    """The gradient of `conv1d` with respect to its input, of shape `input_size`."""
+    """The gradient of `conv1d` with respect to its input, of shape `input_size`.
+
+    >>> torch.nn.grad.conv1d_input((1, 1, 4), torch.tensor([[[1.0, 2.0]]]), torch.ones(1, 1, 3))
+    tensor([[[1., 3., 3., 2.]]])
+    """
     return _input_gradient(_single, input_size, weight, grad_output, stride, padding, dilation, groups)
 
 
@@ -60,7 +64,11 @@ def conv1d_weight(
     dilation: int | Sequence[int] = 1,
     groups: int = 1,
 ) -> torch.Tensor:
-    """The gradient of `conv1d` with respect to its weight, of shape `weight_size`."""
+    """The gradient of `conv1d` with respect to its weight, of shape `weight_size`.
+
+    >>> torch.nn.grad.conv1d_weight(torch.tensor([[[1.0, 2.0, 3.0]]]), (1, 1, 2), torch.ones(1, 1, 2))
+    tensor([[[3., 5.]]])
+    """
     return _weight_gradient(_single, input, weight_size, grad_output, stride, padding, dilation, groups)
 
 
@@ -73,7 +81,13 @@ def conv2d_input(
     dilation: int | Sequence[int] = 1,
     groups: int = 1,
 ) -> torch.Tensor:
-    """The gradient of `conv2d` with respect to its input, of shape `input_size`."""
+    """The gradient of `conv2d` with respect to its input, of shape `input_size`.
+
+    >>> torch.nn.grad.conv2d_input((1, 1, 3, 2), torch.tensor([[[[1.0], [2.0]]]]), torch.ones(1, 1, 2, 2))
+    tensor([[[[1., 1.],
+              [3., 3.],
+              [2., 2.]]]])
+    """
     return _input_gradient(_pair, input_size, weight, grad_output, stride, padding, dilation, groups)
 
 
@@ -86,7 +100,12 @@ def conv2d_weight(
     dilation: int | Sequence[int] = 1,
     groups: int = 1,
 ) -> torch.Tensor:
-    """The gradient of `conv2d` with respect to its weight, of shape `weight_size`."""
+    """The gradient of `conv2d` with respect to its weight, of shape `weight_size`.
+
+    >>> torch.nn.grad.conv2d_weight(torch.arange(6.0).reshape(1, 1, 3, 2), (1, 1, 2, 1), torch.ones(1, 1, 2, 2))
+    tensor([[[[ 6.],
+              [14.]]]])
+    """
     return _weight_gradient(_pair, input, weight_size, grad_output, stride, padding, dilation, groups)
 
 
@@ -99,7 +118,11 @@ def conv3d_input(
     dilation: int | Sequence[int] = 1,
     groups: int = 1,
 ) -> torch.Tensor:
-    """The gradient of `conv3d` with respect to its input, of shape `input_size`."""
+    """The gradient of `conv3d` with respect to its input, of shape `input_size`.
+
+    >>> torch.nn.grad.conv3d_input((1, 1, 1, 1, 3), torch.tensor([[[[[1.0, 2.0]]]]]), torch.ones(1, 1, 1, 1, 2))
+    tensor([[[[[1., 3., 2.]]]]])
+    """
     return _input_gradient(_triple, input_size, weight, grad_output, stride, padding, dilation, groups)
 
 
@@ -112,5 +135,10 @@ def conv3d_weight(
     dilation: int | Sequence[int] = 1,
     groups: int = 1,
 ) -> torch.Tensor:
-    """The gradient of `conv3d` with respect to its weight, of shape `weight_size`."""
+    """The gradient of `conv3d` with respect to its weight, of shape `weight_size`.
+
+    >>> x = torch.arange(3.0).reshape(1, 1, 1, 1, 3)
+    >>> torch.nn.grad.conv3d_weight(x, (1, 1, 1, 1, 2), torch.ones(1, 1, 1, 1, 2))
+    tensor([[[[[1., 3.]]]]])
+    """
     return _weight_gradient(_triple, input, weight_size, grad_output, stride, padding, dilation, groups)

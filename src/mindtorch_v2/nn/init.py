@@ -373,6 +373,10 @@ def sparse_(
     return tensor
 
 
+# What the examples of deprecated names give beside the tensor.
+_DEPRECATED = {"constant": ", 0.5", "sparse": ", sparsity=0.5"}
+
+
 def _make_deprecate(meth):
     """The deprecated name of an initializer, without the underscore."""
     new_name = meth.__name__
@@ -387,7 +391,13 @@ def _make_deprecate(meth):
         )
         return meth(*args, **kwargs)
 
-    deprecated_init.__doc__ = f"Deprecated alias of `{new_name}`."
+    given = _DEPRECATED.get(old_name, "")
+    made = "torch.empty(2, 2, 1)" if old_name == "dirac" else "torch.empty(2, 2)"
+    deprecated_init.__doc__ = (
+        f"Deprecated alias of `{new_name}`.\n\n"
+        f">>> import warnings\n>>> x = {made}\n>>> with warnings.catch_warnings(action='ignore'):\n"
+        f"...     torch.nn.init.{old_name}(x{given}) is x\nTrue\n"
+    )
     deprecated_init.__name__ = old_name
     return deprecated_init
 

@@ -89,7 +89,13 @@ torch._C._set_parameter_type(Parameter)
 
 
 class UninitializedTensorMixin:
-    """The base of lazy parameters and buffers: no shape and no data until `materialize`."""
+    """The base of lazy parameters and buffers: no shape and no data until `materialize`.
+
+    >>> parameter = torch.nn.UninitializedParameter()
+    >>> parameter.materialize((2, 3))
+    >>> parameter.shape, type(parameter).__name__
+    (torch.Size([2, 3]), 'Parameter')
+    """
 
     _allowed_methods = [
         torch.Tensor.__hash__,
@@ -167,7 +173,12 @@ class UninitializedTensorMixin:
 
 
 def is_lazy(param: torch.Tensor | None) -> bool:
-    """Whether `param` is a parameter or buffer that has no data yet."""
+    """Whether `param` is a parameter or buffer that has no data yet.
+
+    >>> from mindtorch_v2.nn.parameter import is_lazy
+    >>> is_lazy(torch.nn.LazyLinear(3).weight), is_lazy(torch.nn.Linear(2, 3).weight)
+    (True, False)
+    """
     return isinstance(param, UninitializedTensorMixin)
 
 

@@ -48,6 +48,7 @@ _MASK = _whole(5, 6, high=2, dtype=torch.bool)
 _EXPERTS = _whole(6, 2, high=4)
 _SORTED = torch.argsort(_EXPERTS.flatten().long(), stable=True)
 _PLACES = torch.argsort(_SORTED).to(torch.int32)
+_DROPPED = torch.where(_PLACES == 3, -1, _PLACES)
 
 
 _PAGES = {"block_table": torch.tensor([[2, 0], [1, 3]], dtype=torch.int32), "block_size": 16}
@@ -198,6 +199,8 @@ CALLS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
     "npu::npu_moe_finalize_routing": [
         ([_x(12, 8), _x(6, 8, seed=1), None, _x(4, 8, seed=2), _x(6, 2, seed=3), _PLACES, _EXPERTS], {}),
         ([_x(12, 8), None, None, None, _x(6, 2, seed=3), _PLACES, None], {"drop_pad_mode": 2}),
+        ([_x(3, 4, 8), None, None, None, _x(6, 2, seed=3), _DROPPED, None], {"drop_pad_mode": 1}),
+        ([_x(3, 4, 8), None, None, None, _x(6, 2, seed=3), _DROPPED, None], {"drop_pad_mode": 3}),
     ],
     "npu::npu_moe_gating_top_k": [
         ([_x(5, 8), 3], {"bias": _x(8, seed=1), "norm_type": 1, "routed_scaling_factor": 2.5}),

@@ -70,6 +70,13 @@ _BACK = npu._npu_moe_token_unpermute_with_routing_map(
     _x(_SENT, 8), _SORTED, [6, 8], probs=_x(6, 4).abs(), routing_map=_ROUTES
 )
 
+_MOVED = [
+    _x(2, 4, 5, 5),
+    _x(3, 4, 3, 3),
+    _x(2, 27, 5, 5).abs() * 0.3 + 0.1,
+]  # pictures, weights, and where to read them
+_READ = npu.npu_deformable_conv2d(*_MOVED, None, [3, 3], [1, 1, 1, 1], [1, 1, 1, 1])
+
 
 def _statistics(*args: Any, **kwargs: Any) -> dict[str, Any]:
     out, top, total, *_ = npu.npu_fusion_attention(*args, **kwargs)
@@ -161,6 +168,26 @@ CALLS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
             {"num_query_heads": 2, "attention_out": _zeros(2, 3, 8), "softmax_lse": torch.zeros(0).double()},
         )
     ],
+    "npu::npu_deformable_conv2dbk": [
+        ([_MOVED[0], _x(2, 3, 5, 5, seed=5), _READ[1], *_MOVED[1:], [3, 3], [1, 1, 1, 1], [1, 1, 1, 1]], {})
+    ],
+    "npu::npu_dequant_swiglu_quant": [
+        (
+            [_whole(5, 8, high=99, dtype=torch.int32)],
+            {
+                "weight_scale": _x(2, 8).abs(),
+                "activation_scale": _x(5).abs(),
+                "bias": _whole(2, 8, high=9, dtype=torch.int32),
+                "group_index": torch.tensor([2, 3]),
+                "quant_mode": 1,
+                "activate_left": True,
+            },
+        )
+    ],
+    "npu::npu_dynamic_block_quant": [
+        ([_x(5, 200).half()], {}),
+        ([_x(2, 5, 200).half()], {"row_block_size": 2, "min_scale": 0.01}),
+    ],
     "npu::npu_fusion_attention_grad_v3": [
         (
             [_QUERY, _KEY, _KEY, _x(2, 3, 8, seed=4), 2, "BSH"],
@@ -191,6 +218,9 @@ CALLS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
     "npu::npu_mla_prolog_v2": [([*_LAID, _SLOTS, *_CACHES], {})],
     "npu::npu_mla_prolog_v3": [([*_LAID, *_CACHES], {"cache_index": _SLOTS, "query_norm_flag": True})],
     "npu::npu_moe_token_permute_with_routing_map_grad": [([_x(_SENT, 8), None, _SORTED, _ROUTES, 4, 6, False], {})],
+    "npu::_npu_moe_token_unpermute_with_routing_map": [
+        ([_x(_SENT, 8), _SORTED, [6, 8]], {"probs": _x(6, 4).abs(), "routing_map": _ROUTES}),
+    ],
     "npu::npu_moe_token_unpermute_with_routing_map_grad": [
         ([_x(6, 8), _SORTED, _BACK[2], _ROUTES, _x(_SENT, 8), _x(6, 4).abs(), False, [6, 8]], {})
     ],
@@ -205,7 +235,26 @@ CALLS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
             {"sparse_count": 4},
         )
     ],
+    "npu::npu_quant_scatter": [
+        ([_zeros(2, 5, 32).to(torch.int8), torch.tensor([4, 1]), _x(2, 1, 32) * 9, _x(32, seed=1).abs() + 0.1], {}),
+    ],
+    "npu::npu_quant_scatter_": [
+        ([_zeros(2, 5, 32).to(torch.int8), torch.tensor([4, 1]), _x(2, 1, 32) * 9, _x(32, seed=1).abs() + 0.1], {}),
+    ],
     "npu::npu_random_choice_with_mask": [([_ROUTES, 3, 1, 2], {})],
+    "npu::npu_sparse_attention_score": [
+        (
+            [_x(7, 4, 8), _x(4, 128, 2, 8, seed=1), _x(4, 128, 2, 8, seed=2)]
+            + [torch.tensor([[[0, 1]] * 7, [[1, -1]] * 7], dtype=torch.int32), _TABLE],
+            {
+                "select_num_idx": torch.full((2, 7), 2, dtype=torch.int32),
+                "actual_seq_lengths": _LENGTHS,
+                "actual_seq_lengths_kv": torch.tensor([200, 140], dtype=torch.int32),
+                "num_key_value_heads": 2,
+                "top_k": 2,
+            },
+        )
+    ],
     "npu::npu_sparse_flash_attention": [
         ([*_INDEXED, _INDEXED[1], _CHOSEN, 0.3], {"return_softmax_lse": True}),
     ],

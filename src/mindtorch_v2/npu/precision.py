@@ -130,6 +130,8 @@ class PrecisionReport(TorchDispatchMode):
     It is for one thread, with its backward passes, and much slower than the program alone.
     """
 
+    sees_parts = False
+
     def __init__(self) -> None:
         self.first: Drift | None = None
         self.calls = 0

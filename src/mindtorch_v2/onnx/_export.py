@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._core.torch_dispatch import whole_calls
 from mindtorch_v2.export import Dim, ExportedProgram
 from mindtorch_v2.export._decompose import decomposed
 from mindtorch_v2.onnx._decompositions import table
@@ -29,7 +30,11 @@ _running = 0
 
 
 def is_in_onnx_export() -> bool:
-    """Whether an export to ONNX is running."""
+    """Whether an export to ONNX is running.
+
+    >>> torch.onnx.is_in_onnx_export()
+    False
+    """
     return _running > 0
 
 
@@ -125,7 +130,9 @@ def _written(program: ExportedProgram, own: Table) -> Any:
     whole = kept(program, own)
     while True:
         try:
-            return translated(decomposed(program, table(), whole), own)
+            with whole_calls():
+                taken_apart = decomposed(program, table(), whole)
+            return translated(taken_apart, own)
         except NotWrittenError as error:
             if error.target not in whole or error.target in own:
                 raise

@@ -24,6 +24,10 @@ class ONNXProgram:
 
     `model` is the `onnx_ir.Model`, `model_proto` ONNX's message, `exported_program` the program that it was made of. Calling it
     runs the model with onnxruntime, on the arguments of the program that was exported; results come as a flat list of tensors.
+
+    >>> program = torch.onnx.export(torch.nn.ReLU(), (torch.ones(2),), verbose=False)
+    >>> type(program).__name__, [node.op_type for node in program.model.graph]
+    ('ONNXProgram', ['Relu'])
     """
 
     def __init__(self, model: Any, exported_program: ExportedProgram | None) -> None:

@@ -8,7 +8,11 @@ __all__ = ["OperatorExportTypes", "TensorProtoDataType", "TrainingMode"]
 
 
 class TrainingMode(enum.IntEnum):
-    """The mode in which a model is exported."""
+    """The mode in which a model is exported.
+
+    >>> [mode.name for mode in torch.onnx.TrainingMode]
+    ['EVAL', 'PRESERVE', 'TRAINING']
+    """
 
     EVAL = 0
     PRESERVE = 1
@@ -16,7 +20,11 @@ class TrainingMode(enum.IntEnum):
 
 
 class OperatorExportTypes(enum.IntEnum):
-    """How operators that ONNX lacks are written."""
+    """How operators that ONNX lacks are written.
+
+    >>> [kind.name for kind in torch.onnx.OperatorExportTypes]
+    ['ONNX', 'ONNX_ATEN', 'ONNX_ATEN_FALLBACK', 'ONNX_FALLTHROUGH']
+    """
 
     ONNX = 0
     ONNX_ATEN = 1
@@ -25,7 +33,11 @@ class OperatorExportTypes(enum.IntEnum):
 
 
 class TensorProtoDataType(enum.IntEnum):
-    """Numbers of types in ONNX."""
+    """Numbers of types in ONNX.
+
+    >>> torch.onnx.TensorProtoDataType.FLOAT.value, torch.onnx.TensorProtoDataType.BFLOAT16.value
+    (1, 16)
+    """
 
     UNDEFINED = 0
     FLOAT = 1

@@ -9,5 +9,13 @@ __all__ = ["parse_args"]
 
 
 def parse_args(*arg_descriptors: str) -> Callable[..., Any]:
-    """Say of which kinds a function's arguments are; a decorator that returns the function."""
+    """Say of which kinds a function's arguments are; a decorator that returns the function.
+
+    >>> from mindtorch_v2.onnx.symbolic_helper import parse_args
+    >>> @parse_args("v", "i")
+    ... def double(g, x, dim):
+    ...     return g.op("Add", x, x)
+    >>> double.__name__
+    'double'
+    """
     return lambda function: function

@@ -28,7 +28,15 @@ def adadelta(
     weight_decay: float,
     maximize: bool,
 ) -> None:
-    """One Adadelta step on parallel lists, in place."""
+    """One Adadelta step on parallel lists, in place.
+
+    >>> from mindtorch_v2.optim.adadelta import adadelta
+    >>> x, grad = torch.tensor([1.0]), torch.tensor([0.5])
+    >>> squares, deltas, step = [torch.zeros(1)], [torch.zeros(1)], [torch.zeros(())]
+    >>> adadelta([x], [grad], squares, deltas, step, lr=1.0, rho=0.9, eps=0.01, weight_decay=0.0, maximize=False)
+    >>> x
+    tensor([0.7327])
+    """
     lr = prepare(params, state_steps, capturable, lr)
     rows = zip(params, gradients(grads, maximize), square_avgs, acc_deltas, state_steps, strict=True)
     for param, grad, square_avg, acc_delta, step in rows:

@@ -37,7 +37,15 @@ def adagrad(
     eps: float,
     maximize: bool,
 ) -> None:
-    """One Adagrad step on parallel lists, in place."""
+    """One Adagrad step on parallel lists, in place.
+
+    >>> from mindtorch_v2.optim.adagrad import adagrad
+    >>> x, grad = torch.tensor([1.0]), torch.tensor([0.5])
+    >>> sums, step = [torch.zeros(1)], [torch.zeros(())]
+    >>> adagrad([x], [grad], sums, step, lr=0.1, weight_decay=0.0, lr_decay=0.0, eps=1e-10, maximize=False)
+    >>> x
+    tensor([0.9000])
+    """
     if not params:
         return
     _require_tensor_steps(state_steps)

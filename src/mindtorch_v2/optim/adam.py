@@ -47,7 +47,18 @@ def adam(
     eps: float,
     maximize: bool,
 ) -> None:
-    """One Adam step on parallel lists, in place. `foreach=True` asks for no kernel of its own on the CPU."""
+    """One Adam step on parallel lists, in place. `foreach=True` asks for no kernel of its own on the CPU.
+
+    >>> from mindtorch_v2.optim.adam import adam
+    >>> x, grad = torch.tensor([1.0]), torch.tensor([0.5])
+    >>> first, second, step = [torch.zeros(1)], [torch.zeros(1)], [torch.zeros(())]
+    >>> adam(
+    ...     [x], [grad], first, second, [], step,
+    ...     amsgrad=False, beta1=0.9, beta2=0.999, lr=0.1, weight_decay=0.0, eps=1e-8, maximize=False,
+    ... )
+    >>> x, step
+    (tensor([0.9000]), [tensor(1.)])
+    """
     if not params:
         return
     if fused is None and foreach is None:

@@ -29,7 +29,15 @@ def adamax(
     lr: float | torch.Tensor,
     weight_decay: float,
 ) -> None:
-    """One Adamax step on parallel lists, in place."""
+    """One Adamax step on parallel lists, in place.
+
+    >>> from mindtorch_v2.optim.adamax import adamax
+    >>> x, grad = torch.tensor([1.0]), torch.tensor([0.5])
+    >>> first, largest, step = [torch.zeros(1)], [torch.zeros(1)], [torch.zeros(())]
+    >>> adamax([x], [grad], first, largest, step, eps=1e-8, beta1=0.9, beta2=0.999, lr=0.1, weight_decay=0.0)
+    >>> x
+    tensor([0.9000])
+    """
     lr = prepare(params, state_steps, capturable, lr)
     rows = zip(params, gradients(grads, maximize), exp_avgs, exp_infs, state_steps, strict=True)
     for param, grad, exp_avg, exp_inf, step_t in rows:

@@ -37,7 +37,18 @@ def adamw(
     eps: float,
     maximize: bool,
 ) -> None:
-    """One AdamW step on parallel lists, in place."""
+    """One AdamW step on parallel lists, in place.
+
+    >>> from mindtorch_v2.optim.adamw import adamw
+    >>> x, grad = torch.tensor([1.0]), torch.tensor([0.5])
+    >>> first, second, step = [torch.zeros(1)], [torch.zeros(1)], [torch.zeros(())]
+    >>> adamw(
+    ...     [x], [grad], first, second, [], step,
+    ...     amsgrad=False, beta1=0.9, beta2=0.999, lr=0.1, weight_decay=0.5, eps=1e-8, maximize=False,
+    ... )
+    >>> x
+    tensor([0.8500])
+    """
     adam(**locals(), decoupled_weight_decay=True)
 
 

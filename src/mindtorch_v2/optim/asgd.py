@@ -32,7 +32,15 @@ def asgd(
     alpha: float,
     weight_decay: float,
 ) -> None:
-    """One ASGD step on parallel lists, in place."""
+    """One ASGD step on parallel lists, in place.
+
+    >>> from mindtorch_v2.optim.asgd import asgd
+    >>> x, grad = torch.tensor([1.0]), torch.tensor([0.5])
+    >>> mean, mu, eta, step = [torch.zeros(1)], [torch.ones(())], [torch.tensor(0.1)], [torch.zeros(())]
+    >>> asgd([x], [grad], mean, mu, eta, step, lambd=0.0, lr=0.1, t0=1e6, alpha=0.75, weight_decay=0.0)
+    >>> x
+    tensor([0.9500])
+    """
     lr = prepare(params, state_steps, capturable, lr)
     rows = zip(params, gradients(grads, maximize), axs, mus, etas, state_steps, strict=True)
     for param, grad, ax, mu, eta, step_t in rows:

@@ -48,7 +48,18 @@ def nadam(
     momentum_decay: float,
     eps: float,
 ) -> None:
-    """One NAdam step on parallel lists, in place."""
+    """One NAdam step on parallel lists, in place.
+
+    >>> from mindtorch_v2.optim.nadam import nadam
+    >>> x, grad = torch.tensor([1.0]), torch.tensor([0.5])
+    >>> first, second, product, step = [torch.zeros(1)], [torch.zeros(1)], [torch.ones(())], [torch.zeros(())]
+    >>> nadam(
+    ...     [x], [grad], first, second, product, step,
+    ...     beta1=0.9, beta2=0.999, lr=0.1, weight_decay=0.0, momentum_decay=0.004, eps=1e-8,
+    ... )
+    >>> x
+    tensor([0.8944])
+    """
     lr = prepare(params, state_steps, capturable, lr)
     if not all(isinstance(t, torch.Tensor) for t in mu_products):
         raise RuntimeError("API has changed, `mu_products` argument must contain a list of singleton tensors")

@@ -239,14 +239,28 @@ _maximize_doc = "maximize (bool, optional): ascend instead of descend"
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Register `hook(optimizer, args, kwargs)` before every optimizer's step; return a removable handle."""
+    """Register `hook(optimizer, args, kwargs)` before every optimizer's step; return a removable handle.
+
+    >>> from mindtorch_v2.optim.optimizer import register_optimizer_step_pre_hook
+    >>> handle = register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: print(type(optimizer).__name__))
+    >>> torch.optim.SGD([torch.nn.Parameter(torch.ones(1))]).step()
+    SGD
+    >>> handle.remove()
+    """
     handle = hooks.RemovableHandle(_global_optimizer_pre_hooks)
     _global_optimizer_pre_hooks[handle.id] = hook
     return handle
 
 
 def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Register `hook(optimizer, args, kwargs)` after every optimizer's step; return a removable handle."""
+    """Register `hook(optimizer, args, kwargs)` after every optimizer's step; return a removable handle.
+
+    >>> from mindtorch_v2.optim.optimizer import register_optimizer_step_post_hook
+    >>> handle = register_optimizer_step_post_hook(lambda optimizer, args, kwargs: print(type(optimizer).__name__))
+    >>> torch.optim.SGD([torch.nn.Parameter(torch.ones(1))]).step()
+    SGD
+    >>> handle.remove()
+    """
     handle = hooks.RemovableHandle(_global_optimizer_post_hooks)
     _global_optimizer_post_hooks[handle.id] = hook
     return handle
@@ -270,6 +284,20 @@ class Optimizer:
 
     Raises TypeError for a single tensor or a non-tensor parameter, ValueError for an empty list, a non-leaf
     parameter or one that appears in two groups.
+
+    >>> class Signs(torch.optim.Optimizer):
+    ...     def __init__(self, params, lr):
+    ...         super().__init__(params, {"lr": lr})
+    ...     @torch.no_grad()
+    ...     def step(self):
+    ...         for group in self.param_groups:
+    ...             for parameter in group["params"]:
+    ...                 parameter.sub_(parameter.grad.sign(), alpha=group["lr"])
+    >>> x = torch.nn.Parameter(torch.tensor([1.0, -1.0]))
+    >>> (x**2).sum().backward()
+    >>> Signs([x], lr=0.5).step()
+    >>> x.data
+    tensor([ 0.5000, -0.5000])
     """
 
     _optimizer_load_state_dict_post_hooks: Any

@@ -32,7 +32,15 @@ def radam(
     weight_decay: float,
     eps: float,
 ) -> None:
-    """One RAdam step on parallel lists, in place."""
+    """One RAdam step on parallel lists, in place.
+
+    >>> from mindtorch_v2.optim.radam import radam
+    >>> x, grad = torch.tensor([1.0]), torch.tensor([0.5])
+    >>> first, second, step = [torch.zeros(1)], [torch.zeros(1)], [torch.zeros(())]
+    >>> radam([x], [grad], first, second, step, beta1=0.9, beta2=0.999, lr=0.1, weight_decay=0.0, eps=1e-8)
+    >>> x
+    tensor([0.9500])
+    """
     lr = prepare(params, state_steps, capturable, lr)
     # The length of the simple moving average that the exponential one stands for, in the limit.
     rho_inf = 2 / (1 - beta2) - 1

@@ -33,7 +33,18 @@ def rmsprop(
     momentum: float,
     centered: bool,
 ) -> None:
-    """One RMSprop step on parallel lists, in place."""
+    """One RMSprop step on parallel lists, in place.
+
+    >>> from mindtorch_v2.optim.rmsprop import rmsprop
+    >>> x, grad = torch.tensor([1.0]), torch.tensor([0.5])
+    >>> square, step = [torch.zeros(1)], [torch.zeros(())]
+    >>> rmsprop(
+    ...     [x], [grad], square, [], [], step,
+    ...     lr=0.1, alpha=0.75, eps=1e-8, weight_decay=0.0, momentum=0.0, centered=False,
+    ... )
+    >>> x
+    tensor([0.8000])
+    """
     lr = prepare(params, state_steps, capturable, lr)
     if foreach is None and not capturable and params:
         fused, _ = _default_to_fused_or_foreach(params, differentiable, use_fused=True)

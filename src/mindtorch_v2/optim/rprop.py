@@ -30,7 +30,15 @@ def rprop(
     etaminus: float,
     etaplus: float,
 ) -> None:
-    """One Rprop step on parallel lists, in place."""
+    """One Rprop step on parallel lists, in place.
+
+    >>> from mindtorch_v2.optim.rprop import rprop
+    >>> x, grad = torch.tensor([1.0]), torch.tensor([0.5])
+    >>> previous, size, step = [torch.zeros(1)], [torch.full((1,), 0.1)], [torch.zeros(())]
+    >>> rprop([x], [grad], previous, size, step, step_size_min=1e-6, step_size_max=50.0, etaminus=0.5, etaplus=1.2)
+    >>> x
+    tensor([0.9000])
+    """
     prepare(params, state_steps, capturable)
     rows = zip(params, gradients(grads, maximize), prevs, step_sizes, state_steps, strict=True)
     for param, grad, prev, step_size, step in rows:

@@ -148,7 +148,18 @@ def sgd(
     nesterov: bool,
     maximize: bool,
 ) -> None:
-    """One SGD step on parallel lists, in place; fills in the missing entries of `momentum_buffer_list`."""
+    """One SGD step on parallel lists, in place; fills in the missing entries of `momentum_buffer_list`.
+
+    >>> from mindtorch_v2.optim.sgd import sgd
+    >>> x, grad = torch.tensor([1.0]), torch.tensor([0.5])
+    >>> buffers = [None]
+    >>> sgd(
+    ...     [x], [grad], buffers,
+    ...     weight_decay=0.0, momentum=0.9, lr=0.1, dampening=0.0, nesterov=False, maximize=False,
+    ... )
+    >>> x, buffers
+    (tensor([0.9500]), [tensor([0.5000])])
+    """
     if not params:
         return
     if foreach is None and fused is None:

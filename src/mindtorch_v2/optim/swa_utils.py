@@ -38,7 +38,14 @@ def _is_lerpable(tensor) -> bool:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
-    """An exponential moving average over lists of parameters, for `AveragedModel(multi_avg_fn=...)`."""
+    """An exponential moving average over lists of parameters, for `AveragedModel(multi_avg_fn=...)`.
+
+    >>> from mindtorch_v2.optim.swa_utils import get_ema_multi_avg_fn
+    >>> averages = [torch.tensor([1.0])]
+    >>> get_ema_multi_avg_fn(0.9)(averages, [torch.tensor([2.0])], torch.tensor(1))
+    >>> averages
+    [tensor([1.1000])]
+    """
     _check_decay(decay)
 
     @torch.no_grad()
@@ -55,7 +62,14 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
 
 
 def get_swa_multi_avg_fn() -> Callable[..., Any]:
-    """An equal average over lists of parameters, for `AveragedModel(multi_avg_fn=...)`."""
+    """An equal average over lists of parameters, for `AveragedModel(multi_avg_fn=...)`.
+
+    >>> from mindtorch_v2.optim.swa_utils import get_swa_multi_avg_fn
+    >>> averages = [torch.tensor([1.0])]
+    >>> get_swa_multi_avg_fn()(averages, [torch.tensor([4.0])], torch.tensor(2))
+    >>> averages
+    [tensor([2.])]
+    """
 
     @torch.no_grad()
     def swa_update(
@@ -176,6 +190,11 @@ def update_bn(loader: Iterable[Any], model: torch.nn.Module, device: Device | No
     """Recompute the running statistics of the model's batch norms over the batches of `loader`.
 
     A batch that is a list or tuple gives its first item to the model.
+
+    >>> model = torch.nn.BatchNorm1d(1)
+    >>> torch.optim.swa_utils.update_bn([torch.tensor([[1.0], [3.0]]), torch.tensor([[3.0], [5.0]])], model)
+    >>> model.running_mean
+    tensor([3.])
     """
     norms = [m for m in model.modules() if isinstance(m, torch.nn.modules.batchnorm._BatchNorm)]
     if not norms:

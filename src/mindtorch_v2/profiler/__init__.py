@@ -1,13 +1,14 @@
 """`torch.profiler`: which operators run, how often and how long. `torch.autograd.profiler` says what is seen."""
 
-from mindtorch_v2._core.unavailable import unavailable_class
-
 from ..autograd.profiler import record_function
+from ..autograd.profiler_util import DeviceType
 from . import itt
+from ._execution_trace import ExecutionTraceObserver
 from ._profile import profile, supported_activities, tensorboard_trace_handler
 from ._schedule import ProfilerAction, ProfilerActivity, schedule
 
 __all__ = [
+    "DeviceType",
     "ExecutionTraceObserver",
     "ProfilerAction",
     "ProfilerActivity",
@@ -20,9 +21,11 @@ __all__ = [
     "tensorboard_trace_handler",
 ]
 
-ExecutionTraceObserver = unavailable_class("torch.profiler.ExecutionTraceObserver")
-
 
 def kineto_available() -> bool:
-    """Whether `profile` works, with schedules and traces: True, though without PyTorch's library of that name."""
+    """Whether `profile` works, with schedules and traces: True, though without PyTorch's library of that name.
+
+    >>> torch.profiler.kineto_available()
+    True
+    """
     return True

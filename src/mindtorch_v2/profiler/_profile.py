@@ -13,9 +13,11 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .._core.profiler_config import check_config as _check_config
 from ..autograd import profiler as _profiler
 from ..autograd._profiler_devices import can_time as _can_time
 from ..autograd._profiler_devices import is_used as _is_used
+from ._execution_trace import ExecutionTraceObserver
 from ._schedule import ProfilerAction, ProfilerActivity
 
 __all__ = ["profile", "supported_activities", "tensorboard_trace_handler"]
@@ -25,7 +27,11 @@ _RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """The activities that can be recorded: the CPU's, and PrivateUse1 where there is an NPU."""
+    """The activities that can be recorded: the CPU's, and PrivateUse1 where there is an NPU.
+
+    >>> torch.profiler.ProfilerActivity.CPU in torch.profiler.supported_activities()
+    True
+    """
     return {ProfilerActivity.CPU, ProfilerActivity.PrivateUse1} if _can_time("npu") else {ProfilerActivity.CPU}
 
 
@@ -44,6 +50,15 @@ def tensorboard_trace_handler(
     """For `on_trace_ready`: write each trace to a file of its own in `dir_name`, where TensorBoard looks for them.
 
     `worker_name` is the first part of the file's name: host and process by default.
+
+    >>> import os
+    >>> import tempfile
+    >>> from mindtorch_v2.profiler import profile, tensorboard_trace_handler
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with profile(on_trace_ready=tensorboard_trace_handler(folder, worker_name="first")):
+    ...         _ = torch.ones(2) + 1
+    ...     [name.split(".")[0] for name in os.listdir(folder)]
+    ['first']
     """
 
     def write(prof: profile) -> None:
@@ -64,7 +79,9 @@ class profile:
     Without `schedule` all are; with it, `step()` ends a step, and the schedule says what to do in the next. When a cycle
     ends, `on_trace_ready` is called with the profile, which then holds the events of this cycle (with `acc_events`,
     those of the earlier ones too). The other arguments are those of `torch.autograd.profiler.profile`. With
-    the activity PrivateUse1 the kernels of NPUs are timed; without `activities` they are where the program uses an NPU already. Others warn. `experimental_config` and `execution_trace_observer` must be None.
+    the activity PrivateUse1 the kernels of NPUs are timed; without `activities` they are where the program uses an NPU already.
+    Others warn. Most settings of `experimental_config` raise NotImplementedError. An `execution_trace_observer`, or the one that
+    the environment asks for, takes down what is recorded, and writes its file at the end.
 
     >>> from mindtorch_v2.profiler import profile, schedule
     >>> def ready(prof):
@@ -93,11 +110,7 @@ class profile:
         use_cuda: bool | None = None,
         custom_trace_id_callback: Any = None,
     ) -> None:
-        for name, value in (
-            ("experimental_config", experimental_config), ("execution_trace_observer", execution_trace_observer),
-        ):  # fmt: skip
-            if value is not None:
-                raise NotImplementedError(f"torch.profiler.profile: {name} is not implemented in mindtorch_v2")
+        _check_config(experimental_config)
         self.activities = _by_default() if activities is None else set(activities)
         if use_cuda:
             self.activities.add(ProfilerActivity.CUDA)
@@ -126,6 +139,9 @@ class profile:
         self._record_steps = schedule is not None
         self._step: _profiler.record_function | None = None
         self._metadata: dict[str, str] = {}
+        self.execution_trace_observer = (
+            execution_trace_observer or ExecutionTraceObserver.build_execution_trace_obs_from_env()
+        )
 
     def __enter__(self) -> profile:
         self.start()
@@ -133,6 +149,8 @@ class profile:
 
     def __exit__(self, *exception: Any) -> None:
         self.stop()
+        if self.execution_trace_observer is not None:
+            self.execution_trace_observer.cleanup()
 
     def start(self) -> None:
         """Begin with the first step."""
@@ -169,6 +187,8 @@ class profile:
         if before in _RECORDING and ends:
             if before is ProfilerAction.RECORD and not last:
                 warnings.warn(f"Incorrect schedule: RECORD followed by {after.name}", stacklevel=3)
+            if self.execution_trace_observer is not None:
+                self.execution_trace_observer.stop()
             self.profiler.__exit__(None, None, None)  # type: ignore[union-attr]  # (it has been entered)
             if (before is ProfilerAction.RECORD_AND_SAVE or last) and self.on_trace_ready is not None:
                 self.on_trace_ready(self)
@@ -184,6 +204,8 @@ class profile:
                     acc_events=self.acc_events,
                 )
             self.profiler.__enter__()
+            if self.execution_trace_observer is not None:
+                self.execution_trace_observer.start()
 
     def _of(self, purpose: str) -> _profiler.profile:
         if self.profiler is None:

@@ -8,7 +8,11 @@ from typing import Any
 
 
 class ProfilerActivity(enum.Enum):
-    """The activities that a profiler could record."""
+    """The activities that a profiler could record.
+
+    >>> torch.profiler.ProfilerActivity.CPU in torch.profiler.supported_activities()
+    True
+    """
 
     CPU = 0
     XPU = 1
@@ -19,12 +23,17 @@ class ProfilerActivity(enum.Enum):
 
 
 class ProfilerAction(enum.Enum):
-    """The action of a profiler in one step of a schedule."""
+    """The action of a profiler in one step of a schedule.
+
+    >>> [action.name for action in torch.profiler.ProfilerAction]
+    ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE', 'DEVICE_STOPPED']
+    """
 
     NONE = 0
     WARMUP = 1
     RECORD = 2
     RECORD_AND_SAVE = 3
+    DEVICE_STOPPED = 4
 
 
 def schedule(
@@ -34,6 +43,10 @@ def schedule(
 
     After `skip_first` steps come cycles of `wait`, `warmup` and `active` steps, `repeat` of them (0: without end);
     a nonzero `skip_first_wait` leaves the wait out of the first cycle. The last step of a cycle records and saves.
+
+    >>> action_of = torch.profiler.schedule(wait=1, warmup=1, active=2)
+    >>> [action_of(step).name for step in range(5)]
+    ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE', 'NONE']
     """
     if wait < 0 or warmup < 0 or active <= 0 or repeat < 0 or skip_first < 0:
         raise AssertionError(

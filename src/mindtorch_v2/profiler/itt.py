@@ -9,5 +9,9 @@ __all__ = ["is_available", *sorted(_ABSENT)]
 
 
 def is_available() -> bool:
-    """Whether ranges are sent: False."""
+    """Whether ranges are sent: False.
+
+    >>> torch.profiler.itt.is_available()
+    False
+    """
     return False

@@ -77,11 +77,19 @@ _serialization_tls = torch._utils.skipping
 
 
 class SourceChangeWarning(Warning):
-    """A class in a loaded file has another source now than when it was saved."""
+    """A class in a loaded file has another source now than when it was saved.
+
+    >>> issubclass(torch.serialization.SourceChangeWarning, Warning)
+    True
+    """
 
 
 class LoadEndianness(Enum):
-    """The byte order to assume of files that do not tell theirs."""
+    """The byte order to assume of files that do not tell theirs.
+
+    >>> [kind.name for kind in torch.serialization.LoadEndianness]
+    ['NATIVE', 'LITTLE', 'BIG']
+    """
 
     NATIVE = 1
     LITTLE = 2
@@ -98,7 +106,14 @@ def get_default_load_endianness() -> LoadEndianness | None:
 
 
 def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
-    """Set the byte order to assume of files that do not tell theirs."""
+    """Set the byte order to assume of files that do not tell theirs.
+
+    >>> from mindtorch_v2.serialization import LoadEndianness
+    >>> torch.serialization.set_default_load_endianness(LoadEndianness.BIG)
+    >>> torch.serialization.get_default_load_endianness().name
+    'BIG'
+    >>> torch.serialization.set_default_load_endianness(None)
+    """
     if not isinstance(endianness, LoadEndianness) and endianness is not None:
         raise TypeError("Invalid argument type in function set_default_load_endianness")
     _options.endianness = endianness
@@ -131,7 +146,13 @@ def get_default_mmap_options() -> int:
 
 
 class set_default_mmap_options:
-    """Set how `load(mmap=True)` maps, until undone if used as a context manager."""
+    """Set how `load(mmap=True)` maps, until undone if used as a context manager.
+
+    >>> import mmap
+    >>> with torch.serialization.set_default_mmap_options(mmap.MAP_SHARED):
+    ...     torch.serialization.get_default_mmap_options() == mmap.MAP_SHARED
+    True
+    """
 
     def __init__(self, flags: int) -> None:
         if flags not in (MAP_PRIVATE, MAP_SHARED):
@@ -183,22 +204,51 @@ class skip_data:
 
 
 def add_safe_globals(safe_globals: Sequence[tuple[Callable[..., Any], str] | Callable[..., Any]]) -> None:
-    """Allow functions and classes, or `(object, "dotted name in the file")`, in files loaded with `weights_only`."""
+    """Allow functions and classes, or `(object, "dotted name in the file")`, in files loaded with `weights_only`.
+
+    >>> from collections import Counter
+    >>> torch.serialization.add_safe_globals([Counter])
+    >>> Counter in torch.serialization.get_safe_globals()
+    True
+    >>> torch.serialization.clear_safe_globals()
+    """
     _weights_only_unpickler._add_safe_globals(safe_globals)
 
 
 def get_safe_globals() -> list[tuple[Callable[..., Any], str] | Callable[..., Any]]:
-    """The globals that `add_safe_globals` allowed."""
+    """The globals that `add_safe_globals` allowed.
+
+    >>> from collections import Counter
+    >>> with torch.serialization.safe_globals([Counter]):
+    ...     torch.serialization.get_safe_globals() == [Counter]
+    True
+    """
     return _weights_only_unpickler._get_safe_globals()
 
 
 def clear_safe_globals() -> None:
-    """Take back all that `add_safe_globals` allowed."""
+    """Take back all that `add_safe_globals` allowed.
+
+    >>> from collections import Counter
+    >>> torch.serialization.add_safe_globals([Counter])
+    >>> torch.serialization.clear_safe_globals()
+    >>> torch.serialization.get_safe_globals()
+    []
+    """
     _weights_only_unpickler._clear_safe_globals()
 
 
 def get_unsafe_globals_in_checkpoint(f: FileLike) -> list:
-    """The dotted names in a zip file that `load` would refuse; runs nothing."""
+    """The dotted names in a zip file that `load` would refuse; runs nothing.
+
+    >>> import io
+    >>> from collections import Counter
+    >>> file = io.BytesIO()
+    >>> torch.save({"words": Counter("aab"), "weight": torch.ones(1)}, file)
+    >>> _ = file.seek(0)
+    >>> torch.serialization.get_unsafe_globals_in_checkpoint(file)
+    []
+    """
     with _opened(f, "rb") as file:
         if not _is_zipfile(file):
             raise ValueError("Expected input to be a checkpoint returned by torch.save")
@@ -210,12 +260,22 @@ def get_unsafe_globals_in_checkpoint(f: FileLike) -> list:
 
 
 def normalize_storage_type(storage_type: type) -> type:
-    """`torch.FloatStorage` for any storage class of that dtype."""
+    """`torch.FloatStorage` for any storage class of that dtype.
+
+    >>> torch.serialization.normalize_storage_type(torch.HalfStorage).__name__
+    'HalfStorage'
+    """
     return getattr(torch, storage_type.__name__)
 
 
 def storage_to_tensor_type(storage: Any) -> type:
-    """The old tensor class, such as `torch.FloatTensor`, that goes with a storage."""
+    """The old tensor class, such as `torch.FloatTensor`, that goes with a storage.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.serialization.storage_to_tensor_type(torch.ones(2).storage()).__name__
+    'FloatTensor'
+    """
     name = storage.pickle_storage_type() if hasattr(storage, "pickle_storage_type") else type(storage).__name__
     return getattr(torch, name.replace("Storage", "Tensor"))
 
@@ -416,6 +476,12 @@ def check_module_version_greater_or_equal(
     """Whether a module's `__version__` is at least that of the tuple.
 
     A version that is not numbers with dots raises RuntimeError, or warns and counts as new enough.
+
+    >>> from types import SimpleNamespace
+    >>> from mindtorch_v2.serialization import check_module_version_greater_or_equal
+    >>> module = SimpleNamespace(__name__="dill", __version__="0.3.8")
+    >>> [check_module_version_greater_or_equal(module, least) for least in ((0, 3, 1), (0, 4))]
+    [True, False]
     """
     try:
         found = tuple(

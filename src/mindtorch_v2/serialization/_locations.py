@@ -19,13 +19,22 @@ def register_package(priority: int, tagger: Callable[..., Any], deserializer: Ca
     """Register a device: `tagger(storage) -> tag or None`, `deserializer(storage, tag) -> storage or None`.
 
     Packages are asked in order of `priority`, lowest first.
+
+    >>> from mindtorch_v2.serialization import location_tag, register_package
+    >>> register_package(999, lambda storage: None, lambda storage, tag: None)  # asked last
+    >>> location_tag(torch.ones(2).untyped_storage())
+    'cpu'
     """
     _package_registry.append((priority, tagger, deserializer))
     _package_registry.sort(key=lambda entry: entry[0])
 
 
 def location_tag(storage: UntypedStorage) -> Any:
-    """The tag that a file keeps of a storage's device."""
+    """The tag that a file keeps of a storage's device.
+
+    >>> torch.serialization.location_tag(torch.ones(2).untyped_storage())
+    'cpu'
+    """
     for _, tagger, _ in _package_registry:
         tag = tagger(storage)
         if tag:
@@ -34,7 +43,12 @@ def location_tag(storage: UntypedStorage) -> Any:
 
 
 def default_restore_location(storage: Any, location: Any) -> Any:
-    """A storage, read into CPU memory, on the device that `location` names."""
+    """A storage, read into CPU memory, on the device that `location` names.
+
+    >>> storage = torch.ones(2).untyped_storage()
+    >>> torch.serialization.default_restore_location(storage, "cpu").device
+    device(type='cpu')
+    """
     for _, _, deserializer in _package_registry:
         result = deserializer(storage, location)
         if result is not None:

@@ -79,12 +79,16 @@ class Pickler(pickle._Pickler):
             super().save_global(obj, name)  # type: ignore[misc]  # (not in the stubs of the library)
             return
         module, name = own
+        if self.proto < 4 and "." in name:
+            raise pickle.PicklingError(f"Can't pickle {obj!r}: a class inside of another one needs protocol 4")
+        self.save_named(obj, module, name)
+
+    def save_named(self, obj: Any, module: str, name: str) -> None:
+        """Write an object as the global of a module; a name with dots needs protocol 4."""
         if self.proto >= 4:
             self.save(module)
             self.save(name)
             self.write(pickle.STACK_GLOBAL)
-        elif "." in name:
-            raise pickle.PicklingError(f"Can't pickle {obj!r}: a class inside of another one needs protocol 4")
         else:
             self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
         self.memoize(obj)

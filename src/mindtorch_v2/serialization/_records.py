@@ -74,6 +74,14 @@ class PyTorchFileWriter:
     """A file like those of `torch.save`, written record by record; `write_end_of_file` makes it whole.
 
     `name_or_buffer` is a path or a file object with `write`, which stays open.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> writer = torch.PyTorchFileWriter(file)
+    >>> writer.write_record("notes", b"two words", 9)
+    >>> writer.write_end_of_file()
+    >>> file.getvalue()[:2]
+    b'PK'
     """
 
     def __init__(self, name_or_buffer: Any, compute_crc32: bool = True) -> None:

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 
 class StorageType:
-    """Stand-in for a storage class that a file names: its dtype is all that loading needs."""
+    """Stand-in for a storage class that a file names: its dtype is all that loading needs.
+
+    >>> from mindtorch_v2.serialization import StorageType
+    >>> StorageType("HalfStorage").dtype
+    torch.float16
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name

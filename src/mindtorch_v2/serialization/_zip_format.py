@@ -130,9 +130,9 @@ class _Storages:
         archive: ArchiveReader,
         map_location: Any,
         mapping: memoryview | None,
-        folder: str,
+        record: str,
     ) -> None:
-        self.archive, self.folder = archive, folder
+        self.archive, self.record = archive, record
         self.restore = locations.restorer(map_location)
         self.skip = locations.is_meta(map_location)
         self.mapping = mapping
@@ -143,7 +143,7 @@ class _Storages:
         dtype = torch.uint8 if kind is torch.UntypedStorage else kind.dtype
         untyped = kind is torch.UntypedStorage or getattr(kind, "untyped", False)
         if key not in self.loaded:
-            self.loaded[key] = self.restore(self._read(f"{self.folder}/{key}", dtype, length(count)), location)
+            self.loaded[key] = self.restore(self._read(self.record.format(key), dtype, length(count)), location)
         storage = self.loaded[key]
         if untyped:
             return storage
@@ -174,10 +174,10 @@ class _Storages:
 
 
 def storage_loader(
-    archive: ArchiveReader, map_location: Any, mapping: memoryview | None = None, folder: str = "data"
+    archive: ArchiveReader, map_location: Any, mapping: memoryview | None = None, record: str = "data/{}"
 ) -> Callable[[Any], TypedStorage]:
-    """The function that gives the storage of a persistent id, one of the records below `folder`."""
-    storages = _Storages(archive, map_location, mapping, folder)
+    """The function that gives the storage of a persistent id, whose record is named by `record`."""
+    storages = _Storages(archive, map_location, mapping, record)
 
     def persistent_load(pid: Sequence[Any]) -> TypedStorage:
         if not isinstance(pid, tuple):

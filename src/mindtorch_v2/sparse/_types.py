@@ -28,9 +28,12 @@ class _SparseType(type):
 
 
 def _make(name, dtype):
-    return _SparseType(
-        name, (), {"__module__": "torch.sparse", "dtype": dtype, "__doc__": f"Coordinate tensors of {dtype}."}
+    text = (
+        f"Coordinate tensors of {dtype}: `{name}(indices, values, sizes)` makes one.\n\n"
+        f"    >>> m = torch.sparse.{name}(torch.tensor([[0, 1]]), torch.tensor([1, 2], dtype={dtype}), (3,))\n"
+        f"    >>> isinstance(m, torch.sparse.{name}), m.to_dense().tolist() == [1, 2, 0]\n    (True, True)\n"
     )
+    return _SparseType(name, (), {"__module__": "torch.sparse", "dtype": dtype, "__doc__": text})
 
 
 BFloat16Tensor = _make("BFloat16Tensor", torch.bfloat16)

@@ -211,7 +211,16 @@ def assert_allclose(
     equal_nan: bool = True,
     msg: str = "",
 ) -> None:
-    """The deprecated `assert_close`, without checks of device, dtype and stride."""
+    """The deprecated `assert_close`, without checks of device, dtype and stride.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     try:
+    ...         torch.testing.assert_allclose(torch.tensor([1.0]), torch.tensor([1.5]))
+    ...     except AssertionError as error:
+    ...         print(str(error).splitlines()[0])
+    Tensor-likes are not close!
+    """
     warnings.warn(
         "`torch.testing.assert_allclose()` is deprecated; use `torch.testing.assert_close()`",
         FutureWarning,

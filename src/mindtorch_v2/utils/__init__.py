@@ -31,7 +31,14 @@ def __getattr__(name: str) -> Any:
 
 
 def set_module(obj: Any, mod: str) -> None:
-    """Set the `__module__` of an object, so that it shows where users find it."""
+    """Set the `__module__` of an object, so that it shows where users find it.
+
+    >>> class Layer:
+    ...     pass
+    >>> torch.utils.set_module(Layer, "mine.layers")
+    >>> Layer.__module__
+    'mine.layers'
+    """
     if not isinstance(mod, str):
         raise TypeError("The mod argument should be a string")
     obj.__module__ = mod
@@ -41,6 +48,11 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     """Exchange two tensors: every reference to the one then means what the other was.
 
     Raises RuntimeError if one of them has weak references, or if one is a slotted class unlike the other's.
+
+    >>> a, b = torch.tensor([1.0]), torch.tensor([2.0])
+    >>> torch.utils.swap_tensors(a, b)
+    >>> a, b
+    (tensor([2.]), tensor([1.]))
     """
     for name, tensor in (("t1", t1), ("t2", t2)):
         if weakref.getweakrefs(tensor):

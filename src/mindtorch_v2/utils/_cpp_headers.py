@@ -41,7 +41,13 @@ _FORWARDS = {
     "mindtorch/record.h": "ATen/record_function.h torch/csrc/autograd/profiler.h",
     "mindtorch/serialize.h": "torch/serialize.h torch/serialize/tensor.h torch/csrc/jit/serialization/pickle.h",
     "mindtorch/jit.h": "torch/jit.h torch/csrc/jit/api/module.h torch/csrc/jit/api/method.h torch/csrc/jit/api/object.h "
-    "torch/csrc/jit/serialization/import.h torch/csrc/jit/serialization/export.h",
+    "torch/csrc/jit/serialization/import.h torch/csrc/jit/serialization/export.h torch/csrc/jit/runtime/graph_executor.h",
+    "mindtorch/c10d.h": "torch/csrc/distributed/c10d/Types.hpp torch/csrc/distributed/c10d/Work.hpp "
+    "torch/csrc/distributed/c10d/Store.hpp torch/csrc/distributed/c10d/Backend.hpp torch/csrc/distributed/c10d/Utils.hpp "
+    "torch/csrc/distributed/c10d/ProcessGroup.hpp torch/csrc/distributed/c10d/GroupRegistry.hpp "
+    "torch/csrc/distributed/c10d/PrefixStore.hpp torch/csrc/distributed/c10d/c10d.h",
+    "mindtorch/symbol.h": "ATen/core/symbol.h ATen/core/interned_strings.h ATen/Dimname.h ATen/core/Dimname.h "
+    "c10/core/QScheme.h ATen/NamedTensor.h ATen/core/NamedTensor.h ATen/NamedTensorUtils.h",
     "mindtorch/optim/all.h": "torch/optim.h",
     "mindtorch/optim/optimizer.h": "torch/optim/optimizer.h torch/optim/serialize.h",
     "mindtorch/optim/optimizers.h": "torch/optim/adam.h torch/optim/adamw.h torch/optim/adagrad.h torch/optim/rmsprop.h torch/optim/sgd.h",
@@ -60,7 +66,21 @@ _FORWARDS = {
     "mindtorch/data/loader.h": "torch/data/dataloader.h torch/data/dataloader_options.h torch/data/iterator.h "
     "torch/data/dataloader/base.h torch/data/dataloader/stateful.h torch/data/dataloader/stateless.h",
     "mindtorch/nn/all.h": "torch/nn.h torch/nn/module.h torch/nn/functional.h torch/nn/modules.h torch/nn/init.h torch/nn/options.h "
-    "torch/nn/pimpl.h torch/nn/cloneable.h torch/nn/utils.h torch/nn/utils/clip_grad.h torch/nn/utils/rnn.h torch/nn/utils/convert_parameters.h torch/nn/modules/rnn.h torch/nn/modules/container/any.h torch/ordered_dict.h torch/expanding_array.h",
+    "torch/nn/pimpl.h torch/nn/cloneable.h torch/nn/utils.h torch/nn/utils/clip_grad.h torch/nn/utils/rnn.h torch/nn/utils/convert_parameters.h torch/nn/modules/rnn.h torch/nn/modules/container/any.h torch/ordered_dict.h torch/expanding_array.h "
+    + " ".join(
+        f"torch/nn/{folder}/{name}.h"
+        for folder, names in {
+            "modules": "activation adaptive batchnorm common conv distance dropout embedding fold instancenorm linear loss "
+            "normalization padding pixelshuffle pooling transformer transformercoder transformerlayer upsampling utils",
+            "modules/container": "any_module_holder any_value functional moduledict modulelist named_any parameterdict "
+            "parameterlist sequential",
+            "options": "activation adaptive batchnorm conv distance dropout embedding fold instancenorm linear loss "
+            "normalization padding pixelshuffle pooling rnn transformer transformercoder transformerlayer upsampling vision",
+            "functional": "activation batchnorm conv distance dropout embedding fold instancenorm linear loss normalization "
+            "padding pixelshuffle pooling upsampling vision",
+        }.items()
+        for name in names.split()
+    ),
     "mindtorch/python.h": "torch/csrc/python_headers.h torch/csrc/utils/python_compat.h torch/csrc/utils/python_numbers.h torch/extension.h torch/python.h torch/csrc/utils/pybind.h torch/csrc/Exceptions.h "
     "torch/csrc/autograd/python_variable.h torch/csrc/jit/python/module_python.h torch/csrc/THP.h torch/csrc/utils/python_arg_parser.h",
     "mindtorch/library.h": "ATen/core/enum_tag.h ATen/core/boxing/BoxedKernel.h ATen/core/boxing/OperatorKernel.h "
@@ -81,28 +101,29 @@ _FORWARDS = {
     "mindtorch/parallel.h": "ATen/Parallel.h ATen/Parallel-inl.h ATen/ParallelOpenMP.h ATen/ParallelNative.h",
     "mindtorch/dispatch.h": "ATen/Dispatch.h ATen/Dispatch_v2.h",
     "mindtorch/aten.h": "ATen/ATen.h",
+    "mindtorch/generated/native_functions.h": "ATen/NativeFunctions.h",
     "mindtorch/config.h": "ATen/Config.h",
     "mindtorch/functions.h": "ATen/Storage.h ATen/Formatting.h ATen/core/Formatting.h ATen/Version.h ATen/InferSize.h ATen/WrapDimUtilsMulti.h "
-    "ATen/core/ATen_fwd.h ATen/core/ATenGeneral.h c10/core/StorageImpl.h c10/core/WrapDimMinimal.h c10/core/GeneratorImpl.h ATen/Functions.h ATen/NativeFunctions.h ATen/Tensor.h "
+    "ATen/core/ATen_fwd.h ATen/core/ATenGeneral.h c10/core/StorageImpl.h c10/core/WrapDimMinimal.h c10/core/GeneratorImpl.h ATen/Functions.h ATen/Tensor.h "
     "ATen/core/Tensor.h ATen/core/TensorBody.h ATen/core/TensorBase.h ATen/TensorOperators.h ATen/TensorIndexing.h "
     "ATen/TensorUtils.h ATen/TensorGeometry.h ATen/ScalarOps.h ATen/WrapDimUtils.h ATen/DeviceGuard.h "
     "ATen/Utils.h ATen/Generator.h ATen/core/Generator.h ATen/CPUGeneratorImpl.h ATen/ATenVersion.h "
     "ATen/TypeDefault.h ATen/TensorSubclassLikeUtils.h ATen/native/TypeProperties.h c10/core/DeviceGuard.h "
-    "torch/csrc/utils/tensor_flatten.h c10/core/Storage.h c10/core/TensorImpl.h ATen/core/DeprecatedTypeProperties.h",
+    "torch/csrc/utils/tensor_flatten.h c10/core/Backend.h c10/core/UndefinedTensorImpl.h c10/core/Storage.h c10/core/TensorImpl.h ATen/core/DeprecatedTypeProperties.h",
     "mindtorch/accessor.h": "ATen/core/TensorAccessor.h ATen/TensorAccessor.h",
     "mindtorch/allocator.h": "c10/core/Allocator.h c10/core/CPUAllocator.h c10/util/UniqueVoidPtr.h c10/core/alignment.h c10/core/impl/alloc_cpu.h",
     "mindtorch/distributions.h": "ATen/core/DistributionsHelper.h ATen/core/TransformationHelper.h",
-    "mindtorch/expand.h": "ATen/ExpandUtils.h c10/util/MaybeOwned.h",
+    "mindtorch/expand.h": "ATen/ExpandUtils.h",
     "mindtorch/functional.h": "ATen/FunctionalTensorWrapper.h ATen/EmptyTensor.h ATen/MemoryOverlap.h",
     "mindtorch/scalar.h": "ATen/TensorOptions.h ATen/core/Scalar.h c10/core/Scalar.h c10/core/TensorOptions.h c10/core/DefaultDtype.h ATen/Scalar.h",
-    "mindtorch/types.h": "ATen/DimVector.h ATen/core/DimVector.h ATen/Layout.h ATen/ScalarType.h ATen/SmallVector.h c10/util/typeid.h "
+    "mindtorch/types.h": "c10/util/MaybeOwned.h ATen/DimVector.h ATen/core/DimVector.h ATen/Layout.h ATen/ScalarType.h ATen/SmallVector.h c10/util/typeid.h "
     "c10/core/SymBool.h c10/core/ScalarType.h c10/core/Device.h c10/core/DeviceType.h c10/core/Layout.h "
-    "c10/core/MemoryFormat.h c10/core/ScalarTypeToTypeMeta.h c10/util/ArrayRef.h c10/util/Optional.h c10/util/OptionalArrayRef.h "
+    "c10/core/MemoryFormat.h c10/util/bits.h c10/util/Float4_e2m1fn_x2.h c10/core/ScalarTypeToTypeMeta.h c10/util/ArrayRef.h c10/util/Optional.h c10/util/OptionalArrayRef.h "
     "c10/util/SmallVector.h c10/util/intrusive_ptr.h c10/util/irange.h c10/util/string_view.h c10/util/typeid.h "
     "c10/core/SymInt.h c10/core/SymIntArrayRef.h c10/core/SymFloat.h c10/util/accumulate.h ATen/OpMathType.h "
     "ATen/AccumulateType.h ATen/core/ScalarType.h ATen/ArrayRef.h ATen/Device.h c10/util/DimVector.h",
     "mindtorch/numbers.h": "c10/util/Half.h c10/util/BFloat16.h c10/util/complex.h c10/util/Float8_e4m3fn.h "
-    "c10/util/Float8_e5m2.h ATen/NumericUtils.h",
+    "c10/util/Float8_e5m2.h c10/util/Float8_e4m3fnuz.h c10/util/Float8_e5m2fnuz.h c10/util/Float8_e8m0fnu.h ATen/NumericUtils.h",
     "mindtorch/language.h": "c10/util/C++17.h c10/util/Metaprogramming.h c10/util/Type.h c10/util/TypeList.h c10/util/TypeTraits.h c10/util/hash.h "
     "c10/util/FunctionRef.h c10/util/ScopeExit.h c10/util/bit_cast.h c10/util/overloaded.h c10/util/ssize.h c10/util/Load.h c10/util/TypeCast.h c10/util/env.h ATen/core/functional.h",
     "mindtorch/math.h": "ATen/ceil_div.h ATen/div_rtn.h ATen/core/Reduction.h c10/util/MathConstants.h c10/util/TypeSafeSignMath.h "
@@ -127,7 +148,7 @@ _FORWARDS = {
     "mindtorch/reduce.h": "ATen/native/cpu/Reduce.h ATen/native/ReduceOpsUtils.h",
     "mindtorch/blas.h": "ATen/native/CPUBlas.h ATen/native/TransposeType.h",
     "mindtorch/quantized.h": "ATen/native/quantized/AffineQuantizerBase.h ATen/native/quantized/AffineQuantizer.h "
-    "c10/util/qint8.h c10/util/quint8.h c10/util/qint32.h",
+    "c10/util/qint8.h c10/util/quint8.h c10/util/qint32.h c10/util/quint4x2.h c10/util/quint2x4.h",
     "mindtorch/native.h": "ATen/native/cpu/utils.h ATen/native/EmbeddingBag.h ATen/native/IndexingUtils.h ATen/native/UpSample.h "
     "ATen/native/Resize.h ATen/native/ResizeCommon.h ATen/native/CanUse32BitIndexMath.h ATen/native/Pool.h ATen/native/NonEmptyUtils.h "
     "ATen/native/cpu/AtomicAddFloat.h",
@@ -155,7 +176,11 @@ _FORWARDS = {
     "mindtorch/stable/headeronly.h": "torch/headeronly/core/ScalarType.h torch/headeronly/core/DeviceType.h "
     "torch/headeronly/core/MemoryFormat.h torch/headeronly/core/Layout.h torch/headeronly/core/TensorAccessor.h "
     "torch/headeronly/util/Half.h torch/headeronly/util/BFloat16.h torch/headeronly/util/complex.h "
-    "torch/headeronly/util/Float8_e4m3fn.h torch/headeronly/util/Float8_e5m2.h torch/headeronly/util/HeaderOnlyArrayRef.h "
+    "torch/headeronly/util/Float8_e4m3fn.h torch/headeronly/util/Float8_e5m2.h "
+    "torch/headeronly/util/Float8_e4m3fnuz.h torch/headeronly/util/Float8_e5m2fnuz.h torch/headeronly/util/Float8_e8m0fnu.h "
+    "torch/headeronly/util/Float4_e2m1fn_x2.h torch/headeronly/util/bits.h torch/headeronly/util/qint8.h "
+    "torch/headeronly/util/qint32.h torch/headeronly/util/quint8.h torch/headeronly/util/quint4x2.h "
+    "torch/headeronly/util/quint2x4.h torch/headeronly/util/HeaderOnlyArrayRef.h "
     "torch/headeronly/util/shim_utils.h torch/headeronly/macros/Macros.h torch/headeronly/macros/Export.h "
     "torch/headeronly/util/Metaprogramming.h torch/headeronly/util/TypeTraits.h",
     "mindtorch/stable/dispatch.h": "torch/headeronly/core/Dispatch.h torch/headeronly/core/Dispatch_v2.h",
@@ -451,6 +476,12 @@ def _space_functions(function, seen):
     declared = _trailing_defaults(ordered, f"{space}::{name}", seen)
     suffix = "_out" if function.out else ""
     body = f"return at::{function.name}{suffix}({given});"
+    if name in ("fftfreq", "rfftfreq"):  # PyTorch's take options as one
+        head = f"namespace {space} {{\ninline at::Tensor {name}(int64_t n, "
+        return [
+            f"{head}double d, const at::TensorOptions& o = {{}}) {{ return at::{function.name}(n, d, o); }}\n}}",
+            f"{head}const at::TensorOptions& o = {{}}) {{ return at::{function.name}(n, 1.0, o); }}\n}}",
+        ]
     return [f"namespace {space} {{\ninline {function.result[0]} {name}({declared}) {{ {body} }}\n}}"]
 
 
@@ -489,6 +520,21 @@ def _functions(function, seen):
     else:
         define(function.name, function.parameters, function.body())
     return parts
+
+
+def _gradient_into(function, seen):
+    """`at::name_backward_out(grad_input, ...)` of derivatives that have no form with a result: computed, then copied."""
+    if not function.name.endswith("_backward") or function.result[0] != "at::Tensor" or function.writes:
+        return []
+    if any(key[0] == f"{function.name}_out" for key in seen):
+        return []
+    out = _Parameter("at::Tensor&", "grad_input", None, [])
+    given = ", ".join(p.name for p in function.parameters)
+    declared = _trailing_defaults([out, *function.parameters], f"{function.name}_out", seen)
+    return [
+        f"inline at::Tensor& {function.name}_out({declared}) {{\n    const at::Tensor made = at::{function.name}({given});\n"
+        "    at::resize_(grad_input, made.sizes());\n    return at::copy_(grad_input, made);\n}"
+    ]
 
 
 # PyTorch's Tensor has these though their names are private here.
@@ -576,6 +622,9 @@ def _operator_headers(handles):
                 methods_with_sizes.setdefault(
                     _with_sizes(function, function.name, function.parameters[1:], "this->", " const")
                 )
+    for function in (_Function(handle, name) for handle, name in _names(handles)):
+        if function.usable:
+            definitions += _gradient_into(function, seen)
     declarations += methods_with_sizes
     definitions += with_sizes
     head = "// Written from the operators' schemas.\n"
@@ -589,6 +638,11 @@ def _operator_headers(handles):
     return {
         "mindtorch/generated/methods.h": head + "\n".join(declarations) + "\n",
         "mindtorch/generated/functions.h": functions,
+        "mindtorch/generated/native_functions.h": f"{head}#pragma once\n#include <mindtorch/functions.h>\n"
+        # Kernels under their own names: here the operator, which finds them.
+        "namespace at {\nnamespace native {\n"
+        + "\n".join(f"using at::{name};" for name in dict.fromkeys(name for name, *_ in seen))
+        + "\n}  // namespace native\n}  // namespace at\n",
         "mindtorch/generated/spaces.h": f"{head}#pragma once\n#include <mindtorch/functions.h>\nnamespace torch {{\n"
         + "\n".join(spaces)
         + "\n}  // namespace torch\n",
@@ -609,8 +663,8 @@ def _files():
         for name in names.split():
             files[name] = f'#error "<{name}>: mindtorch_v2 has no {what}; docs/cpp-operators.md lists what there is"\n'
     for name in {h.name for h in handles}:
-        for suffix in ("", "_native"):
-            files.setdefault(f"ATen/ops/{name}{suffix}.h", f"{_FORWARD}#include <mindtorch/functions.h>\n")
+        for suffix, target in (("", "functions.h"), ("_native", "generated/native_functions.h")):
+            files.setdefault(f"ATen/ops/{name}{suffix}.h", f"{_FORWARD}#include <mindtorch/{target}>\n")
     files |= _operator_forms(handles)
     # A library names what it calls: our core, or for the stable ABI alone libtorch_cpu.so, and then it runs with PyTorch too.
     both = f"AS_NEEDED({library_path() / 'libmindtorch_core.so'} {library_path() / 'stable' / 'libtorch_cpu.so'})"

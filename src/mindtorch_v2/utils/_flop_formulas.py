@@ -28,7 +28,13 @@ def get_shape(value: Any) -> Any:
 
 
 def shape_wrapper(formula: Callable) -> Callable:
-    """A formula of shapes as one of tensors: it gets `out_val`, and hands on the shapes of all, `out_shape` among them."""
+    """A formula of shapes as one of tensors: it gets `out_val`, and hands on the shapes of all, `out_shape` among them.
+
+    >>> from mindtorch_v2.utils.flop_counter import shape_wrapper
+    >>> formula = shape_wrapper(lambda x_shape, out_shape=None: out_shape[0] * x_shape[1])
+    >>> formula(torch.ones(2, 3), out_val=torch.ones(2))
+    6
+    """
 
     @functools.wraps(formula)
     def of_tensors(*args: Any, out_val: Any = None, **kwargs: Any) -> int:
@@ -43,6 +49,18 @@ def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Call
 
     It is called with the operator's arguments, tensors replaced by their shapes, and `out_shape`; with `get_raw` with
     the tensors themselves and `out_val`. Raises ValueError for what is no operator, RuntimeError where it has a formula.
+
+    >>> from mindtorch_v2.utils.flop_counter import FlopCounterMode, register_flop_formula
+    >>> @torch.library.custom_op("docs_flops::square", mutates_args=())
+    ... def square(x: torch.Tensor) -> torch.Tensor:
+    ...     return x * x
+    >>> @register_flop_formula(torch.ops.docs_flops.square)
+    ... def _(x_shape, out_shape=None, **kwargs):
+    ...     return x_shape[0]
+    >>> with FlopCounterMode(display=False) as counter:
+    ...     _ = square(torch.ones(5))
+    >>> counter.get_total_flops()
+    5
     """
 
     def register(formula: Callable) -> Callable:
@@ -107,7 +125,12 @@ def baddbmm_flop(
 def conv_flop_count(
     x_shape: Sequence[int], w_shape: Sequence[int], out_shape: Sequence[int], transposed: bool = False
 ) -> int:
-    """Of a convolution: each position of the output (transposed: of the input) meets the whole weight once."""
+    """Of a convolution: each position of the output (transposed: of the input) meets the whole weight once.
+
+    >>> from mindtorch_v2.utils.flop_counter import conv_flop_count
+    >>> conv_flop_count([1, 3, 8, 8], [4, 3, 3, 3], [1, 4, 6, 6])
+    7776
+    """
     positions = (x_shape if transposed else out_shape)[2:]
     return 2 * x_shape[0] * prod(positions) * prod(w_shape)
 
@@ -149,7 +172,12 @@ def conv_backward_flop(
 
 
 def sdpa_flop_count(query_shape: Sequence[int], key_shape: Sequence[int], value_shape: Sequence[int]) -> int:
-    """Of attention: scores from queries and keys, results from scores and values; a causal mask saves nothing."""
+    """Of attention: scores from queries and keys, results from scores and values; a causal mask saves nothing.
+
+    >>> from mindtorch_v2.utils.flop_counter import sdpa_flop_count
+    >>> sdpa_flop_count([1, 2, 8, 4], [1, 2, 8, 4], [1, 2, 8, 4])
+    2048
+    """
     b, h, q, d = query_shape
     b2, h2, k, d2 = key_shape
     b3, h3, k3, v = value_shape
@@ -167,7 +195,12 @@ def sdpa_flop_count(query_shape: Sequence[int], key_shape: Sequence[int], value_
 def sdpa_backward_flop_count(
     grad_out_shape: Sequence[int], query_shape: Sequence[int], key_shape: Sequence[int], value_shape: Sequence[int]
 ) -> int:
-    """Of attention's gradients: the scores once more, and two products for each of the two of the forward."""
+    """Of attention's gradients: the scores once more, and two products for each of the two of the forward.
+
+    >>> from mindtorch_v2.utils.flop_counter import sdpa_backward_flop_count
+    >>> sdpa_backward_flop_count([1, 2, 8, 4], [1, 2, 8, 4], [1, 2, 8, 4], [1, 2, 8, 4])
+    5120
+    """
     b, h, q, d = query_shape
     b2, h2, k, d2 = key_shape
     b3, h3, k3, v = value_shape

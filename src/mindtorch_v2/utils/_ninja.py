@@ -26,6 +26,7 @@ __all__ = [
     "compiler",
     "core_library_folders",
     "include_folders",
+    "precompiled_header_flags",
     "system_folders",
 ]
 
@@ -96,47 +97,81 @@ def _ninja(folder, text, verbose, what):
         raise RuntimeError(f"Error building extension '{what}': {errors_first(done.stdout, folder, system_folders())}")
 
 
-def _first_include(path):
-    """The first header that a source includes, if nothing but comments stands before it."""
+# Headers that are mostly alike, and heavy. Where setup scripts build, torch/torch.h brings pybind11 as torch/extension.h does.
+_WITH_PYTHON = ("torch/extension.h", "torch/torch.h")
+_WITHOUT = ("torch/script.h", "torch/all.h", "torch/types.h")
+
+
+def _text(path):
+    """A source or header without its comments; empty if it cannot be read."""
     try:
-        text = Path(path).read_text(errors="replace")
+        return re.sub(r"/\*.*?\*/|//[^\n]*", "", Path(path).read_text(errors="replace"), flags=re.S)
     except OSError:
-        return None
-    text = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S).lstrip()
-    found = re.match(r"#\s*include\s*<([^>]+)>", text)
-    return found.group(1) if found else None
+        return ""
 
 
-def _precompiled(flags, sources):
-    """A folder where `torch/extension.h` is, or will be, precompiled for these flags; None where it would not be used.
+def _includes(path, found):
+    """Add to `found` what a source, and the headers beside it that it names in quotes, include."""
+    path = os.path.normpath(path)
+    if path in found:
+        return found
+    found.add(path)
+    for sign, name in re.findall(r"^\s*#\s*include\s*([<\"])([^>\"]+)[>\"]", _text(path), flags=re.M):
+        if sign == '"':
+            _includes(os.path.join(os.path.dirname(path), name), found)
+        found.add(name)
+    return found
 
-    Most of what a small extension takes to compile is reading that header. GCC finds it by the name it is included
-    under, as long as that include comes first. Making it takes longer than reading it, so the first build does without:
-    it is made beside that.
+
+def _header_to_precompile(sources):
+    """The header that most of these sources' compilation is, and whether it is to be included ahead of them.
+
+    It is ahead of all of them or of none: those that would not read it anyway, C among them, are left alone, and so is one
+    source alone, which would be compiled once while the header is made.
     """
-    if not any(_first_include(source) == "torch/extension.h" for source in sources):
-        return None
+    if any(re.match(r"\s*#\s*include\s*<torch/extension\.h>", _text(source)) for source in sources):
+        return "torch/extension.h", False
+    included = [_includes(source, set()) for source in sources]
+    if len(included) < 2 or any(names.isdisjoint(_WITH_PYTHON + _WITHOUT) for names in included):
+        return None, False
+    without_python = all(names.isdisjoint(_WITH_PYTHON) for names in included)
+    return "torch/all.h" if without_python else "torch/extension.h", True
+
+
+def precompiled_header_flags(flags: Sequence[str], sources: Sequence[str]) -> list[str]:
+    """Flags with which a precompiled header serves that is there, or will be; [] where none would.
+
+    Most of what a small extension takes to compile is reading the headers. GCC takes a precompiled one that comes before
+    anything else: `torch/extension.h` is found in front of its own folder; where all sources begin otherwise, with
+    `#include <Python.h>` for one, it is included ahead of them.
+    Making it takes longer than reading it, so the first build does without: it is made beside that.
+    """
+    header, ahead = _header_to_precompile(sources)
+    if header is None:
+        return []
     words = compiler()
     version = subprocess.run([*_without_cache(words), "-v"], capture_output=True, text=True).stderr
     if "gcc version" not in version or os.environ.get("MINDTORCH_NO_PRECOMPILED_HEADER"):
-        return None
-    key = hashlib.sha256("\0".join([version, *flags, *system_folders()]).encode())
-    for header in sorted((_cpp_headers.installed_include_path() / "mindtorch").rglob("*.h")):
-        key.update(header.read_bytes())
+        return []
+    flags = [flag for flag in flags if not flag.startswith("-DTORCH_EXTENSION_NAME=")]  # one for all extensions
+    key = hashlib.sha256("\0".join([version, header, str(ahead), *flags, *system_folders()]).encode())
+    for path in sorted((_cpp_headers.installed_include_path() / "mindtorch").rglob("*.h")):
+        key.update(path.read_bytes())
     folder = _cpp_headers.cache_path() / f"precompiled-{key.hexdigest()[:16]}"
-    made = folder / "torch" / "extension.h.gch"
-    if made.exists():
-        os.utime(folder)
-        return folder
-    made.parent.mkdir(parents=True, exist_ok=True)
-    _forget_old_ones(folder)
+    made = folder / f"{header}.gch"
     # What GCC reads where the precompiled one does not serve: before it is made, or included a second time.
     stand_in = made.with_suffix("")
+    use = ["-include", str(stand_in)] if ahead else [f"-I{folder}"]
+    if made.exists():
+        os.utime(folder)
+        return use
+    made.parent.mkdir(parents=True, exist_ok=True)
+    _forget_old_ones(folder)
+    original = _cpp_headers.generated_include_path() / header
     if not stand_in.exists():  # written again, it would be newer than what was built with it
-        stand_in.write_text("#pragma once\n#include_next <torch/extension.h>\n")
-    header = _cpp_headers.generated_include_path() / "torch" / "extension.h"
+        stand_in.write_text(f"#pragma once\n#{'include' if ahead else 'include_next'} <{header}>\n")
     includes = [word for path in system_folders() for word in ("-isystem", path)]
-    command = [*_without_cache(words), *flags, *includes, "-x", "c++-header", str(header)]
+    command = [*_without_cache(words), *flags, *includes, "-x", "c++-header", str(original)]
     program = Path(__file__).with_name("_precompile.py")
     subprocess.run(
         [sys.executable, "-I", "-S", str(program), str(folder / "lock"), str(made), *command],
@@ -145,7 +180,7 @@ def _precompiled(flags, sources):
         stderr=subprocess.DEVNULL,
         check=False,
     )
-    return folder
+    return use
 
 
 def _forget_old_ones(folder):
@@ -166,13 +201,12 @@ def _without_cache(words):
 
 
 def _compile_rules(name, flags, user_includes, sources, objects):
-    precompiled = _precompiled(flags, sources)
+    precompiled = precompiled_header_flags(flags, sources)
     includes = [f"-I{folder}" for folder in user_includes]
     includes += [word for folder in system_folders() for word in ("-isystem", folder)]
     # With the precompiled header ccache would have to be told to trust it; the header is most of what it saves.
     words = _without_cache(compiler()) if precompiled else compiler()
-    if precompiled:
-        includes.insert(0, f"-I{precompiled}")
+    includes = [*precompiled, *includes]
     command = shlex.join(
         [*words, f"-DTORCH_EXTENSION_NAME={name}", "-DTORCH_API_INCLUDE_EXTENSION_H", *includes, *flags]
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2._core import torch_dispatch as _torch_dispatch
+from mindtorch_v2._core.above import above
 from mindtorch_v2.utils import _pytree as pytree
 
 if TYPE_CHECKING:
@@ -43,12 +44,16 @@ class TorchDispatchMode:
     aten.add.Tensor
     """
 
+    sees_parts: bool = True  # operators that PyTorch composes of others come as those, where they are one kernel here
+
     def __torch_dispatch__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         raise NotImplementedError
 
     def __enter__(self) -> Self:
+        if self.sees_parts:
+            above.install_parts()
         _torch_dispatch.push(self)
         return self
 

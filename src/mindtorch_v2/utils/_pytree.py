@@ -495,7 +495,13 @@ def _flatten(tree, leaves, is_leaf):
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
-    """The tree of structure `treespec` with these leaves."""
+    """The tree of structure `treespec` with these leaves.
+
+    >>> from mindtorch_v2.utils import _pytree
+    >>> leaves, structure = _pytree.tree_flatten({"a": 1, "b": [2, 3]})
+    >>> _pytree.tree_unflatten([10, 20, 30], structure)
+    {'a': 10, 'b': [20, 30]}
+    """
     if not isinstance(treespec, TreeSpec):
         raise TypeError(
             f"tree_unflatten(leaves, treespec): Expected `treespec` to be instance of TreeSpec but got item of type "

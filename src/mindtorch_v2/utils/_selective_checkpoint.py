@@ -20,7 +20,12 @@ __all__ = ["CheckpointPolicy", "SelectiveCheckpointContext", "create_selective_c
 
 
 class CheckpointPolicy(enum.Enum):
-    """Fate of an operator's result; "prefer" leaves it to others to decide otherwise, of which there are none here."""
+    """Fate of an operator's result; "prefer" leaves it to others to decide otherwise, of which there are none here.
+
+    >>> from mindtorch_v2.utils.checkpoint import CheckpointPolicy
+    >>> CheckpointPolicy.MUST_SAVE.name, CheckpointPolicy.PREFER_RECOMPUTE.name
+    ('MUST_SAVE', 'PREFER_RECOMPUTE')
+    """
 
     MUST_SAVE = 0
     PREFER_SAVE = 1
@@ -35,7 +40,20 @@ _OFFLOADED = (CheckpointPolicy.MUST_CPU_OFFLOAD, CheckpointPolicy.PREFER_CPU_OFF
 
 
 class SelectiveCheckpointContext:
-    """The context that a policy function is told: whether this is the second run, and what the operator gave."""
+    """The context that a policy function is told: whether this is the second run, and what the operator gave.
+
+    >>> from mindtorch_v2.utils.checkpoint import CheckpointPolicy, checkpoint
+    >>> from mindtorch_v2.utils.checkpoint import create_selective_checkpoint_contexts as selective
+    >>> runs = []
+    >>> def policy(context, op, *args, **kwargs):
+    ...     runs.append(context.is_recompute)
+    ...     return CheckpointPolicy.MUST_RECOMPUTE
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> y = checkpoint(lambda x: x.sin().cos(), x, use_reentrant=False, context_fn=lambda: selective(policy))
+    >>> y.sum().backward()
+    >>> runs[0], runs[-1]
+    (False, False)
+    """
 
     def __init__(self, *, is_recompute: bool, op_output: torch.Tensor | None = None) -> None:
         self.is_recompute = is_recompute

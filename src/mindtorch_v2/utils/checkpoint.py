@@ -49,7 +49,20 @@ _enable_checkpoint_early_stop = None
 
 
 class CheckpointError(RuntimeError):
-    """The second run did not save the tensors that the first one saved."""
+    """The second run did not save the tensors that the first one saved.
+
+    >>> from mindtorch_v2.utils.checkpoint import CheckpointError, checkpoint
+    >>> runs = []
+    >>> def part(x):
+    ...     runs.append(1)
+    ...     return (x if len(runs) == 1 else x[:1]).sin()
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> try:
+    ...     checkpoint(part, x, use_reentrant=False).sum().backward()
+    ... except CheckpointError as error:
+    ...     print(type(error).__name__)
+    CheckpointError
+    """
 
 
 class _StopRecomputationError(Exception):
@@ -58,7 +71,15 @@ class _StopRecomputationError(Exception):
 
 @contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """Context manager: overrides the `debug` argument of every `checkpoint` in the block."""
+    """Context manager: overrides the `debug` argument of every `checkpoint` in the block.
+
+    >>> from mindtorch_v2.utils.checkpoint import checkpoint, set_checkpoint_debug_enabled
+    >>> x = torch.zeros(1, requires_grad=True)
+    >>> with set_checkpoint_debug_enabled(False):
+    ...     checkpoint(torch.sin, x, use_reentrant=False).backward()
+    >>> x.grad
+    tensor([1.])
+    """
     global _checkpoint_debug_enabled
     previous = _checkpoint_debug_enabled
     _checkpoint_debug_enabled = enabled
@@ -86,7 +107,14 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 
 def detach_variable(inputs: Sequence[torch.Tensor]) -> tuple:
-    """A tuple like `inputs` whose tensors are detached; each still asks for a gradient if it did."""
+    """A tuple like `inputs` whose tensors are detached; each still asks for a gradient if it did.
+
+    >>> from mindtorch_v2.utils.checkpoint import detach_variable
+    >>> x = torch.ones(1, requires_grad=True) * 2
+    >>> detached, number = detach_variable((x, 3))
+    >>> detached.is_leaf, detached.requires_grad, number
+    (True, True, 3)
+    """
     if not isinstance(inputs, tuple):
         raise RuntimeError("Only tuple of tensors is supported. Got Unsupported input type: ", type(inputs).__name__)
     detached = []
@@ -101,13 +129,29 @@ def detach_variable(inputs: Sequence[torch.Tensor]) -> tuple:
 
 
 def check_backward_validity(inputs: Sequence[torch.Tensor]) -> None:
-    """Warn if no input asks for a gradient: a reentrant checkpoint then has none to give."""
+    """Warn if no input asks for a gradient: a reentrant checkpoint then has none to give.
+
+    >>> import warnings
+    >>> from mindtorch_v2.utils.checkpoint import check_backward_validity
+    >>> with warnings.catch_warnings(record=True, action="always") as seen:
+    ...     check_backward_validity([torch.ones(1)])
+    >>> len(seen)
+    1
+    """
     if not any(value.requires_grad for value in inputs if isinstance(value, torch.Tensor)):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
 
 
 class DefaultDeviceType:
-    """The device type whose random state checkpoints keep when their arguments show none."""
+    """The device type whose random state checkpoints keep when their arguments show none.
+
+    >>> from mindtorch_v2.utils.checkpoint import DefaultDeviceType
+    >>> before = DefaultDeviceType.get_device_type()
+    >>> DefaultDeviceType.set_device_type("cpu")
+    >>> DefaultDeviceType.get_device_type()
+    'cpu'
+    >>> DefaultDeviceType.set_device_type(before)
+    """
 
     _default_device_type = "cuda"
 
@@ -146,7 +190,12 @@ def _infer_device_type(*args) -> str:
 
 
 def get_device_states(*args: Any) -> tuple[list[Any], list[Any]]:
-    """The indices of the devices of the tensors in `args`, and the state of each one's generator."""
+    """The indices of the devices of the tensors in `args`, and the state of each one's generator.
+
+    >>> from mindtorch_v2.utils.checkpoint import get_device_states
+    >>> get_device_states(torch.ones(2), 3)
+    ([], [])
+    """
     devices = sorted({tensor.get_device() for tensor in _device_tensors(args)})
     module: Any = getattr(torch, _infer_device_type(*args), None)
     return devices, [module.get_rng_state(device) for device in devices]
@@ -155,7 +204,14 @@ def get_device_states(*args: Any) -> tuple[list[Any], list[Any]]:
 def set_device_states(
     devices: Sequence[Any], states: Sequence[torch.Tensor], *, device_type: str | None = None
 ) -> None:
-    """Put back what `get_device_states` returned."""
+    """Put back what `get_device_states` returned.
+
+    >>> from mindtorch_v2.utils.checkpoint import get_device_states, set_device_states
+    >>> devices, states = get_device_states(torch.ones(2))
+    >>> set_device_states(devices, states)
+    >>> devices
+    []
+    """
     device_type = device_type or _infer_device_type(*states)
     for device, state in zip(devices, states, strict=True):
         getattr(torch, device_type).set_rng_state(state, device)
@@ -206,7 +262,14 @@ class _AutocastState:
 
 
 class CheckpointFunction(torch.autograd.Function):
-    """The reentrant way: forward keeps the inputs only; backward runs the part again and calls backward on it."""
+    """The reentrant way: forward keeps the inputs only; backward runs the part again and calls backward on it.
+
+    >>> from mindtorch_v2.utils.checkpoint import CheckpointFunction, checkpoint
+    >>> x = torch.zeros(2, requires_grad=True)
+    >>> y = checkpoint(torch.sin, x, use_reentrant=True)
+    >>> y.grad_fn.name()
+    'CheckpointFunctionBackward'
+    """
 
     @staticmethod
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
@@ -249,7 +312,14 @@ class CheckpointFunction(torch.autograd.Function):
 
 
 def noop_context_fn() -> tuple:
-    """Two contexts that do nothing, for the first and the second run."""
+    """Two contexts that do nothing, for the first and the second run.
+
+    >>> from mindtorch_v2.utils.checkpoint import checkpoint, noop_context_fn
+    >>> x = torch.zeros(1, requires_grad=True)
+    >>> checkpoint(torch.sin, x, use_reentrant=False, context_fn=noop_context_fn).backward()
+    >>> x.grad
+    tensor([1.])
+    """
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 

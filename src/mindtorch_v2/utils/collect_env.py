@@ -20,7 +20,11 @@ _MISSING = "Could not collect"
 
 
 class SystemEnv(NamedTuple):
-    """The findings, field by field; None where there is nothing to find."""
+    """The findings, field by field; None where there is nothing to find.
+
+    >>> torch.utils.collect_env.SystemEnv._fields[0]
+    'torch_version'
+    """
 
     torch_version: str
     is_debug_build: str
@@ -39,7 +43,12 @@ class SystemEnv(NamedTuple):
 
 
 def run(command: list[str] | str) -> tuple[int, str, str]:
-    """The exit status and the output of a program, 127 where it does not exist."""
+    """The exit status and the output of a program, 127 where it does not exist.
+
+    >>> import sys
+    >>> torch.utils.collect_env.run([sys.executable, "-c", "print(6 * 7)"])
+    (0, '42', '')
+    """
     try:
         done = subprocess.run(command, shell=isinstance(command, str), capture_output=True, text=True, check=False)
     except FileNotFoundError as error:
@@ -83,7 +92,13 @@ def _lscpu() -> str | None:
 
 
 def pretty_str(envinfo: SystemEnv) -> str:
-    """The text of a report."""
+    """The text of a report.
+
+    >>> from mindtorch_v2.utils.collect_env import SystemEnv, pretty_str
+    >>> known = dict.fromkeys(SystemEnv._fields) | {"torch_version": "2.13.0"}
+    >>> "2.13.0" in pretty_str(SystemEnv(**known))
+    True
+    """
     shown = {name: _MISSING if value is None else value for name, value in envinfo._asdict().items()}
     packages = "\n".join(f"[pip3] {line}" for line in shown["pip_packages"].splitlines()) or _MISSING
     return f"""\

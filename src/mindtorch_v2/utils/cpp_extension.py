@@ -62,7 +62,14 @@ def _find_cuda_home():
 
 
 def get_cxx_compiler() -> str:
-    """The C++ compiler that is used: $CXX, else c++."""
+    """The C++ compiler that is used: $CXX, else c++.
+
+    >>> import os
+    >>> from unittest import mock
+    >>> with mock.patch.dict(os.environ, CXX="clang++"):
+    ...     torch.utils.cpp_extension.get_cxx_compiler()
+    'clang++'
+    """
     return os.environ.get("CXX", "c++")
 
 
@@ -95,12 +102,27 @@ def get_compiler_abi_compatibility_and_version(compiler: str) -> Any:
 
 
 def is_ninja_available() -> bool:
-    """Whether the program ninja is there."""
+    """Whether the program ninja is there.
+
+    >>> from unittest import mock
+    >>> with mock.patch("shutil.which", return_value=None):
+    ...     torch.utils.cpp_extension.is_ninja_available()
+    False
+    """
     return shutil.which("ninja") is not None
 
 
 def verify_ninja_availability() -> None:
-    """RuntimeError if the program ninja is not there."""
+    """RuntimeError if the program ninja is not there.
+
+    >>> from unittest import mock
+    >>> try:
+    ...     with mock.patch("mindtorch_v2.utils.cpp_extension.is_ninja_available", return_value=False):
+    ...         torch.utils.cpp_extension.verify_ninja_availability()
+    ... except RuntimeError as error:
+    ...     print(type(error).__name__)
+    RuntimeError
+    """
     if not is_ninja_available():
         raise RuntimeError("Ninja is required to load C++ extensions (pip install ninja to get it)")
 
@@ -112,12 +134,23 @@ def remove_extension_h_precompiler_headers() -> None:
 
 
 def get_default_build_root() -> str:
-    """Where extensions are built that name no folder: torch_extensions in the user's cache."""
+    """Where extensions are built that name no folder: torch_extensions in the user's cache.
+
+    >>> import os
+    >>> os.path.basename(torch.utils.cpp_extension.get_default_build_root())
+    'torch_extensions'
+    """
     return str(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "torch_extensions")
 
 
 def include_paths(device_type: str = "cpu", torch_include_dirs: bool = True) -> list[str]:
-    """Folders for the compiler's -I: headers written by hand, and those generated from the operators."""
+    """Folders for the compiler's -I: headers written by hand, and those generated from the operators.
+
+    >>> import os
+    >>> paths = torch.utils.cpp_extension.include_paths()
+    >>> all(os.path.isdir(path) for path in paths)
+    True
+    """
     _refuse_devices(device_type)
     return _ninja.include_folders() if torch_include_dirs else []
 
@@ -125,7 +158,12 @@ def include_paths(device_type: str = "cpu", torch_include_dirs: bool = True) -> 
 def library_paths(
     device_type: str = "cpu", torch_include_dirs: bool = True, cross_target_platform: Any = None
 ) -> list[str]:
-    """Folders for the linker's -L."""
+    """Folders for the linker's -L.
+
+    >>> import os
+    >>> [os.path.isdir(path) for path in torch.utils.cpp_extension.library_paths()]
+    [True, True]
+    """
     _refuse_devices(device_type)
     return _ninja.core_library_folders()
 
@@ -142,7 +180,8 @@ def _refuse_devices(device_type):
 _loaded: dict[tuple, tuple] = {}
 
 
-def _build_folder(name, verbose):
+def _get_build_directory(name: str, verbose: bool) -> str:
+    """The folder, made if need be, in which an extension of this name is built; MindSpeed asks for it by this name."""
     root = os.environ.get("TORCH_EXTENSIONS_DIR")
     if not root:
         # Beside PyTorch's folders, not in them: each would find the other's libraries there.
@@ -202,7 +241,7 @@ def load(
         raise ValueError("`is_python_module` and `is_standalone` are mutually exclusive.")
     sources = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
     _check_no_devices(with_cuda, with_sycl, sources)
-    folder = str(build_directory) if build_directory is not None else _build_folder(name, verbose)
+    folder = str(build_directory) if build_directory is not None else _get_build_directory(name, verbose)
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"the build_directory {folder!r} does not exist")
     flags, link_flags = list(extra_cflags or ()), list(extra_ldflags or ())
@@ -278,7 +317,7 @@ def load_inline(
             wrapped = f"torch::wrap_pybind_function({function})" if with_pytorch_error_handling else function
             sources.append(f'm.def("{function}", {wrapped}, {_quoted(text)});')
         sources.append("}")
-    folder = str(build_directory) if build_directory is not None else _build_folder(name, verbose)
+    folder = str(build_directory) if build_directory is not None else _get_build_directory(name, verbose)
     path = Path(folder) / "main.cpp"
     text = "\n".join(sources) + "\n"
     if not path.exists() or path.read_text() != text:
@@ -304,7 +343,12 @@ def _quoted(text):
 
 
 def CppExtension(name: str, sources: list[str], *args: Any, **kwargs: Any) -> Any:
-    """A setuptools.Extension with what an operator library needs: headers, libraries, C++."""
+    """A setuptools.Extension with what an operator library needs: headers, libraries, C++.
+
+    >>> extension = torch.utils.cpp_extension.CppExtension("mine", ["mine.cpp"])
+    >>> extension.name, extension.sources, extension.language
+    ('mine', ['mine.cpp'], 'c++')
+    """
     import setuptools  # only where something is built
 
     kwargs["include_dirs"] = [*kwargs.get("include_dirs", ()), *include_paths()]
@@ -315,12 +359,26 @@ def CppExtension(name: str, sources: list[str], *args: Any, **kwargs: Any) -> An
 
 
 def CUDAExtension(name: str, sources: list[str], *args: Any, **kwargs: Any) -> None:
-    """OSError that says what is missing: CUDA is not built here."""
+    """OSError that says what is missing: CUDA is not built here.
+
+    >>> try:
+    ...     torch.utils.cpp_extension.CUDAExtension("mine", ["mine.cu"])
+    ... except OSError as error:
+    ...     print(type(error).__name__)
+    OSError
+    """
     _check_no_devices(True, None, sources)
 
 
 def SyclExtension(name: str, sources: list[str], *args: Any, **kwargs: Any) -> None:
-    """NotImplementedError: SYCL is not built here."""
+    """NotImplementedError: SYCL is not built here.
+
+    >>> try:
+    ...     torch.utils.cpp_extension.SyclExtension("mine", ["mine.sycl"])
+    ... except NotImplementedError as error:
+    ...     print(type(error).__name__)
+    NotImplementedError
+    """
     _check_no_devices(None, True, sources)
 
 
@@ -377,7 +435,18 @@ def _make_build_extension():
             ext.include_dirs = [folder for folder in ext.include_dirs if folder not in ours]
             if self.use_ninja:
                 self._compile_with_ninja(ext)
+            else:
+                ext.extra_compile_args += self._precompiled_header(ext)
             super().build_extension(ext)
+
+        def _precompiled_header(self, ext):
+            """Flags for setuptools' own compilation, one file after the other."""
+            words = getattr(self.compiler, "compiler_so_cxx", None) or self.compiler.compiler_so
+            macros = [f"-D{name}" if value is None else f"-D{name}={value}" for name, value in ext.define_macros]
+            undefined = [f"-U{name}" for name in ext.undef_macros]
+            return _ninja.precompiled_header_flags(
+                [*words[1:], *macros, *undefined, *ext.extra_compile_args], ext.sources
+            )
 
         def _compile_with_ninja(self, ext):
             compiler = self.compiler

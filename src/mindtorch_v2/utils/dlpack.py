@@ -19,5 +19,13 @@ def from_dlpack(ext_tensor: Any, **options: Any) -> torch.Tensor:
 
 
 def to_dlpack(tensor: torch.Tensor) -> Any:
-    """A DLPack capsule of the tensor's memory, to be consumed once."""
+    """A DLPack capsule of the tensor's memory, to be consumed once.
+
+    >>> from mindtorch_v2.utils.dlpack import from_dlpack, to_dlpack
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> shared = from_dlpack(to_dlpack(x))
+    >>> shared[0] = 7.0
+    >>> x
+    tensor([7., 2.])
+    """
     return tensor.__dlpack__()

@@ -17,15 +17,31 @@ __all__ = ["BackwardHook", "RemovableHandle", "unserializable_hook", "warn_if_ha
 
 
 def unserializable_hook(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark `f` as a hook that is lost when its tensor is pickled; `warn_if_has_hooks` says so."""
+    """Mark `f` as a hook that is lost when its tensor is pickled; `warn_if_has_hooks` says so.
+
+    >>> from mindtorch_v2.utils.hooks import unserializable_hook
+    >>> hook = unserializable_hook(lambda grad: grad)
+    >>> hook(torch.ones(1)), hook.__torch_unserializable__
+    (tensor([1.]), True)
+    """
     f.__torch_unserializable__ = True  # type: ignore[attr-defined]  # (a mark on the function)
     return f
 
 
 def warn_if_has_hooks(tensor: Any) -> None:
-    """Warn for each backward hook of `tensor` that pickling will lose."""
+    """Warn for each backward hook of `tensor` that pickling will lose.
+
+    >>> import warnings
+    >>> from mindtorch_v2.utils.hooks import unserializable_hook, warn_if_has_hooks
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> _ = x.register_hook(lambda grad: grad * 2)
+    >>> with warnings.catch_warnings(record=True, action="always") as seen:
+    ...     warn_if_has_hooks(x)
+    >>> len(seen)
+    1
+    """
     for hook in (tensor._backward_hooks or {}).values():
-        if hasattr(hook, "__torch_unserializable__"):
+        if not hasattr(hook, "__torch_unserializable__"):
             warn(
                 f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate "
                 "the function with @torch.utils.hooks.unserializable_hook to suppress this warning",
@@ -39,6 +55,13 @@ class BackwardHook:
     `setup_input_hook(args)` is called with the module's inputs and `setup_output_hook(outputs)` with its results;
     each passes the tensors that need a gradient through an identity node whose gradients are then the module's
     `grad_input` and `grad_output`.
+
+    >>> from mindtorch_v2.utils.hooks import BackwardHook
+    >>> hook = BackwardHook(torch.nn.ReLU(), [lambda module, grad_in, grad_out: print(grad_in, grad_out)], [])
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> (inputs,) = hook.setup_input_hook((x,))
+    >>> hook.setup_output_hook(inputs * 3).backward()
+    (tensor([3.]),) (tensor([1.]),)
     """
 
     def __init__(

@@ -19,7 +19,13 @@ __all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDi
 
 
 class WeakIdRef(ref):
-    """A weak reference that hashes and compares by its object's identity."""
+    """A weak reference that hashes and compares by its object's identity.
+
+    >>> from mindtorch_v2.utils.weak import WeakIdRef
+    >>> x, y = torch.ones(1), torch.ones(1)
+    >>> WeakIdRef(x) == WeakIdRef(x), WeakIdRef(x) == WeakIdRef(y), WeakIdRef(x)() is x
+    (True, False, True)
+    """
 
     __slots__ = ["_id"]
     _id: int
@@ -71,7 +77,17 @@ class _WeakHashRef(ref):
 
 
 class WeakIdKeyDictionary(MutableMapping):
-    """A dictionary whose keys are compared by identity and whose entries go when their keys do."""
+    """A dictionary whose keys are compared by identity and whose entries go when their keys do.
+
+    >>> from mindtorch_v2.utils.weak import WeakIdKeyDictionary
+    >>> x = torch.ones(1)
+    >>> notes = WeakIdKeyDictionary({x: "the first"})
+    >>> notes[x], len(notes)
+    ('the first', 1)
+    >>> del x
+    >>> len(notes)
+    0
+    """
 
     def __init__(self, dict: Any = None, ref_type: Any = WeakIdRef) -> None:
         self.data: dict[Any, Any] = {}
@@ -160,7 +176,17 @@ WeakTensorKeyDictionary = WeakIdKeyDictionary
 
 
 class TensorWeakRef:
-    """A weak reference to a tensor; calling it gives the tensor, or None when it is gone."""
+    """A weak reference to a tensor; calling it gives the tensor, or None when it is gone.
+
+    >>> from mindtorch_v2.utils.weak import TensorWeakRef
+    >>> x = torch.ones(1)
+    >>> reference = TensorWeakRef(x)
+    >>> reference() is x
+    True
+    >>> del x
+    >>> print(reference())
+    None
+    """
 
     def __init__(self, tensor: Tensor) -> None:
         self.ref = weakref.ref(tensor)

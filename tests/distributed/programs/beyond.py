@@ -25,6 +25,17 @@ large = torch.full((1 << 21,), rank + 1.0)
 dist.all_reduce(large)
 found["large"] = [large.sum().item(), large.max().item()]
 
+# Collectives of a block are done behind it, or when what it gives was waited for.
+sums = [torch.tensor([rank + 1.0 + i]) for i in range(3)]
+with dist._coalescing_manager() as block:
+    dist.all_reduce(sums[0])
+    dist.all_reduce(sums[1], async_op=True)
+with dist._coalescing_manager(async_ops=True) as later:
+    dist.all_reduce(sums[2], async_op=True)
+    dist.barrier()
+later.wait()
+found["together"] = [*map(torch.Tensor.item, sums), len(block.works), len(later.works)]
+
 # Messages are told apart by their tags, whatever collectives run meanwhile.
 if rank == 1:
     works = [dist.isend(torch.tensor([2.0]), 0, tag=2), dist.isend(torch.tensor([1.0]), 0, tag=1)]

@@ -103,7 +103,7 @@ for rounding in (20, 30):
     del x
     assert torch.npu.memory_allocated() == 0
 """
-    assert _program("roundup_power2_divisions:[256:1,512:2]", program) == ["76", "75", "0", "102"]
+    assert _program("roundup_power2_divisions:[256:1,512:2]", program) == ["76", "76", "0", "102"]
 
 
 @pytest.fixture
@@ -218,3 +218,28 @@ def test_pinned_memory_of_a_graph_is_kept() -> None:
     assert y.tolist() == [3.0, *[7.0] * 63]
     graph.reset()
     assert memory.host_memory_stats()["allocations.current"] == before
+
+
+def test_requests_are_rounded_to_steps_between_powers_of_two() -> None:
+    program = """
+for size in (33 * MIB, 65 * MIB, 200 * MIB, 3 * MIB):
+    x = torch.empty(size, dtype=torch.int8, device="npu")
+    print(torch.npu.memory_stats()["allocated_bytes.all.current"] / MIB, torch.npu.memory_stats()["requested_bytes.all.current"] // MIB)
+    del x
+"""
+    found = _program("roundup_power2_divisions:[8:1,64:4,128:8,>:16]", program)
+    assert found == ["34.0", "33", "80.0", "65", "208.0", "200", "3.00048828125", "3"]
+    assert _program("roundup_power2_divisions:2", program)[::2] == ["48.0", "96.0", "256.0", "4.0"]
+
+
+def test_steps_by_the_size_of_requests() -> None:
+    settings = Settings("PYTORCH_NPU_ALLOC_CONF")
+    settings.read("roundup_power2_divisions:[8:1,64:4,128:8,256:2,>:16],max_split_size_mb:40")
+    assert settings.divisions == [1, 1, 1, 1, 0, 0, 4, 8, 2, 16, 16, 16, 16, 16, 16, 16]
+    assert settings.rounded(510 * MIB) == 512 * MIB and settings.rounded(513 * MIB) == 544 * MIB
+    assert settings.rounded(33 * MIB) == settings.rounded(100) == 0  # without steps
+    settings.read("roundup_power2_divisions:4")
+    assert settings.rounded(1200) == 0 and settings.rounded(2100) == 2560  # blocks have 512 bytes at least
+    for wrong in ("3", "[8:3]", "[7:2]", "[>:4]", "8:2"):
+        with pytest.raises(ValueError, match="roundup_power2_divisions must be a power of two"):
+            settings.read(f"roundup_power2_divisions:{wrong}")

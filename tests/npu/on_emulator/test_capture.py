@@ -202,6 +202,21 @@ def test_what_cannot_be_captured_says_so() -> None:
     assert (x + 1).tolist() == [2.0, 2.0, 2.0]
 
 
+def test_a_recording_goes_on_where_a_number_could_not_be_read() -> None:
+    x, graph = torch.ones(3, device="npu"), torch.npu.NPUGraph()
+    with torch.npu.stream(torch.npu.Stream()):
+        graph.capture_begin()
+        with pytest.raises(RuntimeError, match=r"(?s)107027 .*cannot be read while a graph is recorded"):
+            (x + 1).sum().item()
+        y = x * 3
+        graph.capture_end()
+    x.fill_(2)
+    torch.npu.synchronize()
+    graph.replay()
+    torch.npu.synchronize()
+    assert y.tolist() == [6.0, 6.0, 6.0]
+
+
 def test_the_memory_of_a_graph_is_given_back(report: Any) -> None:
     x = torch.ones(1000, device="npu")
     before = torch.npu.memory_allocated()

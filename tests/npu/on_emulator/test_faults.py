@@ -121,3 +121,9 @@ def test_a_block_that_another_stream_uses_comes_back_after_a_failure(emulator: A
     assert torch.npu.memory_allocated() == allocated
     assert torch.npu.memory_reserved() == reserved
     assert report()["live"]["events"] == events
+
+
+def test_streams_that_are_gone_are_not_asked_after(emulator: Any) -> None:
+    handle = emulator.runtime.create_stream(0)
+    emulator.runtime.destroy_stream(handle)
+    assert emulator.runtime._stream_id(0, handle) == -1  # which CANN would be misused by

@@ -177,3 +177,18 @@ def test_single_queries_have_no_lengths() -> None:
     for lengths in ([100], [0, 7]):
         made = call(q, k, k, num_heads=2, input_layout="BNSD", actual_seq_lengths=lengths)[0]
         assert torch.equal(made.cpu(), wanted.cpu())
+
+
+@pytest.mark.parametrize(("first", "second"), [(torch.float16, torch.float32), (torch.float32, torch.bfloat16)])
+def test_a_norm_of_two_dtypes_is_of_float32(first: torch.dtype, second: torch.dtype) -> None:
+    x, y, gain, shift = (
+        torch.randn(2, 5, 16).to(first),
+        torch.randn(2, 5, 16).to(second),
+        torch.rand(16),
+        torch.rand(16),
+    )
+    expected = npu.npu_add_layer_norm(x, y, gain, shift, 1e-5, True)
+    assert expected[0].dtype == expected[3].dtype == torch.float32
+    found = npu.npu_add_layer_norm(x.npu(), y.npu(), gain.npu(), shift.npu(), 1e-5, True)
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one.cpu(), other)

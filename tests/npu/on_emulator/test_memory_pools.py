@@ -74,3 +74,10 @@ def test_complex_memory_is_filled() -> None:
         assert torch.empty(3, dtype=torch.complex128, device="npu").isnan().all()
     finally:
         torch.use_deterministic_algorithms(False)
+
+
+def test_lines_of_a_summary_are_as_wide_as_its_frame() -> None:
+    lines = torch.npu.memory_summary().splitlines()
+    assert {len(line) for line in lines} == {77}
+    assert lines[1].strip("|").rstrip() == " " * 18 + "PyTorch NPU memory summary, device ID 0"
+    assert lines[3].index("| ", 2) == 37  # between the counts

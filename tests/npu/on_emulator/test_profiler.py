@@ -3,6 +3,7 @@
 import csv
 import json
 import pathlib
+import sqlite3
 from typing import Any
 
 import mindtorch_v2 as torch
@@ -53,6 +54,61 @@ def test_what_the_device_did_in_two_of_four_steps(tmp_path: pathlib.Path) -> Non
     assert [row["name"] for row in spans if row.get("cat") == "kernel"] == ["aclnnExp", "aclnnMm"] * 2
 
 
+def _table(path: pathlib.Path, statement: str) -> list[tuple[Any, ...]]:
+    connection = sqlite3.connect(path)
+    try:
+        return connection.execute(statement).fetchall()
+    finally:
+        connection.close()
+
+
+def test_databases_alone_hold_calls_and_the_work_that_they_made(tmp_path: pathlib.Path) -> None:
+    x = torch.randn(4, 4, device="npu")
+    with profiler.profile(
+        on_trace_ready=profiler.tensorboard_trace_handler(str(tmp_path), "me"),
+        schedule=profiler.schedule(wait=0, active=1, repeat=1),
+        experimental_config=profiler._ExperimentalConfig(export_type=profiler.ExportType.Db),
+        record_shapes=True,
+        profile_memory=True,
+        with_stack=True,
+    ) as running:
+        x.exp()
+        running.step()
+    (output,) = tmp_path.glob("*/ASCEND_PROFILER_OUTPUT")
+    assert {path.name for path in output.iterdir()} == {"analysis.db", "ascend_pytorch_profiler.db"}
+    path = output / "ascend_pytorch_profiler.db"
+    found = _table(
+        path,
+        "SELECT op.value, shapes.value, kernel.value, dtypes.value, task.startNs < task.endNs, "
+        "api.startNs <= cann.startNs AND cann.endNs <= api.endNs FROM PYTORCH_API api "
+        "JOIN CONNECTION_IDS joined ON joined.id = api.connectionId JOIN TASK task ON task.connectionId = joined.connectionId "
+        "JOIN CANN_API cann ON cann.connectionId = joined.connectionId "
+        "JOIN COMPUTE_TASK_INFO info ON info.globalTaskId = task.globalTaskId JOIN STRING_IDS op ON op.id = api.name "
+        "JOIN STRING_IDS shapes ON shapes.id = api.inputShapes JOIN STRING_IDS kernel ON kernel.id = info.opType "
+        "JOIN STRING_IDS dtypes ON dtypes.id = info.inputDataTypes JOIN ENUM_API_TYPE kind ON kind.id = api.type "
+        "WHERE kind.name = 'op'",
+    )
+    assert found == [("aten::exp", "4,4", "Exp", "float32;float32", 1, 1)]
+    blocks = _table(path, "SELECT size FROM OP_MEMORY JOIN STRING_IDS ON id = name WHERE value = 'aten::exp'")
+    assert blocks == [(512,)] and len(_table(path, "SELECT * FROM MEMORY_RECORD")) == 2
+    frames = _table(path, "SELECT value FROM PYTORCH_CALLCHAINS chain JOIN STRING_IDS text ON text.id = chain.stack")
+    assert any("test_profiler.py" in frame for (frame,) in frames)
+    ((step, start, end),) = _table(path, "SELECT * FROM STEP_TIME")
+    ((device, number, stage),) = _table(output / "analysis.db", "SELECT deviceId, step, stage FROM StepTraceTime")
+    assert (step, device, number) == (0, 0, "0") and stage >= (end - start) / 1000 - 1
+    assert _table(path, "SELECT * FROM RANK_DEVICE_MAP") == [(-1, 0)]
+
+
+def test_the_kinds_of_files_may_be_chosen_when_they_are_made(tmp_path: pathlib.Path) -> None:
+    with profiler.profile(on_trace_ready=profiler.tensorboard_trace_handler(str(tmp_path), "me", analyse_flag=False)):
+        torch.ones(2)
+    profiler.profiler.analyse(str(tmp_path), export_type="db")
+    (output,) = tmp_path.glob("*/ASCEND_PROFILER_OUTPUT")
+    assert [path.name for path in output.iterdir()] == ["ascend_pytorch_profiler.db"]
+    profiler.profiler.analyse(str(tmp_path))
+    assert (output / "operator_details.csv").exists()
+
+
 def test_levels_and_activities_decide_what_is_taken(tmp_path: pathlib.Path) -> None:
     x = torch.ones(3, device="npu")
     levels, kinds = profiler.ProfilerLevel, profiler.ProfilerActivity
@@ -71,7 +127,8 @@ def test_levels_and_activities_decide_what_is_taken(tmp_path: pathlib.Path) -> N
         ):
             x.exp()
         (output,) = folder.glob("*/ASCEND_PROFILER_OUTPUT")
-        always = {"operator_details.csv", "step_trace_time.csv", "trace_view.json"}
+        always = {"ascend_pytorch_profiler.db", "operator_details.csv", "step_trace_time.csv", "trace_view.json"}
+        always |= {"analysis.db"} if there else set()
         assert {path.name for path in output.iterdir()} == always | there
         assert bool(_rows(output, "operator_details")) == (activities != [kinds.NPU])
 

@@ -122,14 +122,49 @@ def test_numbers_are_those_of_the_rows(how: str) -> None:
     assert torch.equal(_READ[how](_laid()).cpu(), _READ[how](_W.npu()).cpu())
 
 
-def test_a_saved_tensor_is_in_rows() -> None:
-    buffer = io.BytesIO()
-    torch.save({"w": _laid(), "part": _laid()[2:4]}, buffer)
-    for where in (None, "cpu"):
+@pytest.mark.parametrize("zipped", [True, False])
+def test_files_have_rows_and_the_name_of_the_format(zipped: bool) -> None:
+    buffer, whole = io.BytesIO(), _laid()
+    torch.save(
+        {"w": whole, "turned": whole.t(), "part": _laid()[2:4], "plain": _W.npu()},
+        buffer,
+        _use_new_zipfile_serialization=zipped,
+    )
+    for where, format in ((None, 29), ("cpu", 2)):
         buffer.seek(0)
         loaded = torch.load(buffer, map_location=where)
         assert torch.equal(loaded["w"].cpu(), _W) and torch.equal(loaded["part"].cpu(), _W[2:4])
-        assert get_npu_format(loaded["w"]) == 2
+        assert torch.equal(loaded["turned"].cpu(), _W.t()) and torch.equal(loaded["plain"].cpu(), _W)
+        assert [get_npu_format(loaded[name]) for name in ("w", "turned", "part", "plain")] == [format, format, 2, 2]
+        assert loaded["w"].untyped_storage().data_ptr() == loaded["turned"].untyped_storage().data_ptr()
+
+
+def test_names_of_rows_are_in_files_too() -> None:
+    x = torch.ones(2, 3, 4, 5, device="npu")
+    for format in (0, 1, 2, 3, 29):
+        buffer = io.BytesIO()
+        made = npu_format_cast(x, format)
+        torch.save(made, buffer)
+        buffer.seek(0)
+        assert get_npu_format(torch.load(buffer)) == get_npu_format(made) == format
+
+
+def test_old_files_of_torch_npu_name_the_format_by_its_number() -> None:
+    from mindtorch_v2.npu.torch_npu.utils.storage import _rebuild_npu_tensor
+
+    storage = torch.storage.TypedStorage(wrap_storage=_W.untyped_storage(), dtype=_W.dtype, _internal=True)
+    where = (0, tuple(_W.shape), _W.stride(), False, None)
+    for told, format in ((29, 29), (2, 2), (True, 2)):
+        made = _rebuild_npu_tensor(storage, *where, told)
+        assert made.device.type == "npu" and get_npu_format(made) == format and torch.equal(made.cpu(), _W)
+    allowed = [each[1] for each in torch.serialization.get_safe_globals() if isinstance(each, tuple)]
+    assert "torch_npu.utils.storage._rebuild_npu_tensor" in allowed
+
+
+def test_blocks_of_rows_want_two_dimensions() -> None:
+    x = torch.arange(5.0, device="npu")
+    made = npu_format_cast(x, 29)
+    assert get_npu_format(made) == 2 and made.tolist() == x.tolist()
 
 
 def test_dlpack_takes_rows_only() -> None:
@@ -263,7 +298,7 @@ def test_new_tensors_in_a_format() -> None:
     ("make", "number", "sentence"),
     [
         (lambda: torch.zeros(2, 2), NZ, "in the memory of NPUs, but the tensor is on cpu; move it there first"),
-        (lambda: torch.zeros(3).npu(), NZ, r"FRACTAL_NZ takes 2 to 6 dimensions, but the sizes are \[3\]"),
+        (lambda: torch.zeros(1, 1, 1, 1, 1, 2, 2).npu(), NZ, "FRACTAL_NZ takes 2 to 6 dimensions, but the sizes are"),
         (lambda: torch.zeros(2, 2, dtype=torch.int64).npu(), NZ, "takes elements of 1, 2 or 4 bytes, but these have 8"),
         (
             lambda: torch.zeros(2, 2, 1, 1, 1).npu(),

@@ -453,3 +453,98 @@ def test_single_queries_have_no_lengths(numbers: np.random.Generator) -> None:
             q, k, k, num_heads=2, input_layout="BNSD", actual_seq_lengths=lengths
         )
         assert torch.equal(made, wanted)
+
+
+def test_products_and_roundings_to_eight_bits() -> None:
+    x = torch.tensor([[1.06, -700.0, 2.0], [0.3, 5.1, -3.0]])
+    made = npu.npu_quantize(x, torch.tensor([2.0]), None, 24, -1, False)
+    assert made.dtype == torch.float8_e4m3fn and made.float().tolist() == [[2.0, -448.0, 4.0], [0.625, 10.0, -6.0]]
+    rows, columns = made[:, [0, 2]], torch.tensor([[1.0, 0.5], [2.0, -1.5]]).to(torch.float8_e5m2)
+    product = npu.npu_quant_matmul(rows, columns, torch.tensor([2.0, 4.0]), output_dtype=torch.float32)
+    assert product.tolist() == [[20.0, -20.0], [-22.75, 37.25]]
+    with pytest.raises(
+        RuntimeError, match="a product of float8 numbers takes output_dtype float16 or bfloat16, but it is int8"
+    ):
+        npu.npu_quant_matmul(rows, columns, torch.tensor([2.0, 4.0]))
+    with pytest.raises(RuntimeError, match="x2 must be one of float8_e4m3fn, float8_e5m2, but it is int8"):
+        npu.npu_quant_matmul(rows, columns.to(torch.int8), torch.ones(2), output_dtype=torch.float16)
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2, 3])
+def test_what_experts_made_is_gathered_without_the_rows_that_were_dropped(mode: int) -> None:
+    experts, capacity, width, rows, k = 3, 4, 5, 3, 2
+    values, skip = torch.randn(experts, capacity, width).double(), torch.randn(rows, width).double()
+    bias, scales = torch.randn(experts, width).double(), torch.rand(rows, k).double()
+    places = torch.tensor([[4, 11], [7, 2], [0, 9]])
+    if mode in (1, 3):
+        places[1, 0] = -1
+    chosen = torch.tensor([[1, 2], [1, 0], [0, 2]])
+    given = places.t() if mode in (0, 1) else places
+    flat = values.reshape(-1, width)
+    of_row = values if mode in (1, 3) else flat
+    made = npu.npu_moe_finalize_routing(of_row, skip, None, bias, scales, given.flatten().int(), chosen.int(), mode)
+    row = torch.where(places.unsqueeze(-1) < 0, 0, flat[places.clamp(min=0)])
+    torch.testing.assert_close(made, skip + (scales.unsqueeze(-1) * (row + bias[chosen])).sum(1))
+
+
+@pytest.mark.parametrize(("dtype", "most"), [(1, 127.0), (291, 57344.0), (292, 448.0)])
+def test_blocks_are_rounded_by_their_largest_element(numbers: np.random.Generator, dtype: int, most: float) -> None:
+    x = numbers.normal(size=(5, 200)) * np.exp(numbers.normal(size=(5, 1)) * 3)
+    y, scale = npu.npu_dynamic_block_quant(tensor(x), dst_type=dtype, row_block_size=2)
+    assert scale.shape == (3, 2) and y.shape == (5, 200)
+    for i, rows in enumerate((slice(0, 2), slice(2, 4), slice(4, 5))):
+        for j, columns in enumerate((slice(0, 128), slice(128, 200))):
+            block = x[rows, columns]
+            assert scale[i, j].item() == pytest.approx(np.abs(block).max() / most, rel=1e-5)
+            back = y[rows, columns].float().numpy() * scale[i, j].item()
+            step = np.abs(block).max() / most / 2 if dtype == 1 else np.abs(block) * 2.0 ** (-4 if dtype == 292 else -3)
+            assert (np.abs(back - block) <= step * 1.01 + np.abs(block).max() * 2.0**-9 / 448).all()
+
+
+def test_updates_go_into_their_batches_from_their_places_on(numbers: np.random.Generator) -> None:
+    data, updates = numbers.normal(size=(3, 2, 6, 4)), numbers.normal(size=(2, 2, 2, 4))
+    expected = data.copy()
+    expected[0, :, 3:5], expected[1, :, 0:2] = updates
+    before = tensor(data)
+    close(npu.scatter_update(before, torch.tensor([3, 0]), tensor(updates), -2), expected)
+    close(before, data)
+    close(npu.scatter_update_(before, torch.tensor([3, 0]), tensor(updates), 2), expected)
+    close(before, expected)
+    expected = data.copy()
+    expected[2, :, 1:3], expected[0, :, 4:6] = updates
+    close(npu.scatter_update(tensor(data), torch.tensor([[2, 1], [0, 4]]), tensor(updates), -2), expected)
+    for axis, indices, message in (
+        (0, [0, 1], "axis must not be the first"),
+        (2, [0], "there are 1 indices, but updates of 2"),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            npu.scatter_update(tensor(data), torch.tensor(indices), tensor(updates), axis)
+
+
+def test_updates_are_rounded_to_eight_bits_on_their_way(numbers: np.random.Generator) -> None:
+    cache, updates, scales = (
+        torch.zeros(2, 5, 4, dtype=torch.int8),
+        numbers.normal(size=(2, 1, 4)) * 9,
+        numbers.random(4) + 0.1,
+    )
+    shift = np.array([1.0, 0.0, -2.0, 3.0])
+    made = npu.npu_quant_scatter(cache, torch.tensor([4, 1]), tensor(updates), tensor(scales), tensor(shift))
+    rounded = np.clip(np.rint(updates / scales + shift), -128, 127)[:, 0]
+    assert made[0, 4].tolist() == rounded[0].tolist() and made[1, 1].tolist() == rounded[1].tolist()
+    assert made.count_nonzero() <= 8 and cache.count_nonzero() == 0
+    npu.npu_quant_scatter_(cache, torch.tensor([4, 1]), tensor(updates), tensor(scales), tensor(shift))
+    assert torch.equal(cache, made)
+    with pytest.raises(RuntimeError, match="quant_axis must be the last one, not 1"):
+        npu.npu_quant_scatter(cache, torch.tensor([4, 1]), tensor(updates), tensor(scales), None, -2, 1)
+
+
+def test_products_of_four_bits_have_a_scale_for_each_group_of_rows(numbers: np.random.Generator) -> None:
+    x, w = numbers.integers(-128, 128, (3, 16)), numbers.integers(-8, 8, (16, 8))
+    scale, offset, by_row = numbers.random((4, 8)), numbers.normal(size=8), numbers.random(3)
+    packed = npu.npu_convert_weight_to_int4pack(tensor(w, torch.int32))
+    expected = ((x - 8) @ (w * np.repeat(scale, 4, 0)) + offset) * by_row[:, None]
+    given = {"offset": tensor(offset), "pertoken_scale": tensor(by_row).reshape(3, 1), "output_dtype": torch.float16}
+    made = npu.npu_quant_matmul(tensor(x, torch.int8), packed, tensor(scale), **given, group_sizes=[0, 0, 4])
+    np.testing.assert_allclose(made.double().numpy(), expected, rtol=2e-3, atol=2e-2)
+    with pytest.raises(RuntimeError, match=r"rows a divisor of the 16 rows of x2, but they are \[0, 0, 5\]"):
+        npu.npu_quant_matmul(tensor(x, torch.int8), packed, tensor(scale), **given, group_sizes=[0, 0, 5])

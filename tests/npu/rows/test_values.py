@@ -53,6 +53,11 @@ def test_rms_norm_and_its_kin(numbers: np.random.Generator) -> None:
     close(out, total / root * g)
     close(added, total)
     first, second = tensor(x), tensor(y)
+    rstd, norm, total = npu.npu_add_rms_norm_v2_functional(first, second, tensor(g))
+    close(rstd, 1 / root)
+    assert [x.tolist() for x in (norm, total)] == [
+        x.tolist() for x in npu.npu_add_rms_norm(first, second, tensor(g))[::2]
+    ]
     close(npu.npu_add_rms_norm_v2(first, second, tensor(g)), 1 / root)
     close(first, total / root * g)
     close(second, total)

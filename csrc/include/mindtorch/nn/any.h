@@ -46,6 +46,14 @@ class AnyModule {
     Holder get() {
         return Holder(std::shared_ptr<Contained>(module_, &get<Contained>()));
     }
+    // As that module or that holder; an error if it is another.
+    template <class M, class = std::enable_if_t<std::is_base_of_v<Module, M>>>
+    std::shared_ptr<M> ptr() const {
+        std::shared_ptr<M> found = std::dynamic_pointer_cast<M>(ptr());
+        TORCH_CHECK(found, "Attempted to cast module of type ", ptr()->name(), " to type ",
+                    mindtorch::type_text(typeid(M)));
+        return found;
+    }
     std::shared_ptr<Module> ptr() const {
         TORCH_CHECK(!is_empty(), "Cannot call ptr() on an empty AnyModule");
         return module_;

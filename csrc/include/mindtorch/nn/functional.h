@@ -628,6 +628,10 @@ inline at::Tensor kl_div(const at::Tensor& x, const at::Tensor& y, const KLDivFu
 inline at::Tensor smooth_l1_loss(const at::Tensor& x, const at::Tensor& y, const SmoothL1LossFuncOptions& o = {}) {
     return at::smooth_l1_loss(x, y, number_of_reduction(o.reduction()), o.beta().value_or(1.0));
 }
+inline at::Tensor smooth_l1_loss(const at::Tensor& x, const at::Tensor& y, const SmoothL1LossFuncOptions& o,
+                                 double beta) {
+    return at::smooth_l1_loss(x, y, number_of_reduction(o.reduction()), beta);
+}
 inline at::Tensor huber_loss(const at::Tensor& x, const at::Tensor& y, const HuberLossFuncOptions& o = {}) {
     return at::huber_loss(x, y, number_of_reduction(o.reduction()), o.delta());
 }

@@ -9,28 +9,34 @@ namespace torch {
 namespace nn {
 
 struct HingeEmbeddingLossOptions {
+    using reduction_t = nn::reduction_t;
     TORCH_ARG(double, margin) = 1.0;
     TORCH_ARG(reduction_t, reduction) = kMean;
 };
 struct MultiMarginLossOptions {
+    using reduction_t = nn::reduction_t;
     TORCH_ARG(int64_t, p) = 1;
     TORCH_ARG(double, margin) = 1.0;
     TORCH_ARG(at::Tensor, weight) = {};
     TORCH_ARG(reduction_t, reduction) = kMean;
 };
 struct MultiLabelSoftMarginLossOptions {
+    using reduction_t = nn::reduction_t;
     TORCH_ARG(at::Tensor, weight) = {};
     TORCH_ARG(reduction_t, reduction) = kMean;
 };
 struct CosineEmbeddingLossOptions {
+    using reduction_t = nn::reduction_t;
     TORCH_ARG(double, margin) = 0.0;
     TORCH_ARG(reduction_t, reduction) = kMean;
 };
 struct MarginRankingLossOptions {
+    using reduction_t = nn::reduction_t;
     TORCH_ARG(double, margin) = 0.0;
     TORCH_ARG(reduction_t, reduction) = kMean;
 };
 struct TripletMarginLossOptions {
+    using reduction_t = nn::reduction_t;
     TORCH_ARG(double, margin) = 1.0;
     TORCH_ARG(double, p) = 2.0;
     TORCH_ARG(double, eps) = 1e-6;
@@ -38,6 +44,7 @@ struct TripletMarginLossOptions {
     TORCH_ARG(reduction_t, reduction) = kMean;
 };
 struct TripletMarginWithDistanceLossOptions {
+    using reduction_t = nn::reduction_t;
     using distance_function_t = std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>;
     TORCH_ARG(std::optional<distance_function_t>, distance_function) = std::nullopt;
     TORCH_ARG(double, margin) = 1.0;
@@ -45,12 +52,14 @@ struct TripletMarginWithDistanceLossOptions {
     TORCH_ARG(reduction_t, reduction) = kMean;
 };
 struct PoissonNLLLossOptions {
+    using reduction_t = nn::reduction_t;
     TORCH_ARG(bool, log_input) = true;
     TORCH_ARG(bool, full) = false;
     TORCH_ARG(double, eps) = 1e-8;
     TORCH_ARG(reduction_t, reduction) = kMean;
 };
 struct CTCLossOptions {
+    using reduction_t = nn::reduction_t;
     TORCH_ARG(int64_t, blank) = 0;
     TORCH_ARG(reduction_t, reduction) = kMean;
     TORCH_ARG(bool, zero_infinity) = false;

@@ -42,6 +42,15 @@ class AnyValue {
     }
 
 class Module : public std::enable_shared_from_this<Module> {
+    template <class M, class = void>
+    struct Held {
+        using type = M;
+    };
+    template <class M>
+    struct Held<M, std::void_t<typename M::ContainedType>> {
+        using type = typename M::ContainedType;
+    };
+
   public:
     using ModuleApplyFunction = std::function<void(Module&)>;
     using ConstModuleApplyFunction = std::function<void(const Module&)>;
@@ -143,13 +152,14 @@ class Module : public std::enable_shared_from_this<Module> {
     virtual bool is_serializable() const { return true; }
     virtual std::vector<std::pair<size_t, AnyValue>> forward_defaults() const { return {}; }
 
+    // As that class, or as what the holder of that class holds; null if it is none.
     template <class M>
-    M* as() noexcept {
-        return dynamic_cast<M*>(this);
+    auto as() noexcept {
+        return dynamic_cast<typename Held<M>::type*>(this);
     }
     template <class M>
-    const M* as() const noexcept {
-        return dynamic_cast<const M*>(this);
+    auto as() const noexcept {
+        return dynamic_cast<const typename Held<M>::type*>(this);
     }
 
     at::Tensor& register_parameter(std::string name, at::Tensor tensor, bool requires_grad = true) {

@@ -17,11 +17,17 @@ class OptimizerOptions {
     OptimizerOptions(const OptimizerOptions&) = default;
     OptimizerOptions& operator=(const OptimizerOptions&) = default;
     virtual ~OptimizerOptions() = default;
-    virtual std::unique_ptr<OptimizerOptions> clone() const = 0;
-    virtual double get_lr() const = 0;
-    virtual void set_lr(double lr) = 0;
-    virtual void save(serialize::OutputArchive& archive, const std::string& prefix) const = 0;
-    virtual void load(serialize::InputArchive& archive, const std::string& prefix) = 0;
+    // Options of no optimizer stand where none are given.
+    virtual std::unique_ptr<OptimizerOptions> clone() const { return std::make_unique<OptimizerOptions>(*this); }
+    virtual double get_lr() const { refuse("get_lr"); }
+    virtual void set_lr(double) { refuse("set_lr"); }
+    virtual void save(serialize::OutputArchive&, const std::string&) const { refuse("save"); }
+    virtual void load(serialize::InputArchive&, const std::string&) { refuse("load"); }
+
+  private:
+    [[noreturn]] static void refuse(const char* name) {
+        mindtorch::fail(MT_ERROR_NOT_IMPLEMENTED, "", name, "() is of the options of an optimizer");
+    }
 };
 // What is kept of a parameter between steps.
 class OptimizerParamState {

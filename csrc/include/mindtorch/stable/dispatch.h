@@ -38,7 +38,9 @@
 #define AT_ALL_TYPES_AND_COMPLEX AT_ALL_TYPES, AT_COMPLEX_TYPES
 #define AT_BAREBONES_UNSIGNED_TYPES MINDTORCH_ST(UInt16), MINDTORCH_ST(UInt32), MINDTORCH_ST(UInt64)
 #define AT_INTEGRAL_TYPES_V2 AT_INTEGRAL_TYPES, AT_BAREBONES_UNSIGNED_TYPES
-#define AT_FLOAT8_TYPES MINDTORCH_ST(Float8_e5m2), MINDTORCH_ST(Float8_e4m3fn)
+#define AT_FLOAT8_TYPES                                                                    \
+    MINDTORCH_ST(Float8_e5m2), MINDTORCH_ST(Float8_e5m2fnuz), MINDTORCH_ST(Float8_e4m3fn), \
+        MINDTORCH_ST(Float8_e4m3fnuz), MINDTORCH_ST(Float8_e8m0fnu)
 #endif
 
 // A macro for each item of a list: each level scans the rest again.

@@ -13,11 +13,20 @@
 namespace torch::headeronly {
 
 using c10::BFloat16;
+using c10::bits16;
+using c10::bits1x8;
+using c10::bits2x4;
+using c10::bits4x2;
+using c10::bits8;
 using c10::complex;
 using c10::CppTypeToScalarType;
 using c10::DeviceType;
+using c10::Float4_e2m1fn_x2;
 using c10::Float8_e4m3fn;
+using c10::Float8_e4m3fnuz;
 using c10::Float8_e5m2;
+using c10::Float8_e5m2fnuz;
+using c10::Float8_e8m0fnu;
 using c10::Half;
 using c10::kBFloat16;
 using c10::kBool;
@@ -35,6 +44,11 @@ using c10::kPrivateUse1;
 using c10::kShort;
 using c10::Layout;
 using c10::MemoryFormat;
+using c10::qint32;
+using c10::qint8;
+using c10::quint2x4;
+using c10::quint4x2;
+using c10::quint8;
 using c10::ScalarType;
 using c10::toString;
 namespace impl {

@@ -176,10 +176,7 @@ class Tensor {
         return n;
     }
 
-    ScalarType scalar_type() const {
-        const int32_t number = asked<int32_t>(aoti_torch_get_dtype);
-        return number == 46 ? ScalarType::Undefined : static_cast<ScalarType>(number);
-    }
+    ScalarType scalar_type() const { return static_cast<ScalarType>(asked<int32_t>(aoti_torch_get_dtype)); }
     size_t element_size() const { return aoti_torch_dtype_element_size(asked<int32_t>(aoti_torch_get_dtype)); }
     Layout layout() const;
     Device device() const { return Device(device_type(), get_device_index()); }

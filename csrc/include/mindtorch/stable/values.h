@@ -63,10 +63,8 @@ struct Encoding<bool> {
 };
 template <>
 struct Encoding<ScalarType> {
-    static StableIValue from(ScalarType t) { return t == ScalarType::Undefined ? 46 : static_cast<StableIValue>(t); }
-    static ScalarType to(StableIValue cell) {
-        return cell == 46 ? ScalarType::Undefined : static_cast<ScalarType>(static_cast<int32_t>(cell));
-    }
+    static StableIValue from(ScalarType t) { return static_cast<StableIValue>(t); }
+    static ScalarType to(StableIValue cell) { return static_cast<ScalarType>(static_cast<int32_t>(cell)); }
 };
 template <>
 struct Encoding<Layout> {

@@ -72,8 +72,11 @@ class Allocator:
         stream = thread.handles.get(self.index, 0) if thread.pool is None else thread.pool
         if thread.routed and thread.pool is None and self.index in thread.routed:
             stream = thread.routed[self.index].number_for(self.index, stream)
-        used = counted(nbytes)
+        used = self.settings.rounded(nbytes + _BEYOND) if self.settings.divisions else 0
+        used = used or counted(nbytes)
         size = used if used <= _SMALL else (used + _SEGMENT - 1) // _SEGMENT * _SEGMENT
+        if size >= _MEDIUM and size - used <= _SMALL:  # a rest that nobody else gets
+            used = size
         with self.lock:
             if self.waiting and thread.pool is None:  # a capture allows no question after events
                 self._collect()

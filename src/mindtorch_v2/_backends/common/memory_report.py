@@ -49,12 +49,13 @@ def summary(named: str, memory: str, call: str, index: int, stats: Mapping[str, 
         index: of the device.
         stats: what `memory_stats` gives.
     """
-    counts = f"{'':9} {named} OOMs: {stats['num_ooms']:<12d} | {'':6} {call} retries: {stats['num_alloc_retries']:<8d}"
+    ooms, retries = f"{named} OOMs: {stats['num_ooms']}", f"{call} retries: {stats['num_alloc_retries']}"
+    counts = f"  {'':9} {ooms:<23} | {'':6} {retries:<28}  "
     lines = [
         "=" * _WIDTH,
-        f" {'':16} PyTorch {named} memory summary, device ID {index:<17d} ",
+        f" {'':16} {f'PyTorch {named} memory summary, device ID {index}':<56} ",
         "-" * _WIDTH,
-        f"  {counts}".ljust(_WIDTH)[:_WIDTH],
+        counts,
         "=" * _WIDTH,
         "        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  ",
     ]

@@ -85,7 +85,7 @@ class Backend:
     def __call__(self, graph_module: Any, example_inputs: Any, **kwargs: Any) -> Callable[..., Any]:
         from ..._dynamo.backends.common import aot_autograd  # torch.compile loads back ends
 
-        lowered = aot_autograd(fw_compiler=self.compile, bw_compiler=self.compile, **self.options)
+        lowered = aot_autograd(fw_compiler=self.compile, bw_compiler=self.compile, whole=True, **self.options)
         return lowered(graph_module, example_inputs)
 
 

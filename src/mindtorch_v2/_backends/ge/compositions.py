@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ..._core.torch_dispatch import run_call
+from ..._core.torch_dispatch import run_call, whole_calls
 from ..._decomp import get_decompositions
 from ..._operators.table import row_of
 from ...func import functionalize
@@ -77,7 +77,8 @@ def inlined(module: Any) -> Any:
         inputs = [node.meta.get("val") for node in module.graph.nodes if node.op == "placeholder"]
         composing = _Composing(module)
         try:
-            module = make_fx(functionalize(composing.run), tracing_mode="fake")(*inputs)
+            with whole_calls():
+                module = make_fx(functionalize(composing.run), tracing_mode="fake")(*inputs)
         except (NotImplementedError, RuntimeError) as error:
             raise GEConversionError(
                 f"{composing.under_way} has no operator of GE for this call, and the operators that it stands on cannot be traced: "

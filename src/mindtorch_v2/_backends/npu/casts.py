@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _C
-from ..._core.storage import UntypedStorage, copies
+from ..._core.storage import UntypedStorage, copies, orders
 from ..._operators.table import aten
 from . import state
 from .storage_formats import _BY_RANK, IN_ROWS, Format, Layout, described, layout_of
@@ -67,7 +67,9 @@ def _on_npu(operator: str, tensor: Any, wanted: Format) -> None:
 
 
 def cast(tensor: Any, wanted: Format) -> Any:
-    """A copy with the same numbers in another format."""
+    """A copy with the same numbers in another format; FRACTAL_NZ of fewer than two dimensions is in rows, as torch_npu has it."""
+    if wanted == Format.FRACTAL_NZ and tensor.dim() < 2:
+        wanted = Format.ND
     if wanted in IN_ROWS or tensor.device.type == "meta":
         made = aten.contiguous(aten.clone(tensor))
         if made.device.type == "npu":
@@ -85,8 +87,8 @@ def cast(tensor: Any, wanted: Format) -> Any:
     return made
 
 
-def cast_(tensor: Any, wanted: Format) -> Any:
-    """The same in place: the storage is laid out anew, under all of its views."""
+def cast_(tensor: Any, wanted: Format, has_room: bool = False) -> Any:
+    """The same in place: the storage is laid out anew, under all of its views; `has_room`: it may have the room of the blocks already."""
     if format_of(tensor) == wanted:
         return tensor
     if wanted in IN_ROWS and is_in_rows(tensor):
@@ -100,6 +102,7 @@ def cast_(tensor: Any, wanted: Format) -> Any:
     layout = None if wanted in IN_ROWS else layout_of(tensor, wanted)
     in_blocks = held.formats.in_blocks.get(described(_C._describe(tensor)))
     own = nbytes == storage.nbytes() if in_blocks is None else in_blocks.is_of(tuple(tensor.shape))
+    own = own or (has_room and layout is not None and layout.nbytes == storage.nbytes())
     if not own or not tensor.is_contiguous() or tensor.storage_offset():
         raise RuntimeError(
             "npu_format_cast_(): a storage is laid out as a whole, but this tensor is a view of a part of one; use "
@@ -182,4 +185,28 @@ def _copied(storage: UntypedStorage) -> UntypedStorage:
     return made
 
 
+_WORD = "npu_format_/"  # as torch_npu writes it
+
+
+def _words(tensor: Any) -> list[str]:
+    """The name of a format that is not that of the tensor's rank."""
+    found = format_of(tensor)
+    return [] if found == _BY_RANK.get(tensor.dim(), Format.ND) else [_WORD + found.name]
+
+
+def _restore(tensor: Any, words: list[str]) -> None:
+    """Put a tensor that was read into the format of its words, if it is all of its storage: what is a part goes with the whole."""
+    names = [word.removeprefix(_WORD) for word in words if word.startswith(_WORD)]
+    if not names or names[0] not in Format.__members__ or not tensor.is_contiguous() or tensor.storage_offset():
+        return
+    wanted, nbytes = Format[names[0]], tensor.untyped_storage().nbytes()
+    if wanted in IN_ROWS:
+        whole = tensor.numel() * tensor.element_size() == nbytes
+    else:
+        whole = nbytes in (tensor.numel() * tensor.element_size(), layout_of(tensor, wanted).nbytes)
+    if whole:
+        cast_(tensor.detach(), wanted, has_room=True)
+
+
 copies["npu"] = _copied
+orders["npu"] = _words, _restore

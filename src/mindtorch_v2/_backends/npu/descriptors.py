@@ -19,7 +19,9 @@ from .errors import NPUError
 from .storage_formats import Layout, StorageFormats, described
 
 # PyTorch's number of a dtype -> aclDataType
-ACL_DTYPES = {0: 4, 1: 2, 2: 6, 3: 3, 4: 9, 5: 1, 6: 0, 7: 11, 9: 16, 10: 17, 11: 12, 15: 27, 27: 7, 28: 8, 29: 10}
+ACL_DTYPES = {
+    0: 4, 1: 2, 2: 6, 3: 3, 4: 9, 5: 1, 6: 0, 7: 11, 9: 16, 10: 17, 11: 12, 15: 27, 23: 35, 24: 36, 27: 7, 28: 8, 29: 10, 44: 37,
+}  # fmt: skip
 _ND = 2
 _FORMATS = {3: 47, 4: 0, 5: 30}  # by rank: NCL, NCHW, NCDHW; anything else is ND
 _BOOL, _INT64, _DOUBLE = 12, 9, 11

@@ -168,6 +168,7 @@ class _Written(NpuGraphOpHandler):
 class Updates:
     """The records of one graph, and the mode of `torch_dispatch` that makes them."""
 
+    sees_parts = False
     _streams: ClassVar[dict[int, Stream]] = {}  # device -> the stream of the updates of all its graphs
 
     def __init__(self) -> None:

@@ -143,6 +143,7 @@ class Runtime(_common.Runtime):
         if self.device_count == 0:
             raise RuntimeError("No NPU: aclrtGetDeviceCount found no device")
         self.activate(0)
+        self._destroyed: set[int] = set()  # handles of streams that are gone, of which calls may still be noted
         told = (getattr(self, f"aclrtGet{what}IdFromExceptionInfo") for what in ("Device", "Stream", "Task"))
         self.faults = Faults(list(told), self._stream_id)
         self.check("aclrtSetExceptionInfoCallback", self.aclrtSetExceptionInfoCallback(self.faults.callback))
@@ -161,8 +162,9 @@ class Runtime(_common.Runtime):
 
     def error(self, function: str, code: int, note: str = "") -> NPUError:
         """The error for what a call returned; says whose work it was that failed, if it was work enqueued before."""
+        told = self.message()  # first: what is asked for the origin may fail, with a message of its own
         origin = self.faults.origin() if code >= _ASYNCHRONOUS else None
-        return NPUError(function, code, self.message(), note, origin)
+        return NPUError(function, code, told, note, origin)
 
     def fail(self, function: str, code: int, note: str = "") -> None:
         raise self.error(function, code, note)
@@ -228,8 +230,10 @@ class Runtime(_common.Runtime):
 
     def _stream_id(self, device: int, handle: int) -> int:
         number = c_int32(-1)
+        if handle in self._destroyed:
+            return number.value
         self.activate(device)
-        self.aclrtStreamGetId(handle or None, ctypes.byref(number))  # -1 for a stream that is gone
+        self.aclrtStreamGetId(handle or None, ctypes.byref(number))
         return number.value
 
     # ---- streams and events: raw handles ----
@@ -240,9 +244,11 @@ class Runtime(_common.Runtime):
         handle = c_void_p()
         code = self.aclrtCreateStreamWithConfig(ctypes.byref(handle), 0, 0)
         self.check("aclrtCreateStreamWithConfig", code)
+        self._destroyed.discard(handle.value or 0)
         return handle.value or 0
 
     def destroy_stream(self, handle: int) -> None:
+        self._destroyed.add(handle)
         self.aclrtDestroyStream(handle)
 
     def stream_done(self, index: int, handle: int) -> bool:

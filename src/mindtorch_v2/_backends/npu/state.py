@@ -16,6 +16,7 @@ from .runtime import D2D, D2H, H2D
 from .settings import waits
 
 _DETERMINISTIC = 0  # aclSysParamOpt
+_CAPTURED = 107027
 settings = Settings("PYTORCH_NPU_ALLOC_CONF")
 """The options of the allocators of all devices."""
 
@@ -61,6 +62,13 @@ class State(_common.State):
         super().release(address, index)
 
     def transfer(self, to: int, source: int, nbytes: int, kind: int, index: int, non_blocking: bool, host: Any) -> None:
+        if kind == D2H and self.runtime.thread.draws is not None and not (non_blocking and self.pinned.holds(host)):
+            # Refused before CANN is asked for the copy, which would spoil the recording: it goes on.
+            self.runtime.fail(
+                "aclrtSynchronizeStream",
+                _CAPTURED,
+                "elements of a tensor cannot be read while a graph is recorded; read them before, or after a replay",
+            )
         if self.formats.in_blocks:
             self._transfer_in_rows(to, source, nbytes, kind, index, non_blocking, host)
         else:

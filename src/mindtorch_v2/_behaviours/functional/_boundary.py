@@ -210,7 +210,7 @@ class Arguments:
         is_root = real._base is None or id(real._base) not in self._given
         if storage.generation and is_root and not written_already:
             with no_grad():
-                if real.numel() != storage.elements and storage.epoch:  # written through as_strided, perhaps beside it
+                if storage.epoch and real.numel() != storage.elements:  # written through as_strided, perhaps beside it
                     _memory(real).copy_(storage.value)
                 elif moved or not recorded:
                     real.copy_(_as_given(storage, given, self.level))

@@ -21,7 +21,12 @@ def chunk_bounds(size: int, parts: int, index: int) -> tuple[int, int]:
 
 
 class Placement:
-    """How a tensor lies along one dimension of a mesh: `Shard`, `Replicate` or `Partial`."""
+    """How a tensor lies along one dimension of a mesh: `Shard`, `Replicate` or `Partial`.
+
+    >>> from mindtorch_v2.distributed.tensor import Partial, Placement, Replicate, Shard
+    >>> [isinstance(each, Placement) for each in (Shard(0), Replicate(), Partial())], Shard(0).is_shard(dim=1)
+    ([True, True, True], False)
+    """
 
     __module__ = _PUBLIC
 
@@ -39,7 +44,12 @@ class Placement:
 
 
 class Shard(Placement):
-    """Each rank holds a piece, cut along the dimension `dim`. Pieces are those of `torch.chunk`: the last may be shorter."""
+    """Each rank holds a piece, cut along the dimension `dim`. Pieces are those of `torch.chunk`: the last may be shorter.
+
+    >>> from mindtorch_v2.distributed.tensor import Shard
+    >>> Shard(1), Shard(1).dim, Shard(1) == Shard(0)
+    (Shard(dim=1), 1, False)
+    """
 
     __module__ = _PUBLIC
 
@@ -94,7 +104,12 @@ StridedShard.__name__ = StridedShard.__qualname__ = "_StridedShard"
 
 @dataclasses.dataclass(frozen=True)
 class Replicate(Placement):
-    """Each rank holds the whole tensor."""
+    """Each rank holds the whole tensor.
+
+    >>> from mindtorch_v2.distributed.tensor import Replicate
+    >>> Replicate(), Replicate() == Replicate(), Replicate().is_replicate()
+    (Replicate(), True, True)
+    """
 
     def __repr__(self) -> str:
         return "Replicate()"
@@ -108,7 +123,17 @@ Replicate.__module__ = _PUBLIC
 
 @dataclasses.dataclass(frozen=True)
 class Partial(Placement):
-    """Each rank holds a tensor of the whole's size; combined by `reduce_op` ("sum", "avg", "max", ...) they are the whole."""
+    """Each rank holds a tensor of the whole's size; combined by `reduce_op` ("sum", "avg", "max", ...) they are the whole.
+
+    >>> from mindtorch_v2.distributed.tensor import DTensor, Partial
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> x = DTensor.from_local(torch.tensor([1.0, 2.0]), mesh, [Partial("sum")])
+    >>> x.full_tensor()
+    tensor([1., 2.])
+    >>> dist.destroy_process_group()
+    """
 
     reduce_op: str = "sum"
 

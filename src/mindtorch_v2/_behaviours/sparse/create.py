@@ -212,7 +212,13 @@ def sparse_compressed_tensor(
     requires_grad: bool = False,
     check_invariants: bool | None = None,
 ) -> Any:
-    """A matrix of a compressed layout: ``sparse_csr``, ``sparse_csc``, ``sparse_bsr``, ``sparse_bsc``; see ``sparse_csr_tensor``."""
+    """A matrix of a compressed layout: ``sparse_csr``, ``sparse_csc``, ``sparse_bsr``, ``sparse_bsc``; see ``sparse_csr_tensor``.
+
+    >>> m = torch.sparse_compressed_tensor([0, 1, 2], [1, 0], [5.0, 6.0], size=(2, 2), layout=torch.sparse_csr)
+    >>> m.to_dense()
+    tensor([[0., 5.],
+            [6., 0.]])
+    """
     if layout not in COMPRESSED:
         raise RuntimeError(
             f"sparse_compressed_tensor expected sparse compressed tensor layout but got {LAYOUT_NAMES.get(layout, 'none')}"
@@ -252,7 +258,13 @@ def sparse_csr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: An
 
 
 def sparse_csc_tensor(ccol_indices: Any, row_indices: Any, values: Any, size: Any = None, **options: Any) -> Any:
-    """A matrix of the layout ``torch.sparse_csc``: as ``sparse_csr_tensor``, by columns."""
+    """A matrix of the layout ``torch.sparse_csc``: as ``sparse_csr_tensor``, by columns.
+
+    >>> m = torch.sparse_csc_tensor([0, 1, 2], [1, 0], [5.0, 6.0], size=(2, 2))
+    >>> m.to_dense()
+    tensor([[0., 6.],
+            [5., 0.]])
+    """
     return sparse_compressed_tensor(ccol_indices, row_indices, values, size, **{"layout": _C.sparse_csc, **options})
 
 

@@ -25,7 +25,21 @@ def _is_tensor(value: Any) -> bool:
 
 
 class FunctionCtx:
-    """The context by which forward tells backward. It is the graph's node itself."""
+    """The context by which forward tells backward. It is the graph's node itself.
+
+    >>> class Scale(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x, factor):
+    ...         ctx.factor = factor
+    ...         return x * factor
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         return grad * ctx.factor, None
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> Scale.apply(x, 3.0).sum().backward()
+    >>> x.grad
+    tensor([3., 3.])
+    """
 
     _materialize_grads = True
     _tangents_of_saved: list[tuple[int, int, Any]] = []
@@ -80,7 +94,19 @@ class FunctionCtx:
 
 
 class BackwardCFunction(_C._FunctionBase, FunctionCtx):
-    """The node of a custom Function; each Function has a subclass of its own."""
+    """The node of a custom Function; each Function has a subclass of its own.
+
+    >>> class Double(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return x * 2
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         return grad * 2
+    >>> y = Double.apply(torch.ones(1, requires_grad=True))
+    >>> isinstance(y.grad_fn, torch.autograd.function.BackwardCFunction), type(y.grad_fn).__name__
+    (True, 'DoubleBackward')
+    """
 
     _forward_cls: Any
 
@@ -112,7 +138,18 @@ _function_ids = itertools.count()
 
 
 class FunctionMeta(type):
-    """Give each Function a node class of its own: ``MyFn`` gets ``MyFnBackward``."""
+    """Give each Function a node class of its own: ``MyFn`` gets ``MyFnBackward``.
+
+    >>> class Half(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return x / 2
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         return grad / 2
+    >>> Half.apply(torch.ones(1, requires_grad=True)).grad_fn.name()
+    'HalfBackward'
+    """
 
     @property
     def _new_style(cls) -> bool:
@@ -378,7 +415,21 @@ def _capturing(cls: Any, seen: list[Any], new_style: bool) -> Any:
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a backward that cannot be differentiated again: trying to is an error, not a wrong number."""
+    """Decorate a backward that cannot be differentiated again: trying to is an error, not a wrong number.
+
+    >>> class Square(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...     @staticmethod
+    ...     @torch.autograd.function.once_differentiable
+    ...     def backward(ctx, grad):
+    ...         return 2 * ctx.saved_tensors[0] * grad
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> torch.autograd.grad(Square.apply(x), x, create_graph=True)
+    (tensor([6.]),)
+    """
 
     @functools.wraps(fn)
     def wrapper(ctx: Any, *args: Any) -> Any:
@@ -452,7 +503,21 @@ class UndefinedGrad:
 
 
 class InplaceFunction(Function):
-    """Kept as a name: a Function that may be told ``inplace=True``."""
+    """Kept as a name: a Function that may be told ``inplace=True``.
+
+    >>> class Zero(torch.autograd.function.InplaceFunction):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.mark_dirty(x)
+    ...         return x.zero_()
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         return grad * 0
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> Zero.apply(x * 2).sum().backward()
+    >>> x.grad
+    tensor([0., 0.])
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -460,7 +525,11 @@ class InplaceFunction(Function):
 
 
 class NestedIOFunction(Function):
-    """A legacy kind of Function whose arguments and results are nested; nested tuples go through a plain Function too."""
+    """A legacy kind of Function whose arguments and results are nested; nested tuples go through a plain Function too.
+
+    >>> issubclass(torch.autograd.function.NestedIOFunction, torch.autograd.Function)
+    True
+    """
 
 
 _C._set_function_defaults(Function.backward, Function.vjp, Function.setup_context, _apply_in_order)

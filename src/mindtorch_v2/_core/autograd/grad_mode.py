@@ -192,7 +192,11 @@ _threads = _Threads()
 
 
 def is_multithreading_enabled() -> bool:
-    """Whether backward may use several threads, as `set_multithreading_enabled` said on this thread."""
+    """Whether backward may use several threads, as `set_multithreading_enabled` said on this thread.
+
+    >>> torch.autograd.is_multithreading_enabled()
+    True
+    """
     return _threads.allowed
 
 

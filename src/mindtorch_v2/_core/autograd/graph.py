@@ -12,7 +12,12 @@ from .function import DelayedError, UndefinedGrad
 
 
 class Node(abc.ABC):
-    """The class of every `grad_fn`: each node is an instance, though none descends from it."""
+    """The class of every `grad_fn`: each node is an instance, though none descends from it.
+
+    >>> y = torch.ones(1, requires_grad=True) * 2
+    >>> isinstance(y.grad_fn, torch.autograd.graph.Node), y.grad_fn.name()
+    (True, 'MulBackward0')
+    """
 
     @abc.abstractmethod
     def name(self) -> str:
@@ -91,7 +96,16 @@ class save_on_cpu(saved_tensors_hooks):
 
 
 class disable_saved_tensors_hooks:
-    """Within this block setting saved-tensor hooks raises RuntimeError with ``error_message``."""
+    """Within this block setting saved-tensor hooks raises RuntimeError with ``error_message``.
+
+    >>> try:
+    ...     with torch.autograd.graph.disable_saved_tensors_hooks("no hooks in here"):
+    ...         with torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x):
+    ...             pass
+    ... except RuntimeError as error:
+    ...     print(error)
+    no hooks in here
+    """
 
     def __init__(self, error_message: str) -> None:
         self.message = error_message
@@ -104,7 +118,13 @@ class disable_saved_tensors_hooks:
 
 
 class GradientEdge(NamedTuple):
-    """Where a tensor's gradient flows in the graph; stands for the tensor in backward and grad."""
+    """Where a tensor's gradient flows in the graph; stands for the tensor in backward and grad.
+
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> y = x * x
+    >>> torch.autograd.grad(torch.autograd.graph.get_gradient_edge(y), x)
+    (tensor([6.]),)
+    """
 
     node: Any
     output_nr: int
@@ -161,6 +181,12 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., Any], *, 
 
     With ``mode="all"`` it gets a list, None for tensors that the backward does not reach; with ``"any"`` the first
     gradient that is there. Returns a handle whose ``remove()`` takes the hook away.
+
+    >>> a, b = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+    >>> handle = torch.autograd.graph.register_multi_grad_hook((a, b), print)
+    >>> (2 * a + 3 * b).backward()
+    [tensor([2.]), tensor([3.])]
+    >>> handle.remove()
     """
     if mode not in _MODES:
         raise ValueError(f"Expects mode to be one of {_MODES} but got {mode}")
@@ -206,4 +232,11 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., Any], *, 
 
 
 def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
-    """Whether streams of different devices that meet in a gradient are warned of; there is one stream here."""
+    """Whether streams of different devices that meet in a gradient are warned of; there is one stream here.
+
+    >>> torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> (x * 2).backward()
+    >>> x.grad
+    tensor([2.])
+    """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["fused", "inductor", "recorded"]
 
+_log = logging.getLogger("torch._dynamo")
+_said = False
 _ROUNDS = 5  # calls of each that are timed
 _TOO_LONG = 0.5  # seconds: of calls as long as this one of each says enough
 
@@ -76,6 +79,21 @@ class _Fastest:
         self._ways = {kept: self._run}
 
 
+def _say_that_nothing_is_gained(gm: GraphModule, name: str) -> None:
+    """Tell the user, once in a process: a program that is compiled in vain looks like one that is not."""
+    global _said
+    calls = sum(node.op == "call_function" for node in gm.graph.nodes)
+    if _said or not calls:
+        return
+    _said = True
+    _log.warning(
+        "torch.compile brings nothing to %s, in which no operators fuse (it has %d): it runs as it would without. "
+        'TORCH_LOGS="fusion" tells of each graph; this is said once.',
+        name,
+        calls,
+    )
+
+
 def _tell(made: Fused, name: str) -> None:
     counters["inductor"]["fused_kernels"] += len(made.kernels)
     counters["inductor"]["operators_left"] += made.left
@@ -108,6 +126,8 @@ def fused(gm: GraphModule, example_inputs: Any, inference: bool = False) -> Call
         if any(isinstance(kernel, ChainKernel) for kernel in made.kernels):
             return ways["fused"]  # the processor's clock says nothing of a device's kernels, of which these are fewer
     ways["plain"] = reuse_memory(gm).forward
+    if len(ways) == 1:
+        _say_that_nothing_is_gained(gm, name)
     return _Fastest(ways, name) if len(ways) > 1 else ways["plain"]
 
 
@@ -128,6 +148,7 @@ def _aot(compiler: Callable) -> AotAutograd:
         fw_compiler=compiler,
         inference_compiler=functools.partial(compiler, inference=True),
         partition_fn=functools.partial(min_cut_rematerialization_partition, fusing=True),
+        whole=True,
     )
 
 

@@ -54,6 +54,7 @@ def _assert_scalar(self, assert_msg) -> None:
     "_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, "
     "Device? device=None, Layout? layout=None) -> ()",
     "Raise RuntimeError unless the tensor has the sizes, strides, dtype, device and layout that are given.",
+    bind="function",
 )
 def _assert_tensor_metadata(a, size=None, stride=None, dtype=None, *, device=None, layout=None) -> None:
     for name, actual, expected in (

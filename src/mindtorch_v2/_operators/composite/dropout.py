@@ -41,7 +41,8 @@ def _factors(input, p: float, feature: bool, alpha: bool) -> tuple:
     return noise.mul_(a), shift
 
 
-def _drop(input, p, train, feature, alpha, inplace):
+def drop(input: Tensor, p: float, train: bool, feature: bool, alpha: bool, inplace: bool) -> Tensor:
+    """Dropout of every kind, in the parts that PyTorch makes it of."""
     _check(p)
     if p == 0 or not train or input.numel() == 0:
         return input
@@ -61,7 +62,7 @@ def _drop(input, p, train, feature, alpha, inplace):
     samples=[S(T(3, 4), 0.5, False)],
 )
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    return _drop(input, p, train, False, True, False)
+    return drop(input, p, train, False, True, False)
 
 
 @composite(
@@ -71,7 +72,7 @@ def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     tags="nondeterministic_seeded",
 )
 def alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
-    return _drop(self, p, train, False, True, True)
+    return drop(self, p, train, False, True, True)
 
 
 @composite(
@@ -84,7 +85,7 @@ def alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     if train and 0 < p < 1 and input.is_floating_point() and input.numel() > 0:
         return aten._fused_dropout(input, 1 - p)[0]
-    return _drop(input, p, train, False, False, False)
+    return drop(input, p, train, False, False, False)
 
 
 @composite(
@@ -94,7 +95,7 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     tags="nondeterministic_seeded",
 )
 def dropout_(self: Tensor, p: float, train: bool) -> Tensor:
-    return _drop(self, p, train, False, False, True)
+    return drop(self, p, train, False, False, True)
 
 
 @composite(
@@ -105,7 +106,7 @@ def dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     samples=[S(T(3, 4, 2), 0.5, False)],
 )
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    return _drop(input, p, train, True, True, False)
+    return drop(input, p, train, True, True, False)
 
 
 @composite(
@@ -115,7 +116,7 @@ def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     tags="nondeterministic_seeded",
 )
 def feature_alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
-    return _drop(self, p, train, True, True, True)
+    return drop(self, p, train, True, True, True)
 
 
 @composite(
@@ -126,7 +127,7 @@ def feature_alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
     samples=[S(T(3, 4, 2), 0.5, False)],
 )
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    return _drop(input, p, train, True, False, False)
+    return drop(input, p, train, True, False, False)
 
 
 @composite(
@@ -136,4 +137,4 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     tags="nondeterministic_seeded",
 )
 def feature_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
-    return _drop(self, p, train, True, False, True)
+    return drop(self, p, train, True, False, True)

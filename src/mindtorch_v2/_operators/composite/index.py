@@ -39,7 +39,6 @@ def masked_select_backward(grad: Tensor, input: Tensor, mask: Tensor) -> Tensor:
 @composite(
     "nonzero_numpy(Tensor self) -> Tensor[]",
     "The positions of the elements that are not zero, one tensor a dimension.",
-    bind="method",
     sizes_by_values=True,
 )
 def nonzero_numpy(self: Tensor) -> list:

@@ -153,13 +153,27 @@ def cross_entropy_loss(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> Tensor:
+    return cross_entropy(self, target, weight, reduction, ignore_index, label_smoothing)
+
+
+def cross_entropy(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    label_smoothing: float,
+    whole: bool = True,
+) -> Tensor:
+    """`cross_entropy_loss`, by one kernel where there is one, or always in the parts that PyTorch makes it of."""
     if target.shape == self.shape and self.dim() > 0:
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
         return _cross_entropy_with_probabilities(self, target, weight, reduction, label_smoothing)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
-    if self.dim() == 2 and target.dim() == 1 and self.size(0) == target.size(0) and (self.is_cpu or self.is_cuda):
+    rows = self.dim() == 2 and target.dim() == 1 and self.size(0) == target.size(0)
+    if whole and rows and (self.is_cpu or self.is_cuda):
         return aten._cross_entropy(self, target, weight, reduction, ignore_index, label_smoothing)[0]
     return _cross_entropy_of_places(self, target, weight, reduction, ignore_index, label_smoothing)
 

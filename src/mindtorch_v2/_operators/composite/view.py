@@ -420,7 +420,7 @@ def _copies(schema, of) -> None:
     @composite(
         schema,
         f"A copy of what `{name.removesuffix('_copy')}` gives.",
-        bind="function out",
+        bind="out" if name == "lift_fresh_copy" else "function out",
         out_dtype="exact",
         out_overload="Tensor_out" if name == "slice_copy" else "",
         tags="view_copy",
@@ -442,6 +442,7 @@ for _schema, _view in (
     ("detach_copy(Tensor self) -> Tensor", "detach"),
     ("diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor", "diagonal"),
     ("expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor", "expand"),
+    ("lift_fresh_copy(Tensor self) -> Tensor", "lift_fresh"),
     ("permute_copy(Tensor self, int[] dims) -> Tensor", "permute"),
     ("select_copy.int(Tensor self, int dim, SymInt index) -> Tensor", "select"),
     (

@@ -2,6 +2,7 @@
 
 from ... import _C
 from ..._core.autograd.function import DelayedError
+from ..._core.dimensions import broadcast_sizes
 from ..._core.dtype import DTYPES
 from ..table import S, T, aten, like, not_recorded, op, rule
 
@@ -23,15 +24,8 @@ def _index_put_self(grad, indices, accumulate):
     return grad if accumulate else aten.index_put(grad, indices, grad.new_zeros(()), False)
 
 
-def _broadcast(a, b) -> list:
-    """The common sizes of two that broadcast."""
-    n = max(len(a), len(b))
-    a, b = (1,) * (n - len(a)) + tuple(a), (1,) * (n - len(b)) + tuple(b)
-    return [y if x == 1 else x for x, y in zip(a, b, strict=True)]
-
-
 def _masked_select_backward(grad, self_sizes, mask):
-    return aten.masked_scatter(grad.new_zeros(_broadcast(self_sizes, mask.shape)), mask, grad)
+    return aten.masked_scatter(grad.new_zeros(broadcast_sizes(self_sizes, mask.shape)), mask, grad)
 
 
 def _masked_scatter_source(grad, mask, source_sizes):
@@ -136,7 +130,7 @@ def _index_meta(self, indices):
             dims.append(position)
     common: list[int] = []
     for shape in shapes:
-        common = _broadcast(common, shape)
+        common = broadcast_sizes(common, shape)
     sizes = [s for d, s in enumerate(self.shape) if d not in dims]
     adjacent = dims == list(range(dims[0], dims[-1] + 1))
     at = dims[0] if adjacent else 0

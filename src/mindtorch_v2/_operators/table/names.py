@@ -51,6 +51,8 @@ def record(handle: Any, name: str, bind: tuple[str, ...], alias: tuple[str, ...]
         if word not in BOUND:  # a derived form
             continue
         for n in (name, *alias):
+            if word == "method" and n.startswith("special_"):  # a function alone, by its further name
+                continue
             short = n.removeprefix(word + "_") if word in ("linalg", "special", "fft") else n
             BOUND[word].setdefault(short, []).append(handle)
 

@@ -33,7 +33,10 @@ def return_type(name: str, fields: tuple[str, ...]) -> type:
         items = {f: _make_item(i) for i, f in enumerate(fields)}
         made = type(name, (ReturnType,), {"__slots__": (), "_fields": fields, "n_fields": len(fields), **items})
         made.__module__ = "torch.return_types"
-        made.__doc__ = f"Results of `{name}`: a tuple whose items are also attributes, {', '.join(fields)}."
+        made.__doc__ = (
+            f"Results of `{name}`: a tuple whose items are also attributes, {', '.join(fields)}.\n\n"
+            f"    >>> torch.return_types.{name}({tuple(range(len(fields)))}).{fields[-1]}\n    {len(fields) - 1}\n"
+        )
         RETURN_TYPES[name, fields] = made
     return made
 

@@ -32,7 +32,11 @@ if TYPE_CHECKING:
 
 
 class QuantStub(Module):
-    """Where a quantized model's input would be quantized: gives it back as it is."""
+    """Where a quantized model's input would be quantized: gives it back as it is.
+
+    >>> torch.ao.quantization.QuantStub()(torch.tensor([0.5]))
+    tensor([0.5000])
+    """
 
     def __init__(self, qconfig: Any = None) -> None:
         super().__init__()
@@ -44,7 +48,11 @@ class QuantStub(Module):
 
 
 class DeQuantStub(QuantStub):
-    """Where a quantized model's output would become floating again: gives it back as it is."""
+    """Where a quantized model's output would become floating again: gives it back as it is.
+
+    >>> torch.ao.quantization.DeQuantStub()(torch.tensor([0.5]))
+    tensor([0.5000])
+    """
 
 
 _NAMES = unavailable_names(

@@ -40,7 +40,19 @@ def _with_args(cls: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 class ObserverBase(Module):
-    """The base of observers: `forward` sees a tensor, `calculate_qparams` says how it would be quantized."""
+    """The base of observers: `forward` sees a tensor, `calculate_qparams` says how it would be quantized.
+
+    >>> class Largest(torch.ao.quantization.ObserverBase):
+    ...     def forward(self, x):
+    ...         self.largest = x.abs().max()
+    ...         return x
+    ...     def calculate_qparams(self):
+    ...         return self.largest / 127, 0
+    >>> observer = Largest(torch.qint8)
+    >>> _ = observer(torch.tensor([2.54, -1.0]))
+    >>> observer.calculate_qparams()
+    (tensor(0.0200), 0)
+    """
 
     def __init__(self, dtype: torch.dtype, is_dynamic: bool = False) -> None:
         super().__init__()
@@ -55,7 +67,12 @@ class ObserverBase(Module):
 
 
 class PlaceholderObserver(ObserverBase):
-    """An observer that sees nothing: it holds how an activation is to be quantized when it is there."""
+    """An observer that sees nothing: it holds how an activation is to be quantized when it is there.
+
+    >>> observer = torch.ao.quantization.PlaceholderObserver(dtype=torch.float16)
+    >>> observer(torch.tensor([1.0])), observer.dtype
+    (tensor([1.]), torch.float16)
+    """
 
     def __init__(
         self,
@@ -84,7 +101,13 @@ class PlaceholderObserver(ObserverBase):
 
 
 class MinMaxObserver(ObserverBase):
-    """The least and the greatest element so far, and the scale and zero point that they ask for."""
+    """The least and the greatest element so far, and the scale and zero point that they ask for.
+
+    >>> observer = torch.ao.quantization.MinMaxObserver()
+    >>> _ = observer(torch.tensor([0.0, 5.1]))
+    >>> observer.calculate_qparams()
+    (tensor([0.0200]), tensor([0], dtype=torch.int32))
+    """
 
     min_val: torch.Tensor
     max_val: torch.Tensor
@@ -137,6 +160,10 @@ class MinMaxObserver(ObserverBase):
             scale = torch.max(scale, self.eps)
             middle = 0 if self.dtype not in (torch.quint8, torch.uint8) else (low + high + 1) // 2
             zero_point = torch.full(scale.shape, middle, dtype=torch.int64)
+        elif self.qscheme == torch.per_channel_affine_float_qparams:  # zero is not among the numbers then
+            scale = (most - least) / float(high - low)
+            scale = torch.where(scale > self.eps, scale, torch.ones_like(scale))
+            zero_point = -least / scale
         else:
             scale = torch.max((above - below) / float(high - low), self.eps)
             zero_point = (low - torch.round(below / scale).to(torch.int32)).clamp(low, high)
@@ -157,7 +184,13 @@ def _text(value: torch.Tensor) -> str:
 
 
 class PerChannelMinMaxObserver(MinMaxObserver):
-    """`MinMaxObserver` for each index of the dimension `ch_axis`."""
+    """`MinMaxObserver` for each index of the dimension `ch_axis`.
+
+    >>> observer = torch.ao.quantization.PerChannelMinMaxObserver(ch_axis=0)
+    >>> _ = observer(torch.tensor([[0.0, 255.0], [0.0, 25.5]]))
+    >>> observer.calculate_qparams()[0]
+    tensor([1.0000, 0.1000])
+    """
 
     def __init__(
         self,
@@ -196,10 +229,36 @@ default_placeholder_observer = PlaceholderObserver
 default_dynamic_quant_observer = PlaceholderObserver.with_args(
     dtype=torch.quint8, quant_min=0, quant_max=255, is_dynamic=True
 )
+default_dynamic_quant_observer.__doc__ = (
+    "Maker of an observer of activations that are quantized as they come, to quint8.\n\n"
+    ">>> torch.ao.quantization.default_dynamic_quant_observer().is_dynamic\n"
+    "True\n"
+)
 default_weight_observer = MinMaxObserver.with_args(dtype=torch.qint8, qscheme=torch.per_tensor_symmetric)
+default_weight_observer.__doc__ = (
+    "Maker of an observer of a weight: qint8, one scale, the zero point 0.\n\n"
+    ">>> observer = torch.ao.quantization.default_weight_observer()\n"
+    ">>> _ = observer(torch.tensor([-1.0, 2.55]))\n"
+    ">>> observer.calculate_qparams()\n"
+    "(tensor([0.0200]), tensor([0]))\n"
+)
 default_per_channel_weight_observer = PerChannelMinMaxObserver.with_args(
     dtype=torch.qint8, qscheme=torch.per_channel_symmetric
 )
+default_per_channel_weight_observer.__doc__ = (
+    "Maker of an observer of a weight: qint8, a scale for each output channel.\n\n"
+    ">>> observer = torch.ao.quantization.default_per_channel_weight_observer()\n"
+    ">>> _ = observer(torch.tensor([[1.275, 0.0], [-2.55, 0.0]]))\n"
+    ">>> observer.calculate_qparams()[0]\n"
+    "tensor([0.0100, 0.0200])\n"
+)
 default_float_qparams_observer = PerChannelMinMaxObserver.with_args(
     dtype=torch.quint8, qscheme=torch.per_channel_affine_float_qparams, ch_axis=0
+)
+default_float_qparams_observer.__doc__ = (
+    "Maker of an observer of an embedding's weight: quint8, zero points that are floats.\n\n"
+    ">>> observer = torch.ao.quantization.observer.default_float_qparams_observer()\n"
+    ">>> _ = observer(torch.tensor([[0.5, 3.05]]))\n"
+    ">>> observer.calculate_qparams()\n"
+    "(tensor([0.0100]), tensor([-50.]))\n"
 )

@@ -16,7 +16,13 @@ __all__ = ["QConfig", "default_dynamic_qconfig", "float16_dynamic_qconfig", "per
 
 
 class QConfig(NamedTuple):
-    """Makers of observers, of the activations and of the weight: classes, or what `with_args` gives."""
+    """Makers of observers, of the activations and of the weight: classes, or what `with_args` gives.
+
+    >>> from mindtorch_v2.ao.quantization import MinMaxObserver, QConfig
+    >>> config = QConfig(activation=MinMaxObserver, weight=MinMaxObserver.with_args(dtype=torch.qint8))
+    >>> config.weight().dtype
+    torch.qint8
+    """
 
     activation: Any
     weight: Any

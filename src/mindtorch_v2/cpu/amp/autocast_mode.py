@@ -10,7 +10,13 @@ __all__ = ["autocast"]
 
 
 class autocast(torch.amp.autocast):
-    """`torch.amp.autocast("cpu", ...)`; warns that it is an old form."""
+    """`torch.amp.autocast("cpu", ...)`; warns that it is an old form.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"), torch.cpu.amp.autocast():
+    ...     torch.mm(torch.ones(2, 2), torch.ones(2, 2)).dtype
+    torch.bfloat16
+    """
 
     def __init__(self, enabled: bool = True, dtype: torch.dtype = torch.bfloat16, cache_enabled: bool = True) -> None:
         warnings.warn(

@@ -10,7 +10,14 @@ __all__ = ["GradScaler"]
 
 
 class GradScaler(torch.amp.GradScaler):
-    """`torch.amp.GradScaler("cpu", ...)`; warns that it is an old form."""
+    """`torch.amp.GradScaler("cpu", ...)`; warns that it is an old form.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     scaler = torch.cpu.amp.GradScaler(init_scale=8.0)
+    >>> scaler.scale(torch.tensor(2.0))
+    tensor(16.)
+    """
 
     def __init__(
         self,

@@ -13,14 +13,26 @@ __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
 
 class autocast(torch.amp.autocast):
-    """`torch.amp.autocast("cuda", ...)`."""
+    """`torch.amp.autocast("cuda", ...)`.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"), torch.cuda.amp.autocast(enabled=False):
+    ...     torch.mm(torch.ones(2, 2), torch.ones(2, 2)).dtype
+    torch.float32
+    """
 
     def __init__(self, enabled: bool = True, dtype: torch.dtype | None = None, cache_enabled: bool = True) -> None:
         super().__init__("cuda", enabled=enabled, dtype=dtype or torch.float16, cache_enabled=cache_enabled)
 
 
 class GradScaler(torch.amp.GradScaler):
-    """`torch.amp.GradScaler("cuda", ...)`."""
+    """`torch.amp.GradScaler("cuda", ...)`.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.cuda.amp.GradScaler(enabled=False).is_enabled()
+    False
+    """
 
     def __init__(
         self,
@@ -34,11 +46,35 @@ class GradScaler(torch.amp.GradScaler):
 
 
 def custom_fwd(fwd: Callable[..., Any] | None = None, **kwargs: Any) -> Callable[..., Any]:
-    """`torch.amp.custom_fwd(device_type="cuda")`."""
+    """`torch.amp.custom_fwd(device_type="cuda")`.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     forward = torch.cuda.amp.custom_fwd(lambda ctx, x: x * 2, cast_inputs=torch.float32)
+    >>> class Double(torch.autograd.Function):
+    ...     forward = staticmethod(forward)
+    ...     backward = staticmethod(lambda ctx, grad: grad * 2)
+    >>> Double.apply(torch.ones(2))
+    tensor([2., 2.])
+    """
     decorate: Any = functools.partial(torch.amp.custom_fwd, device_type="cuda", **kwargs)
     return decorate if fwd is None else decorate(fwd)
 
 
 def custom_bwd(bwd: Callable[..., Any]) -> Callable[..., Any]:
-    """`torch.amp.custom_bwd(device_type="cuda")`."""
+    """`torch.amp.custom_bwd(device_type="cuda")`.
+
+    >>> import warnings
+    >>> class Double(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return x * 2
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     Double.forward = staticmethod(torch.cuda.amp.custom_fwd(Double.forward))
+    ...     Double.backward = staticmethod(torch.cuda.amp.custom_bwd(lambda ctx, grad: grad * 2))
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> Double.apply(x).sum().backward()
+    >>> x.grad
+    tensor([2., 2.])
+    """
     return torch.amp.custom_bwd(bwd, device_type="cuda")

@@ -31,7 +31,15 @@ def _visit(path: Path, value: Any, found: Callable[[Path, Any], None]) -> None:
 
 
 def flatten_state_dict(state_dict: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Path]]:
-    """(values by name, paths by name). ValueError where two paths have one name."""
+    """(values by name, paths by name). ValueError where two paths have one name.
+
+    >>> from mindtorch_v2.distributed.checkpoint.default_planner import flatten_state_dict
+    >>> values, paths = flatten_state_dict({"layer": {"weight": 1, "sizes": [2, 3]}})
+    >>> values
+    {'layer.weight': 1, 'layer.sizes': [2, 3]}
+    >>> paths["layer.sizes"]
+    ('layer', 'sizes')
+    """
     values: dict[str, Any] = {}
     paths: dict[str, Path] = {}
 
@@ -46,7 +54,14 @@ def flatten_state_dict(state_dict: Mapping[str, Any]) -> tuple[dict[str, Any], d
 
 
 def set_element(root: Any, path: Path, value: Any) -> None:
-    """Put a value at a path of nested dictionaries and lists, making those that are missing."""
+    """Put a value at a path of nested dictionaries and lists, making those that are missing.
+
+    >>> from mindtorch_v2.distributed.checkpoint.default_planner import set_element
+    >>> root = {}
+    >>> set_element(root, ("layers", 1, "weight"), 5)
+    >>> root
+    {'layers': [None, {'weight': 5}]}
+    """
     here = root
     for part, following in zip(path, path[1:], strict=False):
         empty: Any = {} if isinstance(following, str) else []

@@ -9,7 +9,13 @@ __all__ = ["CheckpointException"]
 
 
 class CheckpointException(BaseException):
-    """A checkpoint failed on some ranks: `failures` has their errors, by rank, each with its traceback as text."""
+    """A checkpoint failed on some ranks: `failures` has their errors, by rank, each with its traceback as text.
+
+    >>> from mindtorch_v2.distributed.checkpoint.api import CheckpointException
+    >>> error = CheckpointException("save", {2: (OSError("disk is full"), "")})
+    >>> sorted(error.failures)
+    [2]
+    """
 
     def __init__(self, msg: str, failures: dict[int, Any]) -> None:
         super().__init__(msg, failures)

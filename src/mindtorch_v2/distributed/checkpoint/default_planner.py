@@ -55,7 +55,13 @@ def _local(value: torch.Tensor) -> torch.Tensor:
 
 
 def create_default_local_save_plan(state_dict: dict[str, Any], is_coordinator: bool) -> SavePlan:
-    """A plan of all that a rank could write: its pieces of tensors, and, for the coordinator, objects."""
+    """A plan of all that a rank could write: its pieces of tensors, and, for the coordinator, objects.
+
+    >>> from mindtorch_v2.distributed.checkpoint.default_planner import create_default_local_save_plan
+    >>> plan = create_default_local_save_plan({"weight": torch.ones(2), "step": 3}, is_coordinator=True)
+    >>> [(item.index.fqn, item.type.name) for item in plan.items]
+    [('weight', 'TENSOR'), ('step', 'BYTE_IO')]
+    """
     items = []
     for name, value in state_dict.items():
         if not isinstance(value, torch.Tensor):
@@ -82,6 +88,14 @@ class DefaultSavePlanner(SavePlanner):
         flatten_state_dict, flatten_sharded_tensors: nested dictionaries are taken apart; as in PyTorch by default.
         dedup_replicated_tensors: accepted as in PyTorch; what is whole on several ranks is written once.
         dedup_save_to_lowest_rank: whether the lowest rank that has a piece writes it.
+
+    >>> import tempfile
+    >>> import mindtorch_v2.distributed.checkpoint as dcp
+    >>> state = {"layer": {"weight": torch.tensor([1.0, 2.0])}}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     saved = dcp.save(state, checkpoint_id=folder, planner=dcp.DefaultSavePlanner(flatten_state_dict=True))
+    >>> list(saved.state_dict_metadata)
+    ['layer.weight']
     """
 
     def __init__(
@@ -200,7 +214,17 @@ def _reads(name: str, entry: TensorStorageMetadata, value: torch.Tensor) -> Iter
 
 
 def create_default_local_load_plan(state_dict: dict[str, Any], metadata: Metadata, strict: bool = True) -> LoadPlan:
-    """A plan of all that a rank needs to fill its pieces. RuntimeError for a name that the checkpoint has not, if `strict`."""
+    """A plan of all that a rank needs to fill its pieces. RuntimeError for a name that the checkpoint has not, if `strict`.
+
+    >>> import tempfile
+    >>> import mindtorch_v2.distributed.checkpoint as dcp
+    >>> from mindtorch_v2.distributed.checkpoint.default_planner import create_default_local_load_plan
+    >>> state = {"weight": torch.tensor([1.0, 2.0])}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     saved = dcp.save(state, checkpoint_id=folder)
+    >>> [(item.dest_index.fqn, item.lengths) for item in create_default_local_load_plan(state, saved).items]
+    [('weight', torch.Size([2]))]
+    """
     items: list[ReadItem] = []
     nothing = torch.Size([0])
     for name, value in state_dict.items():
@@ -227,6 +251,16 @@ class DefaultLoadPlanner(LoadPlanner):
     Args:
         flatten_state_dict, flatten_sharded_tensors: nested dictionaries are taken apart; as in PyTorch by default.
         allow_partial_load: whether names that the checkpoint has not are left as they are.
+
+    >>> import tempfile
+    >>> import mindtorch_v2.distributed.checkpoint as dcp
+    >>> state = {"weight": torch.tensor([1.0, 2.0])}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = dcp.save(state, checkpoint_id=folder)
+    ...     wanted = {"weight": torch.zeros(2), "bias": torch.zeros(1)}
+    ...     dcp.load(wanted, checkpoint_id=folder, planner=dcp.DefaultLoadPlanner(allow_partial_load=True))
+    >>> wanted
+    {'weight': tensor([1., 2.]), 'bias': tensor([0.])}
     """
 
     def __init__(

@@ -140,6 +140,14 @@ class FileSystemWriter(StorageWriter):
         sync_files: whether files are on the disk before the checkpoint counts as written.
         thread_count, per_thread_copy_ahead, cache_staged_state_dict: accepted as in PyTorch.
         overwrite: whether a checkpoint that is there may be written over.
+
+    >>> import tempfile
+    >>> import mindtorch_v2.distributed.checkpoint as dcp
+    >>> import os
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = dcp.save({"weight": torch.ones(2)}, storage_writer=dcp.FileSystemWriter(folder))
+    ...     sorted(os.listdir(folder))
+    ['.metadata', '__0_0.distcp']
     """
 
     def __init__(
@@ -235,6 +243,13 @@ class FileSystemReader(StorageReader):
 
     Args:
         path: the folder.
+
+    >>> import tempfile
+    >>> import mindtorch_v2.distributed.checkpoint as dcp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = dcp.save({"weight": torch.tensor([1.0, 2.0])}, checkpoint_id=folder)
+    ...     dcp.FileSystemReader(folder).read_metadata().state_dict_metadata["weight"].size
+    torch.Size([2])
     """
 
     def __init__(self, path: str | os.PathLike, **extensions: Any) -> None:

@@ -22,7 +22,12 @@ __all__ = [
 
 @dataclasses.dataclass
 class ChunkStorageMetadata:
-    """A piece of a tensor: where it begins, and its size."""
+    """A piece of a tensor: where it begins, and its size.
+
+    >>> from mindtorch_v2.distributed.checkpoint.metadata import ChunkStorageMetadata
+    >>> ChunkStorageMetadata(offsets=torch.Size([4, 0]), sizes=torch.Size([4, 3]))
+    ChunkStorageMetadata(offsets=torch.Size([4, 0]), sizes=torch.Size([4, 3]))
+    """
 
     offsets: torch.Size
     sizes: torch.Size
@@ -45,7 +50,12 @@ _FORMATS = {
 
 @dataclasses.dataclass
 class TensorProperties:
-    """Properties of a tensor beside its size."""
+    """Properties of a tensor beside its size.
+
+    >>> from mindtorch_v2.distributed.checkpoint.metadata import TensorProperties
+    >>> TensorProperties.create_from_tensor(torch.ones(2, dtype=torch.float16)).dtype
+    torch.float16
+    """
 
     dtype: torch.dtype = dataclasses.field(default_factory=torch.get_default_dtype)
     layout: torch.layout = torch.strided
@@ -68,7 +78,16 @@ class TensorProperties:
 
 @dataclasses.dataclass
 class TensorStorageMetadata:
-    """A tensor of a checkpoint."""
+    """A tensor of a checkpoint.
+
+    >>> import tempfile
+    >>> import mindtorch_v2.distributed.checkpoint as dcp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     saved = dcp.save({"weight": torch.ones(2, 3)}, checkpoint_id=folder)
+    >>> described = saved.state_dict_metadata["weight"]
+    >>> described.size, described.properties.dtype, len(described.chunks)
+    (torch.Size([2, 3]), torch.float32, 1)
+    """
 
     properties: TensorProperties
     size: torch.Size
@@ -77,12 +96,22 @@ class TensorStorageMetadata:
 
 @dataclasses.dataclass
 class BytesStorageMetadata:
-    """An object of a checkpoint that is no tensor."""
+    """An object of a checkpoint that is no tensor.
+
+    >>> from mindtorch_v2.distributed.checkpoint.metadata import BytesStorageMetadata
+    >>> BytesStorageMetadata() == BytesStorageMetadata()
+    True
+    """
 
 
 @dataclasses.dataclass
 class StorageMeta:
-    """Where a checkpoint is."""
+    """Where a checkpoint is.
+
+    >>> from mindtorch_v2.distributed.checkpoint.metadata import StorageMeta
+    >>> StorageMeta(checkpoint_id="step_100").checkpoint_id
+    'step_100'
+    """
 
     checkpoint_id: str | os.PathLike | None = None
     save_id: str | None = None
@@ -97,6 +126,10 @@ class Metadata:
     state_dict_metadata: by name.
     planner_data: the path of each name in the nested dictionary that was saved.
     storage_data: of each piece and object, by its `MetadataIndex`, where the storage put it.
+
+    >>> from mindtorch_v2.distributed.checkpoint.metadata import BytesStorageMetadata, Metadata
+    >>> list(Metadata({"step": BytesStorageMetadata()}).state_dict_metadata)
+    ['step']
     """
 
     state_dict_metadata: dict[str, TensorStorageMetadata | BytesStorageMetadata]
@@ -108,7 +141,12 @@ class Metadata:
 
 @dataclasses.dataclass(frozen=True)
 class MetadataIndex:
-    """A piece of a tensor by its name and offset, or an object by its name; `index` says where to look first."""
+    """A piece of a tensor by its name and offset, or an object by its name; `index` says where to look first.
+
+    >>> from mindtorch_v2.distributed.checkpoint.metadata import MetadataIndex
+    >>> MetadataIndex("weight", [4, 0])
+    MetadataIndex(fqn='weight', offset=torch.Size([4, 0]), index=None)
+    """
 
     fqn: str
     offset: torch.Size | None = None

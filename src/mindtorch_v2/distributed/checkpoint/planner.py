@@ -30,7 +30,12 @@ __all__ = [
 
 
 class WriteItemType(enum.Enum):
-    """Kinds of items that are written."""
+    """Kinds of items that are written.
+
+    >>> from mindtorch_v2.distributed.checkpoint.planner import WriteItemType
+    >>> [kind.name for kind in WriteItemType]
+    ['TENSOR', 'SHARD', 'BYTE_IO']
+    """
 
     TENSOR = enum.auto()
     SHARD = enum.auto()
@@ -38,7 +43,12 @@ class WriteItemType(enum.Enum):
 
 
 class LoadItemType(enum.Enum):
-    """Kinds of items that are read."""
+    """Kinds of items that are read.
+
+    >>> from mindtorch_v2.distributed.checkpoint.planner import LoadItemType
+    >>> [kind.name for kind in LoadItemType]
+    ['TENSOR', 'BYTE_IO']
+    """
 
     TENSOR = enum.auto()
     BYTE_IO = enum.auto()
@@ -46,7 +56,13 @@ class LoadItemType(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class TensorWriteData:
-    """The piece of a tensor that is written, what the tensor is like, and the size of the whole."""
+    """The piece of a tensor that is written, what the tensor is like, and the size of the whole.
+
+    >>> from mindtorch_v2.distributed.checkpoint.default_planner import create_default_local_save_plan
+    >>> plan = create_default_local_save_plan({"weight": torch.ones(2)}, is_coordinator=True)
+    >>> plan.items[0].tensor_data.size, plan.items[0].tensor_data.chunk.sizes
+    (torch.Size([2]), torch.Size([2]))
+    """
 
     chunk: ChunkStorageMetadata
     properties: TensorProperties
@@ -55,7 +71,13 @@ class TensorWriteData:
 
 @dataclasses.dataclass(frozen=True)
 class WriteItem:
-    """One piece or object to be written."""
+    """One piece or object to be written.
+
+    >>> from mindtorch_v2.distributed.checkpoint.metadata import MetadataIndex
+    >>> from mindtorch_v2.distributed.checkpoint.planner import WriteItem, WriteItemType
+    >>> WriteItem(MetadataIndex("step"), WriteItemType.BYTE_IO).index.fqn
+    'step'
+    """
 
     index: MetadataIndex
     type: WriteItemType
@@ -70,7 +92,14 @@ class WriteItem:
 
 @dataclasses.dataclass(frozen=True)
 class ReadItem:
-    """One part of a stored piece, and where in the tensor of this rank it belongs."""
+    """One part of a stored piece, and where in the tensor of this rank it belongs.
+
+    >>> from mindtorch_v2.distributed.checkpoint.metadata import MetadataIndex
+    >>> from mindtorch_v2.distributed.checkpoint.planner import LoadItemType, ReadItem
+    >>> index, start = MetadataIndex("weight"), torch.Size([0])
+    >>> ReadItem(LoadItemType.TENSOR, index, start, index, torch.Size([4]), torch.Size([2])).storage_offsets
+    torch.Size([4])
+    """
 
     type: LoadItemType
     dest_index: MetadataIndex
@@ -82,7 +111,12 @@ class ReadItem:
 
 @dataclasses.dataclass(frozen=True)
 class SavePlan:
-    """Items that a rank writes."""
+    """Items that a rank writes.
+
+    >>> from mindtorch_v2.distributed.checkpoint.planner import SavePlan
+    >>> SavePlan(items=[]).items
+    []
+    """
 
     items: list[WriteItem]
     storage_data: Any = None
@@ -91,7 +125,12 @@ class SavePlan:
 
 @dataclasses.dataclass
 class LoadPlan:
-    """Items that a rank reads."""
+    """Items that a rank reads.
+
+    >>> from mindtorch_v2.distributed.checkpoint.planner import LoadPlan
+    >>> LoadPlan(items=[]).items
+    []
+    """
 
     items: list[ReadItem]
     storage_data: Any = None
@@ -99,7 +138,20 @@ class LoadPlan:
 
 
 class SavePlanner(abc.ABC):
-    """Decide what is written. Every rank makes a plan, the coordinator one of all, every rank ends with its part of that."""
+    """Decide what is written. Every rank makes a plan, the coordinator one of all, every rank ends with its part of that.
+
+    >>> import tempfile
+    >>> import mindtorch_v2.distributed.checkpoint as dcp
+    >>> class Telling(dcp.DefaultSavePlanner):
+    ...     def resolve_data(self, write_item):
+    ...         print("writes", write_item.index.fqn)
+    ...         return super().resolve_data(write_item)
+    >>> issubclass(Telling, dcp.SavePlanner)
+    True
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = dcp.save({"weight": torch.ones(2)}, checkpoint_id=folder, planner=Telling())
+    writes weight
+    """
 
     @abc.abstractmethod
     def set_up_planner(
@@ -125,7 +177,21 @@ class SavePlanner(abc.ABC):
 
 
 class LoadPlanner(abc.ABC):
-    """Decide what is read into which tensors."""
+    """Decide what is read into which tensors.
+
+    >>> import tempfile
+    >>> import mindtorch_v2.distributed.checkpoint as dcp
+    >>> class Telling(dcp.DefaultLoadPlanner):
+    ...     def load_bytes(self, read_item, value):
+    ...         print("an object:", read_item.dest_index.fqn)
+    ...         super().load_bytes(read_item, value)
+    >>> issubclass(Telling, dcp.LoadPlanner)
+    True
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = dcp.save({"step": 3}, checkpoint_id=folder)
+    ...     dcp.load({"step": 0}, checkpoint_id=folder, planner=Telling())
+    an object: step
+    """
 
     @abc.abstractmethod
     def set_up_planner(

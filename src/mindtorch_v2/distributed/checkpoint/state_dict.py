@@ -40,6 +40,12 @@ class StateDictOptions:
     broadcast_from_rank0: the first rank has the whole state, and the others take it from there.
     flatten_optimizer_state_dict: the optimizer's state as one dictionary of names with dots.
     dsd_fqn_modifiers: accepted as in PyTorch.
+
+    >>> from mindtorch_v2.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
+    >>> layer = torch.nn.Linear(2, 1)
+    >>> _ = layer.bias.requires_grad_(False)
+    >>> list(get_model_state_dict(layer, options=StateDictOptions(ignore_frozen_params=True)))
+    ['weight']
     """
 
     full_state_dict: bool = False
@@ -102,7 +108,12 @@ def _kept(state: dict[str, Any], options: StateDictOptions) -> dict[str, Any]:
 def get_model_state_dict(
     model: Module, *, submodules: set[Module] | None = None, options: StateDictOptions | None = None
 ) -> dict[str, Any]:
-    """The state of a model, by names without wrappers. All ranks call it."""
+    """The state of a model, by names without wrappers. All ranks call it.
+
+    >>> from mindtorch_v2.distributed.checkpoint.state_dict import get_model_state_dict
+    >>> list(get_model_state_dict(torch.nn.Sequential(torch.nn.Linear(2, 1))))
+    ['0.weight', '0.bias']
+    """
     options = options or StateDictOptions()
     names = _names(model)
     frozen = {names[name] for name, each in model.named_parameters(remove_duplicate=False) if not each.requires_grad}
@@ -174,7 +185,14 @@ def get_optimizer_state_dict(
     submodules: set[Module] | None = None,
     options: StateDictOptions | None = None,
 ) -> dict[str, Any]:
-    """The state of optimizers, with names in place of numbers of parameters. All ranks call it."""
+    """The state of optimizers, with names in place of numbers of parameters. All ranks call it.
+
+    >>> from mindtorch_v2.distributed.checkpoint.state_dict import get_optimizer_state_dict
+    >>> layer = torch.nn.Linear(2, 1)
+    >>> state = get_optimizer_state_dict(layer, torch.optim.Adam(layer.parameters()))
+    >>> sorted(state["state"]), sorted(state["state"]["weight"])
+    (['bias', 'weight'], ['exp_avg', 'exp_avg_sq', 'step'])
+    """
     options = options or StateDictOptions()
     names = _parameter_names(model)
     state: dict[str, Any] = {}
@@ -227,7 +245,14 @@ def get_state_dict(
     submodules: set[Module] | None = None,
     options: StateDictOptions | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The states of a model and of its optimizers: `get_model_state_dict` and `get_optimizer_state_dict`."""
+    """The states of a model and of its optimizers: `get_model_state_dict` and `get_optimizer_state_dict`.
+
+    >>> from mindtorch_v2.distributed.checkpoint.state_dict import get_state_dict
+    >>> layer = torch.nn.Linear(2, 1)
+    >>> of_model, of_optimizer = get_state_dict(layer, torch.optim.Adam(layer.parameters()))
+    >>> list(of_model), of_optimizer["param_groups"][0]["params"]
+    (['weight', 'bias'], ['weight', 'bias'])
+    """
     return (
         get_model_state_dict(model, submodules=submodules, options=options),
         get_optimizer_state_dict(model, optimizers, submodules=submodules, options=options),
@@ -285,7 +310,15 @@ def _map(value: Any, change: Callable[[Any], Any], kind: type = torch.Tensor) ->
 def set_model_state_dict(
     model: Module, model_state_dict: dict[str, Any], *, options: StateDictOptions | None = None
 ) -> Any:
-    """Give a model a state, by names without wrappers; the names that are missing and unexpected. All ranks call it."""
+    """Give a model a state, by names without wrappers; the names that are missing and unexpected. All ranks call it.
+
+    >>> from mindtorch_v2.distributed.checkpoint.state_dict import set_model_state_dict
+    >>> layer = torch.nn.Linear(2, 1)
+    >>> set_model_state_dict(layer, {"weight": torch.tensor([[1.0, 2.0]]), "bias": torch.tensor([3.0])})
+    <All keys matched successfully>
+    >>> layer.weight.data, layer.bias.data
+    (tensor([[1., 2.]]), tensor([3.]))
+    """
     options = options or StateDictOptions()
     given = _from_first(model_state_dict, options)
     names = _names(model)
@@ -312,7 +345,18 @@ def set_optimizer_state_dict(
     *,
     options: StateDictOptions | None = None,
 ) -> None:
-    """Give optimizers a state that `get_optimizer_state_dict` made. All ranks call it."""
+    """Give optimizers a state that `get_optimizer_state_dict` made. All ranks call it.
+
+    >>> from mindtorch_v2.distributed.checkpoint.state_dict import get_optimizer_state_dict
+    >>> from mindtorch_v2.distributed.checkpoint.state_dict import set_optimizer_state_dict
+    >>> layer = torch.nn.Linear(2, 1)
+    >>> optimizer = torch.optim.Adam(layer.parameters(), lr=0.5)
+    >>> state = get_optimizer_state_dict(layer, optimizer)
+    >>> optimizer.param_groups[0]["lr"] = 0.0
+    >>> set_optimizer_state_dict(layer, optimizer, state)
+    >>> optimizer.param_groups[0]["lr"]
+    0.5
+    """
     options = options or StateDictOptions()
     given = _from_first(optim_state_dict, options)
     names = _parameter_names(model)
@@ -343,7 +387,15 @@ def set_state_dict(
     optim_state_dict: dict[str, Any],
     options: StateDictOptions | None = None,
 ) -> Any:
-    """Give a model and its optimizers their states; the model's names that are missing and unexpected."""
+    """Give a model and its optimizers their states; the model's names that are missing and unexpected.
+
+    >>> from mindtorch_v2.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
+    >>> layer = torch.nn.Linear(2, 1)
+    >>> optimizer = torch.optim.Adam(layer.parameters())
+    >>> of_model, of_optimizer = get_state_dict(layer, optimizer)
+    >>> set_state_dict(layer, optimizer, model_state_dict=of_model, optim_state_dict=of_optimizer)
+    <All keys matched successfully>
+    """
     missing = set_model_state_dict(model, model_state_dict, options=options) if model_state_dict else None
     if optim_state_dict:
         set_optimizer_state_dict(model, optimizers, optim_state_dict, options=options)

@@ -38,6 +38,16 @@ def load(
         no_dist: whether this rank loads alone.
 
     CheckpointException on all ranks if one fails: a name that was not saved, another size, a file that is not whole.
+
+    >>> import tempfile
+    >>> import mindtorch_v2.distributed.checkpoint as dcp
+    >>> state = {"weight": torch.tensor([1.0, 2.0]), "step": 3}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = dcp.save(state, checkpoint_id=folder)
+    ...     wanted = {"weight": torch.zeros(2), "step": 0}
+    ...     dcp.load(wanted, checkpoint_id=folder)
+    >>> wanted
+    {'weight': tensor([1., 2.]), 'step': 3}
     """
     if storage_reader is None:
         if checkpoint_id is None:
@@ -73,8 +83,31 @@ def load_state_dict(
     no_dist: bool = False,
     planner: LoadPlanner | None = None,
 ) -> None:
-    """`load`, as earlier programs call it; nothing is asked of `Stateful` objects."""
+    """`load`, as earlier programs call it; nothing is asked of `Stateful` objects.
+
+    >>> import tempfile
+    >>> import mindtorch_v2.distributed.checkpoint as dcp
+    >>> import warnings
+    >>> wanted = {"weight": torch.zeros(2)}
+    >>> with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(action="ignore"):
+    ...     _ = dcp.save({"weight": torch.tensor([1.0, 2.0])}, checkpoint_id=folder)
+    ...     dcp.load_state_dict(wanted, dcp.FileSystemReader(folder), no_dist=True)
+    >>> wanted
+    {'weight': tensor([1., 2.])}
+    """
+    storage_reader.reset()
+    _load_state_dict(state_dict, storage_reader, process_group, coordinator_rank, no_dist, planner)
+
+
+def _load_state_dict(
+    state_dict: dict[str, Any],
+    storage_reader: StorageReader,
+    process_group: Any = None,
+    coordinator_rank: int = 0,
+    no_dist: bool = False,
+    planner: LoadPlanner | None = None,
+) -> None:
+    """`load_state_dict` of a reader that is told already where to read; libraries call it by PyTorch's name."""
     if coordinator_rank:
         raise ValueError(f"the first rank coordinates the others, not rank {coordinator_rank}")
-    storage_reader.reset()
     _load(state_dict, storage_reader, planner or DefaultLoadPlanner(), Ranks(process_group, no_dist))

@@ -22,7 +22,12 @@ __all__ = ["AsyncCheckpointerType", "async_save", "save", "save_state_dict"]
 
 
 class AsyncCheckpointerType(enum.Enum):
-    """Who writes: a thread. A process of its own is not there."""
+    """Who writes: a thread. A process of its own is not there.
+
+    >>> from mindtorch_v2.distributed.checkpoint.state_dict_saver import AsyncCheckpointerType
+    >>> AsyncCheckpointerType.THREAD.value
+    'thread'
+    """
 
     THREAD = "thread"
     PROCESS = "process"
@@ -66,6 +71,13 @@ def save(
         use_collectives: accepted as in PyTorch; ranks always agree on a plan.
 
     CheckpointException on all ranks if one fails; a checkpoint that is not whole has no `.metadata`.
+
+    >>> import tempfile
+    >>> import mindtorch_v2.distributed.checkpoint as dcp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     saved = dcp.save({"weight": torch.ones(2), "step": 3}, checkpoint_id=folder)
+    >>> sorted(saved.state_dict_metadata)
+    ['step', 'weight']
     """
     writer, ranks = _writer(storage_writer, checkpoint_id), Ranks(process_group, no_dist)
     planner = planner or DefaultSavePlanner()
@@ -102,7 +114,16 @@ def save_state_dict(
     no_dist: bool = False,
     planner: SavePlanner | None = None,
 ) -> Metadata:
-    """`save`, as earlier programs call it."""
+    """`save`, as earlier programs call it.
+
+    >>> import tempfile
+    >>> import mindtorch_v2.distributed.checkpoint as dcp
+    >>> import warnings
+    >>> with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(action="ignore"):
+    ...     saved = dcp.save_state_dict({"step": 3}, dcp.FileSystemWriter(folder), no_dist=True)
+    >>> list(saved.state_dict_metadata)
+    ['step']
+    """
     if coordinator_rank:
         raise ValueError(f"the first rank coordinates the others, not rank {coordinator_rank}")
     return save(
@@ -139,6 +160,14 @@ def async_save(
 
     The arguments are those of `save`. The ranks agree in another thread, so that `process_group` should be one that the program
     does not use meanwhile: `torch.distributed.new_group()`. Wait for one save before the next begins.
+
+    >>> import tempfile
+    >>> import mindtorch_v2.distributed.checkpoint as dcp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     future = dcp.async_save({"weight": torch.ones(2)}, checkpoint_id=folder)
+    ...     saved = future.result()
+    >>> list(saved.state_dict_metadata)
+    ['weight']
     """
     if async_checkpointer_type is not AsyncCheckpointerType.THREAD:
         raise NotImplementedError("async_save writes in a thread: AsyncCheckpointerType.PROCESS is not there")

@@ -16,7 +16,13 @@ __all__ = ["StorageReader", "StorageWriter", "WriteResult"]
 
 @dataclasses.dataclass(frozen=True)
 class WriteResult:
-    """A piece that was written, its bytes, and where it is."""
+    """A piece that was written, its bytes, and where it is.
+
+    >>> from mindtorch_v2.distributed.checkpoint.metadata import MetadataIndex
+    >>> from mindtorch_v2.distributed.checkpoint.storage import WriteResult
+    >>> WriteResult(MetadataIndex("weight"), size_in_bytes=8, storage_data=None).size_in_bytes
+    8
+    """
 
     index: MetadataIndex
     size_in_bytes: int
@@ -24,7 +30,13 @@ class WriteResult:
 
 
 class StorageWriter(abc.ABC):
-    """Write checkpoints."""
+    """Write checkpoints.
+
+    >>> import tempfile
+    >>> import mindtorch_v2.distributed.checkpoint as dcp
+    >>> issubclass(dcp.FileSystemWriter, dcp.StorageWriter)
+    True
+    """
 
     @abc.abstractmethod
     def reset(self, checkpoint_id: str | os.PathLike | None = None) -> None:
@@ -61,7 +73,13 @@ class StorageWriter(abc.ABC):
 
 
 class StorageReader(abc.ABC):
-    """Read checkpoints."""
+    """Read checkpoints.
+
+    >>> import tempfile
+    >>> import mindtorch_v2.distributed.checkpoint as dcp
+    >>> issubclass(dcp.FileSystemReader, dcp.StorageReader)
+    True
+    """
 
     @abc.abstractmethod
     def reset(self, checkpoint_id: str | os.PathLike | None = None) -> None:

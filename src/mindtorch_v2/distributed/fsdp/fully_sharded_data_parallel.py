@@ -71,6 +71,14 @@ class FullyShardedDataParallel(Module):
         sync_module_states: whether the first rank's parameters and buffers are copied to the others.
         device_mesh: the ranks as a mesh, instead of a group.
         backward_prefetch, forward_prefetch, limit_all_gathers, use_orig_params: accepted as in PyTorch.
+
+    >>> from mindtorch_v2.distributed.fsdp import FullyShardedDataParallel
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> model = FullyShardedDataParallel(torch.nn.Linear(2, 1))
+    >>> model(torch.ones(3, 2)).shape
+    torch.Size([3, 1])
+    >>> dist.destroy_process_group()
     """
 
     def __init__(

@@ -21,6 +21,14 @@ class ShardedGradScaler(GradScaler):
     Args:
         device, init_scale, backoff_factor, growth_factor, growth_interval, enabled: as of `GradScaler`.
         process_group: the ranks; all by default.
+
+    >>> from mindtorch_v2.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> scaler = ShardedGradScaler("cpu", init_scale=8.0)
+    >>> scaler.scale(torch.tensor(2.0))
+    tensor(16.)
+    >>> dist.destroy_process_group()
     """
 
     def __init__(

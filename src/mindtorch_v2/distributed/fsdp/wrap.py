@@ -24,21 +24,38 @@ Module = torch.nn.Module
 
 
 def always_wrap_policy(*args: Any, **kwargs: Any) -> bool:
-    """Wrap every module."""
+    """Wrap every module.
+
+    >>> from mindtorch_v2.distributed import fsdp
+    >>> fsdp.wrap.always_wrap_policy(torch.nn.ReLU())
+    True
+    """
     return True
 
 
 def lambda_auto_wrap_policy(
     module: Module, recurse: bool, nonwrapped_numel: int, lambda_fn: Callable[[Module], bool]
 ) -> bool:
-    """Wrap the modules of which a function says so."""
+    """Wrap the modules of which a function says so.
+
+    >>> from mindtorch_v2.distributed.fsdp.wrap import lambda_auto_wrap_policy
+    >>> is_linear = lambda module: isinstance(module, torch.nn.Linear)
+    >>> lambda_auto_wrap_policy(torch.nn.Linear(2, 1), recurse=False, nonwrapped_numel=3, lambda_fn=is_linear)
+    True
+    """
     return recurse or lambda_fn(module)
 
 
 def transformer_auto_wrap_policy(
     module: Module, recurse: bool, nonwrapped_numel: int, transformer_layer_cls: set[type[Module]]
 ) -> bool:
-    """Wrap the modules of some classes: the layers of a transformer."""
+    """Wrap the modules of some classes: the layers of a transformer.
+
+    >>> from mindtorch_v2.distributed.fsdp.wrap import transformer_auto_wrap_policy
+    >>> layer = torch.nn.TransformerEncoderLayer(4, 2, 4)
+    >>> transformer_auto_wrap_policy(layer, False, 0, transformer_layer_cls={torch.nn.TransformerEncoderLayer})
+    True
+    """
     return recurse or isinstance(module, tuple(transformer_layer_cls))
 
 
@@ -50,7 +67,13 @@ def size_based_auto_wrap_policy(
     force_leaf_modules: set[type[Module]] | None = None,
     exclude_wrap_modules: set[type[Module]] | None = None,
 ) -> bool:
-    """Wrap modules that have at least so many parameters which no submodule has wrapped."""
+    """Wrap modules that have at least so many parameters which no submodule has wrapped.
+
+    >>> from mindtorch_v2.distributed.fsdp.wrap import size_based_auto_wrap_policy
+    >>> layer = torch.nn.Linear(9, 10)
+    >>> [size_based_auto_wrap_policy(layer, False, 100, min_num_params=least) for least in (100, 101)]
+    [True, False]
+    """
     leaves = force_leaf_modules or {torch.nn.MultiheadAttention}
     excluded = exclude_wrap_modules or {torch.nn.ModuleList, torch.nn.ModuleDict}
     large = nonwrapped_numel >= min_num_params
@@ -79,7 +102,13 @@ class _Policy:
 
 
 class ModuleWrapPolicy(_Policy):
-    """Wrap the modules of some classes."""
+    """Wrap the modules of some classes.
+
+    >>> from mindtorch_v2.distributed.fsdp.wrap import ModuleWrapPolicy
+    >>> policy = ModuleWrapPolicy({torch.nn.Linear})
+    >>> [policy(module, recurse=False, nonwrapped_numel=0) for module in (torch.nn.Linear(2, 1), torch.nn.ReLU())]
+    [True, False]
+    """
 
     def __init__(self, module_classes: Iterable[type[Module]]) -> None:
         self._module_classes = set(module_classes)
@@ -92,7 +121,13 @@ class ModuleWrapPolicy(_Policy):
 
 
 class CustomPolicy(_Policy):
-    """Wrap the modules of which a function says so: True, or a dictionary of arguments for the wrapper."""
+    """Wrap the modules of which a function says so: True, or a dictionary of arguments for the wrapper.
+
+    >>> from mindtorch_v2.distributed.fsdp.wrap import CustomPolicy
+    >>> policy = CustomPolicy(lambda module: isinstance(module, torch.nn.Linear) and module.out_features > 1)
+    >>> policy._lambda_fn(torch.nn.Linear(2, 3)), policy._lambda_fn(torch.nn.Linear(2, 1))
+    (True, False)
+    """
 
     def __init__(self, lambda_fn: Callable[[Module], bool | dict[str, Any]]) -> None:
         self._lambda_fn = lambda_fn
@@ -194,6 +229,13 @@ def enable_wrap(*, wrapper_cls: Any, **wrapper_kwargs: Any) -> Iterator[None]:
     with enable_wrap(wrapper_cls=FullyShardedDataParallel, sharding_strategy=strategy):
         self.layer = wrap(torch.nn.Linear(8, 8))
     ```
+
+    >>> from mindtorch_v2.distributed.fsdp.wrap import enable_wrap, wrap
+    >>> with enable_wrap(wrapper_cls=torch.nn.Sequential):
+    ...     wrap(torch.nn.ReLU())
+    Sequential(
+      (0): ReLU()
+    )
     """
     before = getattr(_enabled, "by", None)
     _enabled.by = wrapper_cls, wrapper_kwargs
@@ -204,7 +246,12 @@ def enable_wrap(*, wrapper_cls: Any, **wrapper_kwargs: Any) -> Iterator[None]:
 
 
 def wrap(module: Module, **wrap_overrides: Any) -> Module:
-    """The module in the wrapper of `enable_wrap`, whose arguments `wrap_overrides` replace; itself outside of such a block."""
+    """The module in the wrapper of `enable_wrap`, whose arguments `wrap_overrides` replace; itself outside of such a block.
+
+    >>> from mindtorch_v2.distributed.fsdp.wrap import wrap
+    >>> wrap(torch.nn.ReLU())
+    ReLU()
+    """
     by = getattr(_enabled, "by", None)
     if by is None:
         return module

@@ -34,6 +34,11 @@ class LaunchConfig:
         start_method: how functions' processes are made: "spawn", "fork" or "forkserver".
         local_addr: this machine's address.
         logs_specs, log_line_prefix_template, metrics_cfg, event_log_handler, signals_to_handle: accepted as in PyTorch.
+
+    >>> from mindtorch_v2.distributed.launcher.api import LaunchConfig
+    >>> config = LaunchConfig(min_nodes=1, max_nodes=1, nproc_per_node=2)
+    >>> config.nproc_per_node, config.max_restarts
+    (2, 3)
     """
 
     min_nodes: int

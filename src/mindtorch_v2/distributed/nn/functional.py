@@ -70,12 +70,32 @@ def _only_for(root, tensor, group) -> tuple:
 
 
 def all_reduce(tensor: torch.Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None) -> torch.Tensor:
-    """`tensor` combined over all ranks. Its gradient is combined likewise, which is right for SUM and AVG."""
+    """`tensor` combined over all ranks. Its gradient is combined likewise, which is right for SUM and AVG.
+
+    >>> import mindtorch_v2.distributed.nn.functional as differentiable
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (3 * differentiable.all_reduce(x)).sum().backward()
+    >>> x.grad
+    tensor([3., 3.])
+    >>> dist.destroy_process_group()
+    """
     return _AllReduce.apply(op, group, tensor)
 
 
 def all_gather(tensor: torch.Tensor, group: ProcessGroup | None = None) -> tuple[torch.Tensor, ...]:
-    """The `tensor` of each rank, as a tuple. Its gradient is the sum of what the ranks have for it."""
+    """The `tensor` of each rank, as a tuple. Its gradient is the sum of what the ranks have for it.
+
+    >>> import mindtorch_v2.distributed.nn.functional as differentiable
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (3 * differentiable.all_gather(x)[0]).sum().backward()
+    >>> x.grad
+    tensor([3., 3.])
+    >>> dist.destroy_process_group()
+    """
     size = groups.get_world_size(group)
     return _AllToAll.apply(group, [tensor.shape] * size, *([tensor] * size))
 
@@ -83,7 +103,17 @@ def all_gather(tensor: torch.Tensor, group: ProcessGroup | None = None) -> tuple
 def all_to_all(
     output_tensor_list: list[torch.Tensor], input_tensor_list: list[torch.Tensor], group: ProcessGroup | None = None
 ) -> tuple[torch.Tensor, ...]:
-    """The parts that each rank has for this one, as a tuple, in the shapes of `output_tensor_list`."""
+    """The parts that each rank has for this one, as a tuple, in the shapes of `output_tensor_list`.
+
+    >>> import mindtorch_v2.distributed.nn.functional as differentiable
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (3 * differentiable.all_to_all([torch.empty(2)], [x])[0]).sum().backward()
+    >>> x.grad
+    tensor([3., 3.])
+    >>> dist.destroy_process_group()
+    """
     return _AllToAll.apply(group, [tensor.shape for tensor in output_tensor_list], *input_tensor_list)
 
 
@@ -94,7 +124,17 @@ def all_to_all_single(
     input_split_sizes: list[int] | None = None,
     group: ProcessGroup | None = None,
 ) -> torch.Tensor:
-    """The ranks' parts of their `input` for this one, one after the other, along the first dimension."""
+    """The ranks' parts of their `input` for this one, one after the other, along the first dimension.
+
+    >>> import mindtorch_v2.distributed.nn.functional as differentiable
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (3 * differentiable.all_to_all_single(torch.empty(2), x)).sum().backward()
+    >>> x.grad
+    tensor([3., 3.])
+    >>> dist.destroy_process_group()
+    """
     size = groups.get_world_size(group)
     sends = input.split(input_split_sizes or input.shape[0] // size)
     shapes = [part.shape for part in output.split(output_split_sizes or output.shape[0] // size)]
@@ -104,14 +144,34 @@ def all_to_all_single(
 def reduce_scatter(
     output: torch.Tensor, input_list: list[torch.Tensor], op: Any = ReduceOp.SUM, group: ProcessGroup | None = None
 ) -> torch.Tensor:
-    """The ranks' `input_list[rank]`, summed, for each rank. NotImplementedError for another `op` than SUM."""
+    """The ranks' `input_list[rank]`, summed, for each rank. NotImplementedError for another `op` than SUM.
+
+    >>> import mindtorch_v2.distributed.nn.functional as differentiable
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (3 * differentiable.reduce_scatter(torch.empty(2), [x])).sum().backward()
+    >>> x.grad
+    tensor([3., 3.])
+    >>> dist.destroy_process_group()
+    """
     if op != ReduceOp.SUM:
         raise NotImplementedError(f"torch.distributed.nn.functional.reduce_scatter: {op} has no gradient here")
     return torch.stack(_AllToAll.apply(group, [output.shape] * len(input_list), *input_list)).sum(0)
 
 
 def broadcast(tensor: torch.Tensor, src: int, group: ProcessGroup | None = None) -> torch.Tensor:
-    """The `tensor` of the rank `src` of the job. Its gradient is the sum of all ranks'."""
+    """The `tensor` of the rank `src` of the job. Its gradient is the sum of all ranks'.
+
+    >>> import mindtorch_v2.distributed.nn.functional as differentiable
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (3 * differentiable.broadcast(x, src=0)).sum().backward()
+    >>> x.grad
+    tensor([3., 3.])
+    >>> dist.destroy_process_group()
+    """
     root = groups.get_group_rank(group, src)
     size = groups.get_world_size(group)
     parts = [tensor] * size if groups.get_rank(group) == root else [tensor.new_empty(0) for _ in range(size)]
@@ -121,7 +181,17 @@ def broadcast(tensor: torch.Tensor, src: int, group: ProcessGroup | None = None)
 
 
 def gather(tensor: torch.Tensor, dst: int = 0, group: ProcessGroup | None = None) -> tuple[torch.Tensor, ...]:
-    """The `tensor` of each rank, as a tuple, on the rank `dst` of the job; zeros elsewhere."""
+    """The `tensor` of each rank, as a tuple, on the rank `dst` of the job; zeros elsewhere.
+
+    >>> import mindtorch_v2.distributed.nn.functional as differentiable
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (3 * differentiable.gather(x, dst=0)[0]).sum().backward()
+    >>> x.grad
+    tensor([3., 3.])
+    >>> dist.destroy_process_group()
+    """
     root = groups.get_group_rank(group, dst)
     parts, shapes = _only_for(root, tensor, group)
     found = _AllToAll.apply(group, shapes, *_attached(parts, tensor))
@@ -131,7 +201,17 @@ def gather(tensor: torch.Tensor, dst: int = 0, group: ProcessGroup | None = None
 
 
 def scatter(tensors: Any, src: int = 0, group: ProcessGroup | None = None) -> torch.Tensor:
-    """The part for this rank of the list of the rank `src` of the job; the other ranks give lists of the same shapes."""
+    """The part for this rank of the list of the rank `src` of the job; the other ranks give lists of the same shapes.
+
+    >>> import mindtorch_v2.distributed.nn.functional as differentiable
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (3 * differentiable.scatter([x], src=0)).sum().backward()
+    >>> x.grad
+    tensor([3., 3.])
+    >>> dist.destroy_process_group()
+    """
     root = groups.get_group_rank(group, src)
     own = groups.get_rank(group)
     parts = list(tensors) if own == root else [tensor.new_empty(0) for tensor in tensors]
@@ -140,7 +220,17 @@ def scatter(tensors: Any, src: int = 0, group: ProcessGroup | None = None) -> to
 
 
 def reduce(tensor: torch.Tensor, dst: int, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None) -> torch.Tensor:
-    """`tensor` summed over all ranks on the rank `dst` of the job; zeros elsewhere. NotImplementedError for another `op`."""
+    """`tensor` summed over all ranks on the rank `dst` of the job; zeros elsewhere. NotImplementedError for another `op`.
+
+    >>> import mindtorch_v2.distributed.nn.functional as differentiable
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (3 * differentiable.reduce(x, dst=0)).sum().backward()
+    >>> x.grad
+    tensor([3., 3.])
+    >>> dist.destroy_process_group()
+    """
     if op != ReduceOp.SUM:
         raise NotImplementedError(f"torch.distributed.nn.functional.reduce: {op} has no gradient here")
     found = gather(tensor, dst, group)

@@ -27,6 +27,17 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer, Joinable):
         parameters_as_bucket_view: accepted as in PyTorch.
         overlap_with_ddp: whether steps run in backward: NotImplementedError.
         defaults: arguments of the optimizer.
+
+    >>> from mindtorch_v2.distributed.optim import ZeroRedundancyOptimizer
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> parameter = torch.nn.Parameter(torch.tensor([1.0, 1.0]))
+    >>> optimizer = ZeroRedundancyOptimizer([parameter], torch.optim.SGD, lr=0.1)
+    >>> (parameter * torch.tensor([1.0, 2.0])).sum().backward()
+    >>> optimizer.step()
+    >>> parameter.data
+    tensor([0.9000, 0.8000])
+    >>> dist.destroy_process_group()
     """
 
     def __init__(
@@ -40,6 +51,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer, Joinable):
     ) -> None:
         if overlap_with_ddp:
             raise NotImplementedError("ZeroRedundancyOptimizer: overlap_with_ddp is not there; steps run in step()")
+        params = _listed(params)
         self.process_group = world.resolve(process_group)
         self.rank, self.world_size = self.process_group.rank(), self.process_group.size()
         self._optimizer_class, self._given = optimizer_class, defaults
@@ -159,3 +171,15 @@ class _StepsOfOthers(JoinHook):
 
     def main_hook(self) -> None:
         self._optimizer.step()
+
+
+def _listed(params) -> list[Any]:
+    """Parameters, or groups of them. TypeError, ValueError for anything else, or none."""
+    if isinstance(params, torch.Tensor):
+        raise TypeError(f"`params` argument should be an iterable of Tensors, but got {type(params).__name__}")
+    found = list(params)
+    if not found:
+        raise ValueError("ZeroRedundancyOptimizer got an empty parameter list")
+    if not (all(isinstance(each, torch.Tensor) for each in found) or all(isinstance(each, dict) for each in found)):
+        raise TypeError("`params` argument should be an iterable of Tensors or dicts")
+    return found

@@ -12,7 +12,12 @@ __all__ = ["TensorChunkSpec", "merge_chunks", "split_args_kwargs_into_chunks"]
 
 
 class TensorChunkSpec:
-    """Along which dimension a tensor is cut."""
+    """Along which dimension a tensor is cut.
+
+    >>> from mindtorch_v2.distributed.pipelining.microbatch import TensorChunkSpec
+    >>> TensorChunkSpec(1).split_dim
+    1
+    """
 
     def __init__(self, split_dim: int) -> None:
         self.split_dim = split_dim
@@ -64,6 +69,10 @@ def split_args_kwargs_into_chunks(
         args, kwargs: of the whole batch; tensors are cut along their first dimension, all else goes to each.
         chunks: how many micro-batches.
         args_chunk_spec, kwargs_chunk_spec: a `TensorChunkSpec` for each argument, where it is another dimension.
+
+    >>> from mindtorch_v2.distributed.pipelining.microbatch import split_args_kwargs_into_chunks
+    >>> split_args_kwargs_into_chunks((torch.arange(4),), {"training": True}, chunks=2)
+    ([(tensor([0, 1]),), (tensor([2, 3]),)], [{'training': True}, {'training': True}])
     """
     values, tree = tree_flatten((args, kwargs or {}))
     specs: list[Any] = [TensorChunkSpec(0)] * len(values)
@@ -83,7 +92,12 @@ def split_args_kwargs_into_chunks(
 
 
 def merge_chunks(chunks: Sequence[Any], chunk_spec: Any = None) -> Any:
-    """The result of the whole batch, of those of micro-batches: tensors one after the other, the first of all else."""
+    """The result of the whole batch, of those of micro-batches: tensors one after the other, the first of all else.
+
+    >>> from mindtorch_v2.distributed.pipelining.microbatch import TensorChunkSpec, merge_chunks
+    >>> merge_chunks([torch.tensor([1, 2]), torch.tensor([3])], TensorChunkSpec(0))
+    tensor([1, 2, 3])
+    """
     parts = [tree_flatten(each) for each in chunks]
     tree = parts[0][1]
     specs = [TensorChunkSpec(0)] * len(parts[0][0]) if chunk_spec is None else tree_flatten(chunk_spec)[0]

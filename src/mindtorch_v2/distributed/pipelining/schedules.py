@@ -192,6 +192,10 @@ class PipelineScheduleSingle(_Schedule):
         args_chunk_spec, kwargs_chunk_spec: along which dimensions arguments are cut; the first by default.
         output_merge_spec: how outputs are put together; along the first dimension by default.
         scale_grads: whether gradients, sums over micro-batches, are divided by their number.
+
+    >>> from mindtorch_v2.distributed.pipelining import schedules
+    >>> issubclass(schedules.ScheduleGPipe, schedules.PipelineScheduleSingle)
+    True
     """
 
     def __init__(
@@ -215,14 +219,34 @@ class PipelineScheduleSingle(_Schedule):
 
 
 class ScheduleGPipe(PipelineScheduleSingle):
-    """All micro-batches forward, then all backward (Huang et al., GPipe, 2019)."""
+    """All micro-batches forward, then all backward (Huang et al., GPipe, 2019).
+
+    >>> from mindtorch_v2.distributed.pipelining import PipelineStage, ScheduleGPipe
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> stage = PipelineStage(torch.nn.Linear(2, 1), 0, 1, torch.device("cpu"))
+    >>> schedule = ScheduleGPipe(stage, n_microbatches=2)
+    >>> schedule.step(torch.ones(4, 2)).shape
+    torch.Size([4, 1])
+    >>> dist.destroy_process_group()
+    """
 
     def _actions(self) -> list[Action]:
         return all_forward_all_backward(self._stage.stage_index, self._n_microbatches)
 
 
 class Schedule1F1B(PipelineScheduleSingle):
-    """One forward and one backward in turn (Narayanan et al., PipeDream, 2019): fewer activations are kept."""
+    """One forward and one backward in turn (Narayanan et al., PipeDream, 2019): fewer activations are kept.
+
+    >>> from mindtorch_v2.distributed.pipelining import PipelineStage, Schedule1F1B
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> stage = PipelineStage(torch.nn.Linear(2, 1), 0, 1, torch.device("cpu"))
+    >>> schedule = Schedule1F1B(stage, n_microbatches=2, loss_fn=torch.nn.MSELoss())
+    >>> schedule.step(torch.ones(4, 2), target=torch.zeros(4, 1)).shape
+    torch.Size([4, 1])
+    >>> dist.destroy_process_group()
+    """
 
     def _actions(self) -> list[Action]:
         return one_forward_one_backward(self._num_stages, self._stage.stage_index, self._n_microbatches)
@@ -235,6 +259,10 @@ class PipelineScheduleMulti(_Schedule):
         stages: this rank's, in order.
         n_microbatches: into how many pieces a batch is cut.
         loss_fn, args_chunk_spec, kwargs_chunk_spec, output_merge_spec, scale_grads: as in `PipelineScheduleSingle`.
+
+    >>> from mindtorch_v2.distributed.pipelining import schedules
+    >>> issubclass(schedules.ScheduleInterleaved1F1B, schedules.PipelineScheduleMulti)
+    True
     """
 
     def __init__(
@@ -262,7 +290,19 @@ class PipelineScheduleMulti(_Schedule):
 
 
 class ScheduleLoopedBFS(PipelineScheduleMulti):
-    """Each stage all micro-batches forward, then backward in the opposite order (Lamy-Poirier, Breadth-First, 2022)."""
+    """Each stage all micro-batches forward, then backward in the opposite order (Lamy-Poirier, Breadth-First, 2022).
+
+    >>> from mindtorch_v2.distributed.pipelining import PipelineStage, ScheduleLoopedBFS
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> cpu = torch.device("cpu")
+    >>> stages = [PipelineStage(torch.nn.Linear(2, 2), place, 2, cpu) for place in range(2)]
+    >>> loss = torch.nn.MSELoss()
+    >>> schedule = ScheduleLoopedBFS(stages, n_microbatches=2, loss_fn=loss)
+    >>> schedule.step(torch.ones(4, 2), target=torch.zeros(4, 2)).shape
+    torch.Size([4, 2])
+    >>> dist.destroy_process_group()
+    """
 
     def _actions(self) -> list[Action]:
         return looped(self.pp_group_size, self.rank, len(self._stages), self._n_microbatches)
@@ -272,6 +312,17 @@ class ScheduleInterleaved1F1B(PipelineScheduleMulti):
     """One forward and one backward in turn, on several stages for each rank (Narayanan et al., Megatron-LM, 2021).
 
     The number of micro-batches has to be a multiple of that of rounds, which is it divided by the number of ranks.
+
+    >>> from mindtorch_v2.distributed.pipelining import PipelineStage, ScheduleInterleaved1F1B
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> cpu = torch.device("cpu")
+    >>> stages = [PipelineStage(torch.nn.Linear(2, 2), place, 2, cpu) for place in range(2)]
+    >>> loss = torch.nn.MSELoss()
+    >>> schedule = ScheduleInterleaved1F1B(stages, n_microbatches=2, loss_fn=loss)
+    >>> schedule.step(torch.ones(4, 2), target=torch.zeros(4, 2)).shape
+    torch.Size([4, 2])
+    >>> dist.destroy_process_group()
     """
 
     def __init__(self, stages: list[PipelineStage], n_microbatches: int, *args: Any, **kwargs: Any) -> None:
@@ -297,7 +348,12 @@ _CLASSES = {
 
 
 def get_schedule_class(schedule_name: str) -> type:
-    """The class of a schedule by its name, whatever its case: "1F1B", "GPipe", "Interleaved1F1B", "LoopedBFS"."""
+    """The class of a schedule by its name, whatever its case: "1F1B", "GPipe", "Interleaved1F1B", "LoopedBFS".
+
+    >>> from mindtorch_v2.distributed.pipelining.schedules import get_schedule_class
+    >>> get_schedule_class("1f1b").__name__
+    'Schedule1F1B'
+    """
     found = _CLASSES.get(schedule_name.lower().removeprefix("schedule"))
     if found is None:
         raise ValueError(f"Unknown schedule name: {schedule_name}. The valid options are {sorted(_CLASSES)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +18,9 @@ from mindtorch_v2.utils._pytree import tree_flatten
 __all__ = ["PipelineStage"]
 
 Shapes = list[tuple[tuple[int, ...], torch.dtype, bool]]
+
+# What stages of this process hand to each other without a message, by their group: a rank sends nothing to itself.
+_handed: weakref.WeakKeyDictionary[Any, dict[tuple, Any]] = weakref.WeakKeyDictionary()
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:
@@ -36,6 +40,14 @@ class PipelineStage:
         input_args, output_args: accepted as in PyTorch; sizes are learnt from the first micro-batch.
         group: the ranks of the pipeline; all by default. Stage i runs on the rank i modulo their number.
         dw_builder: accepted as in PyTorch.
+
+    >>> from mindtorch_v2.distributed.pipelining import PipelineStage
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> stage = PipelineStage(torch.nn.Linear(2, 1), stage_index=0, num_stages=1, device=torch.device("cpu"))
+    >>> stage.is_first, stage.is_last
+    (True, True)
+    >>> dist.destroy_process_group()
     """
 
     def __init__(
@@ -68,6 +80,7 @@ class PipelineStage:
         self._outputs: dict[int, Any] = {}
         self._received_shapes: Shapes | None = None
         self._sending: list[Any] = []
+        self._here = _handed.setdefault(self.group, {})
         self._told = False  # whether the next stage knows what it is sent
 
     def scale_grads(self, grad_scale_factor: int) -> None:
@@ -86,7 +99,14 @@ class PipelineStage:
         """A number for each message between two stages: their ranks may be those of other stages too."""
         return (micro_batch * self.num_stages + stage) * 2 + kind
 
+    def _is_here(self, stage: int) -> bool:
+        """Whether another stage runs on this rank, too."""
+        return self.rank_of[stage] == self.group_rank
+
     def _send(self, tensors: Sequence[torch.Tensor], to: int, kind: int, micro_batch: int) -> None:
+        if self._is_here(to):
+            self._here[kind, micro_batch, to] = [tensor.detach() for tensor in tensors]
+            return
         for tensor in tensors:
             sent = tensor.detach().contiguous()
             work = collectives.isend(sent, self._peer(to), self.group, self._tag(kind, micro_batch, to))
@@ -94,16 +114,23 @@ class PipelineStage:
 
     def _learn_shapes(self) -> None:
         """Hear from the stage before what it sends: once, with the first micro-batch."""
-        if self._received_shapes is None:
+        if self._received_shapes is None and self._is_here(self.stage_index - 1):
+            self._received_shapes = self._here.pop(("shapes", self.stage_index))
+        elif self._received_shapes is None:
             heard: list[Any] = [None]
             objects.recv_object_list(heard, self._peer(self.stage_index - 1), self.group)
             self._received_shapes = heard[0]
 
     def _tell_shapes(self, outputs: Sequence[torch.Tensor]) -> None:
         described = [(tuple(each.shape), each.dtype, each.requires_grad) for each in outputs]
-        objects.send_object_list([described], self._peer(self.stage_index + 1), self.group)
+        if self._is_here(self.stage_index + 1):
+            self._here["shapes", self.stage_index + 1] = described
+        else:
+            objects.send_object_list([described], self._peer(self.stage_index + 1), self.group)
 
     def _receive(self, shapes: Shapes, source: int, kind: int, micro_batch: int) -> list[torch.Tensor]:
+        if self._is_here(source):
+            return self._here.pop((kind, micro_batch, self.stage_index))
         made, waiting = [], []
         for shape, dtype, _ in shapes:
             tensor = torch.empty(shape, dtype=dtype, device=self.device)

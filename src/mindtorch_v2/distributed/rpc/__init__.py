@@ -15,5 +15,9 @@ __all__ = sorted([*_NAMES, "is_available"])
 
 
 def is_available() -> bool:
-    """Whether functions can be called on other processes: False."""
+    """Whether functions can be called on other processes: False.
+
+    >>> torch.distributed.rpc.is_available()
+    False
+    """
     return False

@@ -52,6 +52,15 @@ class DTensor(torch.Tensor):
 
     Made by `distribute_tensor`, `DTensor.from_local` and the factories of `torch.distributed.tensor`. Operators take it as a
     whole: its size is that of all pieces together.
+
+    >>> from mindtorch_v2.distributed.tensor import DTensor, Shard
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> x = DTensor.from_local(torch.tensor([1.0, 2.0]), mesh, [Shard(0)])
+    >>> x.shape, x.placements, (x * 2).to_local()
+    (torch.Size([2]), (Shard(dim=0),), tensor([2., 4.]))
+    >>> dist.destroy_process_group()
     """
 
     _local_tensor: torch.Tensor
@@ -84,6 +93,14 @@ class DTensor(torch.Tensor):
 
     def __repr__(self) -> str:  # type: ignore[override]  # (a Function has its own arguments)
         return f"DTensor(local_tensor={self._local_tensor}, device_mesh={self._spec.mesh}, placements={self._spec.placements})"
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """Not there: a rank holds a piece only. `full_tensor().numpy()` gathers them."""
+        raise RuntimeError(".numpy() is not supported for tensor subclasses.")
+
+    def tolist(self) -> Any:
+        """Not there: a rank holds a piece only. `full_tensor().tolist()` gathers them."""
+        raise RuntimeError(f".tolist() is not supported for tensor subclasses, got {type(self).__name__}")
 
     def __tensor_flatten__(self) -> tuple[list[str], tuple]:
         return ["_local_tensor"], (self._spec, self.requires_grad)
@@ -285,6 +302,15 @@ def distribute_tensor(
         device_mesh: the ranks; the current mesh (`with mesh:`) by default.
         placements: `Shard` or `Replicate` for each dimension of the mesh; `Replicate` by default.
         src_data_rank: whose values count along each dimension of the mesh; None: each rank's own are its pieces, nothing is sent.
+
+    >>> from mindtorch_v2.distributed.tensor import Shard, distribute_tensor
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> x = distribute_tensor(torch.tensor([1.0, 2.0]), mesh, [Shard(0)])
+    >>> x.placements, x.to_local(), x.full_tensor()
+    ((Shard(dim=0),), tensor([1., 2.]), tensor([1., 2.]))
+    >>> dist.destroy_process_group()
     """
     mesh = device_mesh or meshes._current_mesh()
     if not tensor.is_leaf:
@@ -302,7 +328,7 @@ def distribute_tensor(
             )
         return tensor
     for each in how:
-        if isinstance(each, Partial):
+        if isinstance(each, Partial) and each.reduce_op not in ("sum", "avg", "max", "min"):
             raise RuntimeError(
                 f"Trying to distribute a tensor with unsupported placements on device mesh: {how}; {each} is one of none"
             )
@@ -316,7 +342,12 @@ def distribute_tensor(
             group = mesh.get_group(dim)
             collectives.broadcast(local, get_global_rank(group, src_data_rank), group)
     whole = spec.with_placements([Replicate()] * mesh.ndim)
-    local = redistribute_local(local, whole, how)
+    local = redistribute_local(local, whole, _for_gradient(how))
+    for dim, each in enumerate(how):
+        if isinstance(each, Partial) and each.reduce_op == "sum":
+            local = local / mesh.size(
+                dim
+            )  # equal summands; averages, largest and smallest are of equal parts as they are
     return DTensor(local, spec, requires_grad=tensor.requires_grad)
 
 
@@ -335,6 +366,15 @@ def distribute_module(
         partition_fn: called with each submodule's name, itself and the mesh, replaces its parameters; those that it leaves
             are replicated.
         input_fn, output_fn: called with the module, its inputs (or outputs) and the mesh, before and after its forward.
+
+    >>> from mindtorch_v2.distributed.tensor import distribute_module
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> layer = distribute_module(torch.nn.Linear(2, 1), mesh)
+    >>> layer.weight.placements
+    (Replicate(),)
+    >>> dist.destroy_process_group()
     """
     mesh = device_mesh or meshes._current_mesh()
     if getattr(module, "_distribute_module_applied", False):

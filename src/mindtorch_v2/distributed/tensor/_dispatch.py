@@ -43,7 +43,18 @@ class _Decision(NamedTuple):
 
 @contextlib.contextmanager
 def implicit_replication() -> Iterator[None]:
-    """Within this block, tensors that are not distributed count as whole on every rank where they meet one that is."""
+    """Within this block, tensors that are not distributed count as whole on every rank where they meet one that is.
+
+    >>> from mindtorch_v2.distributed.tensor import Shard, ones
+    >>> from mindtorch_v2.distributed.tensor.experimental import implicit_replication
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> with implicit_replication():
+    ...     (ones(2, device_mesh=mesh, placements=[Shard(0)]) + torch.tensor([1.0, 2.0])).full_tensor()
+    tensor([2., 3.])
+    >>> dist.destroy_process_group()
+    """
     global _implicit
     before, _implicit = _implicit, True
     try:

@@ -49,7 +49,17 @@ def empty(
     device_mesh: DeviceMesh | None = None,
     placements: Sequence[Placement] | None = None,
 ) -> DTensor:
-    """A distributed tensor whose elements are not set; `size` is that of the whole."""
+    """A distributed tensor whose elements are not set; `size` is that of the whole.
+
+    >>> from mindtorch_v2.distributed.tensor import Shard, empty
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> x = empty(2, 3, device_mesh=mesh, placements=[Shard(0)])
+    >>> x.shape, x.placements
+    (torch.Size([2, 3]), (Shard(dim=0),))
+    >>> dist.destroy_process_group()
+    """
     return _new(torch.empty, size, requires_grad, dtype, device_mesh, placements)
 
 
@@ -63,7 +73,16 @@ def full(
     device_mesh: DeviceMesh | None = None,
     placements: Sequence[Placement] | None = None,
 ) -> DTensor:
-    """A distributed tensor of one value; `size` is that of the whole."""
+    """A distributed tensor of one value; `size` is that of the whole.
+
+    >>> from mindtorch_v2.distributed.tensor import Shard, full
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> full((2,), 0.5, device_mesh=mesh, placements=[Shard(0)]).full_tensor()
+    tensor([0.5000, 0.5000])
+    >>> dist.destroy_process_group()
+    """
 
     def make(shape: Any, **options: Any) -> torch.Tensor:
         return torch.full(shape, fill_value, **options)
@@ -79,7 +98,16 @@ def ones(
     device_mesh: DeviceMesh | None = None,
     placements: Sequence[Placement] | None = None,
 ) -> DTensor:
-    """A distributed tensor of ones; `size` is that of the whole."""
+    """A distributed tensor of ones; `size` is that of the whole.
+
+    >>> from mindtorch_v2.distributed.tensor import Replicate, ones
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> ones(2, device_mesh=mesh, placements=[Replicate()]).to_local()
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
+    """
     return _new(torch.ones, size, requires_grad, dtype, device_mesh, placements)
 
 
@@ -91,7 +119,16 @@ def zeros(
     device_mesh: DeviceMesh | None = None,
     placements: Sequence[Placement] | None = None,
 ) -> DTensor:
-    """A distributed tensor of zeros; `size` is that of the whole."""
+    """A distributed tensor of zeros; `size` is that of the whole.
+
+    >>> from mindtorch_v2.distributed.tensor import Replicate, zeros
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> zeros(2, device_mesh=mesh, placements=[Replicate()]).to_local()
+    tensor([0., 0.])
+    >>> dist.destroy_process_group()
+    """
     return _new(torch.zeros, size, requires_grad, dtype, device_mesh, placements)
 
 
@@ -103,7 +140,16 @@ def rand(
     device_mesh: DeviceMesh | None = None,
     placements: Sequence[Placement] | None = None,
 ) -> DTensor:
-    """A distributed tensor of numbers drawn from [0, 1): those of one process with the same seed, which ranks must share."""
+    """A distributed tensor of numbers drawn from [0, 1): those of one process with the same seed, which ranks must share.
+
+    >>> from mindtorch_v2.distributed.tensor import Shard, rand
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> rand(2, device_mesh=mesh, placements=[Shard(0)]).shape
+    torch.Size([2])
+    >>> dist.destroy_process_group()
+    """
     return _new(torch.rand, size, requires_grad, dtype, device_mesh, placements, whole=True)
 
 
@@ -115,5 +161,14 @@ def randn(
     device_mesh: DeviceMesh | None = None,
     placements: Sequence[Placement] | None = None,
 ) -> DTensor:
-    """A distributed tensor of normal numbers: those of one process with the same seed, which ranks must share."""
+    """A distributed tensor of normal numbers: those of one process with the same seed, which ranks must share.
+
+    >>> from mindtorch_v2.distributed.tensor import Shard, randn
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> randn(2, device_mesh=mesh, placements=[Shard(0)]).shape
+    torch.Size([2])
+    >>> dist.destroy_process_group()
+    """
     return _new(torch.randn, size, requires_grad, dtype, device_mesh, placements, whole=True)

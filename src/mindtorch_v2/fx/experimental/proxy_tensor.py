@@ -32,6 +32,7 @@ from mindtorch_v2.utils.weak import WeakIdKeyDictionary
 
 if TYPE_CHECKING:
     from mindtorch_v2._operators.table.returns import ReturnType
+    from mindtorch_v2.fx.node import Node
     from mindtorch_v2.nn.modules.multihead_attention import MultiheadAttention
     from mindtorch_v2.nn.modules.sparse import Embedding
 
@@ -61,7 +62,13 @@ _missing = object()
 
 
 class PythonKeyTracer(Tracer):
-    """The tracer of `make_fx`: modules are run through, and what is closed over becomes an attribute of the root."""
+    """The tracer of `make_fx`: modules are run through, and what is closed over becomes an attribute of the root.
+
+    >>> from mindtorch_v2.fx.experimental.proxy_tensor import PythonKeyTracer, dispatch_trace
+    >>> graph_module = dispatch_trace(lambda x: x, PythonKeyTracer(), (torch.fx.PH,))
+    >>> [node.op for node in graph_module.graph.nodes]
+    ['placeholder', 'output']
+    """
 
     def __init__(self) -> None:
         super().__init__(autowrap_modules=())
@@ -100,14 +107,32 @@ class _Known:
 
 
 def has_proxy_slot(obj: Any, tracer: Any) -> bool:
-    """Whether the tensor is a value of the tracer's graph."""
+    """Whether the tensor is a value of the tracer's graph.
+
+    >>> from mindtorch_v2.fx.experimental.proxy_tensor import get_proxy_mode, has_proxy_slot, make_fx
+    >>> other = torch.ones(2)
+    >>> def f(x):
+    ...     tracer = get_proxy_mode().tracer
+    ...     print(has_proxy_slot(x, tracer), has_proxy_slot(other, tracer))
+    ...     return x + 1
+    >>> _ = make_fx(f)(torch.ones(2))
+    True False
+    """
     return obj in tracer.tensor_tracker
 
 
 def get_proxy_slot(
     obj: Any, tracer: Any, default: Any = _missing, transform: Callable[..., Any] = lambda known: known
 ) -> Proxy:
-    """`transform` of what is known of a tensor (with `.proxy`), or the default; RuntimeError if there is neither."""
+    """`transform` of what is known of a tensor (with `.proxy`), or the default; RuntimeError if there is neither.
+
+    >>> from mindtorch_v2.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot, make_fx
+    >>> def f(x):
+    ...     print(get_proxy_slot(x, get_proxy_mode().tracer).proxy.node.op)
+    ...     return x + 1
+    >>> _ = make_fx(f)(torch.ones(2))
+    placeholder
+    """
     known = tracer.tensor_tracker.get(obj)
     if known is not None:
         return transform(known)
@@ -117,14 +142,37 @@ def get_proxy_slot(
 
 
 def track_tensor(tensor: Any, proxy: Proxy, *, constant: Any, tracer: Any) -> None:
-    """Say that a tensor is the value of a proxy of the tracer's."""
+    """Say that a tensor is the value of a proxy of the tracer's.
+
+    >>> from mindtorch_v2.fx.experimental.proxy_tensor import get_proxy_mode, has_proxy_slot, make_fx, track_tensor
+    >>> def f(x):
+    ...     tracer, made = get_proxy_mode().tracer, torch.zeros(2)
+    ...     proxy = tracer.create_proxy("call_function", torch.zeros_like, (), {})
+    ...     track_tensor(made, proxy, constant=None, tracer=tracer)
+    ...     print(has_proxy_slot(made, tracer))
+    ...     return x + 1
+    >>> _ = make_fx(f)(torch.ones(2))
+    True
+    """
     tracer.tensor_tracker[tensor] = _Known(proxy, constant)
 
 
 def track_tensor_tree(
     inner_res: Any, proxy_res: Proxy, *, constant: Any, tracer: Any
 ) -> list[Any] | tuple[Any, ...] | torch.Tensor | ReturnType | None:
-    """Say that the tensors in a tree of results are the values of `proxy_res`, or its items; returns the tree."""
+    """Say that the tensors in a tree of results are the values of `proxy_res`, or its items; returns the tree.
+
+    >>> from mindtorch_v2.fx.experimental.proxy_tensor import get_proxy_mode, has_proxy_slot, make_fx
+    >>> from mindtorch_v2.fx.experimental.proxy_tensor import track_tensor_tree
+    >>> def f(x):
+    ...     tracer, made = get_proxy_mode().tracer, [torch.zeros(2), torch.zeros(2)]
+    ...     proxy = tracer.create_proxy("call_function", torch.unbind, (), {})
+    ...     _ = track_tensor_tree(made, proxy, constant=None, tracer=tracer)
+    ...     print([has_proxy_slot(each, tracer) for each in made])
+    ...     return x + 1
+    >>> _ = make_fx(f)(torch.ones(2))
+    [True, True]
+    """
     if isinstance(inner_res, torch.Tensor):
         _describe(proxy_res, inner_res)
         track_tensor(inner_res, proxy_res, constant=constant, tracer=tracer)
@@ -164,6 +212,13 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
     """Record each operator that is called in it into the graph of `tracer`, and run it.
 
     With `pre_dispatch` these are the operators that the program calls, else those that are reached below autograd.
+
+    >>> from mindtorch_v2.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
+    >>> def f(x):
+    ...     print(type(get_proxy_mode()).__name__)
+    ...     return x + 1
+    >>> _ = make_fx(f)(torch.ones(2))
+    ProxyTorchDispatchMode
     """
 
     def __init__(
@@ -178,6 +233,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         self.enable_tracing = True
         self.decomp_table = decomposition_table or {}
         self._pre_dispatch = contextlib.ExitStack() if pre_dispatch else None
+        self.sees_parts = not pre_dispatch
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -242,14 +298,15 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                 "that this is caused by data-dependent control flow or similar.  It may be possible to trace this with dynamic "
                 "shapes; try setting tracing_mode='symbolic' in your make_fx call."
             )
-        result = func(*args, **kwargs)
+        target = torch.ops.aten.lift_fresh_copy.default if facts_of(func._handle).lifts else func
+        # The graph keeps the tensor that is lifted: what the program writes is a copy, as in the graph.
+        result = (target if self.tracing_mode == "real" else func)(*args, **kwargs)
         if not any(isinstance(leaf, torch.Tensor) for leaf in pytree.tree_leaves(result)) and func._schema.returns:
             if not any(
                 argument.alias_info is not None and argument.alias_info.is_write for argument in func._schema.arguments
             ):
                 return result  # a number or the like: nothing of the graph
         constant = self._constant_of(func, name, constants, leaves, result)
-        target = torch.ops.aten.clone.default if facts_of(func._handle).lifts else func
         proxies = pytree.tree_map(self._as_proxy, (tuple(args), dict(kwargs)))
         label = self.tracer.graph._target_to_str(target.overloadpacket.__name__)
         proxy = self.tracer.create_proxy("call_function", target, *proxies, name=label)
@@ -277,6 +334,11 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         )
         proxy.node.meta["val"] = _universes.state.told
         return value
+
+    def node_of(self, value: Any) -> Node | None:
+        """The node of a tensor that is a value of the graph; None of others."""
+        known = self._known(value)
+        return None if known is None else known.proxy.node
 
     def _as_proxy(self, value):
         known = self._known(value)
@@ -364,19 +426,42 @@ def _says_where(kwargs) -> bool:
 
 
 def get_innermost_proxy_mode() -> ProxyTorchDispatchMode | None:
-    """The innermost mode that records, or None."""
+    """The innermost mode that records, or None.
+
+    >>> from mindtorch_v2.fx.experimental.proxy_tensor import get_innermost_proxy_mode, make_fx
+    >>> seen = []
+    >>> _ = make_fx(lambda x: seen.append(get_innermost_proxy_mode()) or x + 1)(torch.ones(2))
+    >>> type(seen[0]).__name__, get_innermost_proxy_mode()
+    ('ProxyTorchDispatchMode', None)
+    """
     modes = [mode for mode in _torch_dispatch.modes() if isinstance(mode, ProxyTorchDispatchMode)]
     return modes[-1] if modes else None
 
 
 def get_proxy_mode() -> ProxyTorchDispatchMode | None:
-    """The mode that records what runs now, or None."""
+    """The mode that records what runs now, or None.
+
+    >>> from mindtorch_v2.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
+    >>> seen = []
+    >>> _ = make_fx(lambda x: seen.append(get_proxy_mode() is not None) or x + 1)(torch.ones(2))
+    >>> seen, get_proxy_mode()
+    ([True], None)
+    """
     return get_innermost_proxy_mode()
 
 
 @contextlib.contextmanager
 def disable_proxy_modes_tracing() -> Iterator[ProxyTorchDispatchMode | None]:
-    """Within the block operators run unrecorded; gives the mode, or None."""
+    """Within the block operators run unrecorded; gives the mode, or None.
+
+    >>> from mindtorch_v2.fx.experimental.proxy_tensor import disable_proxy_modes_tracing, make_fx
+    >>> def f(x):
+    ...     with disable_proxy_modes_tracing():
+    ...         _ = torch.ones(2) * 3
+    ...     return x + 1
+    >>> [str(node.target) for node in make_fx(f)(torch.ones(2)).graph.nodes if node.op == "call_function"]
+    ['aten.add.Tensor']
+    """
     with _torch_dispatch.no_modes() as before:
         kept = [mode for mode in before if not isinstance(mode, ProxyTorchDispatchMode)]
         for mode in kept:
@@ -392,7 +477,16 @@ def disable_proxy_modes_tracing() -> Iterator[ProxyTorchDispatchMode | None]:
 def decompose(
     decomposition_table: dict[Any, Callable[..., Any]] | None,
 ) -> Iterator[dict[Any, Callable[..., Any]] | None]:
-    """Within the block the recording mode replaces operators by their entries in this table as well."""
+    """Within the block the recording mode replaces operators by their entries in this table as well.
+
+    >>> from mindtorch_v2.fx.experimental.proxy_tensor import decompose, make_fx
+    >>> table = {torch.ops.aten.silu.default: lambda x: x * torch.sigmoid(x)}
+    >>> def f(x):
+    ...     with decompose(table):
+    ...         return torch.nn.functional.silu(x)
+    >>> [str(node.target) for node in make_fx(f)(torch.ones(2)).graph.nodes if node.op == "call_function"]
+    ['aten.sigmoid.default', 'aten.mul.Tensor']
+    """
     mode = get_proxy_mode()
     if mode is None:
         raise AssertionError("Expected proxy mode to be set")
@@ -407,7 +501,12 @@ maybe_disable_fake_tensor_mode = unset_fake_temporarily
 
 
 def dispatch_trace(root: Any, tracer: Any, concrete_args: Any = None) -> GraphModule:
-    """The GraphModule of `root`, traced by `tracer`."""
+    """The GraphModule of `root`, traced by `tracer`.
+
+    >>> from mindtorch_v2.fx.experimental.proxy_tensor import PythonKeyTracer, dispatch_trace
+    >>> dispatch_trace(lambda x: x, PythonKeyTracer(), (torch.fx.PH,))(torch.tensor([1.0]))
+    tensor([1.])
+    """
     graph = tracer.trace(root, concrete_args)
     name = type(root).__name__ if isinstance(root, torch.nn.Module) else root.__name__
     return GraphModule(tracer.root, graph, name)
@@ -509,7 +608,13 @@ def get_isolated_graphmodule(
     tracing_mode: str = "real",
     decomposition_table: dict[Any, Callable[..., Any]] | None = None,
 ) -> GraphModule:
-    """The GraphModule of `func(*args, **kwargs)`, whose input is the list of its leaves, apart from any trace that runs."""
+    """The GraphModule of `func(*args, **kwargs)`, whose input is the list of its leaves, apart from any trace that runs.
+
+    >>> from mindtorch_v2.fx.experimental.proxy_tensor import get_isolated_graphmodule
+    >>> graph_module = get_isolated_graphmodule(lambda x, y: x + y, (torch.ones(2), torch.ones(2)), {})
+    >>> [node.op for node in graph_module.graph.nodes]
+    ['placeholder', 'placeholder', 'call_function', 'output']
+    """
     leaves, spec = pytree.tree_flatten((args, kwargs))
 
     def of_leaves(flat: Sequence[torch.Tensor]) -> torch.Tensor:

@@ -18,7 +18,14 @@ __all__ = ["ShapeProp", "TensorMetadata"]
 
 
 class TensorMetadata(typing.NamedTuple):
-    """The form of a tensor, without its elements."""
+    """The form of a tensor, without its elements.
+
+    >>> from mindtorch_v2.fx.passes.shape_prop import ShapeProp
+    >>> traced = torch.fx.symbolic_trace(lambda x: x.sum(0))
+    >>> _ = ShapeProp(traced).propagate(torch.ones(2, 3))
+    >>> [node.meta["tensor_meta"].shape for node in traced.graph.nodes]
+    [torch.Size([2, 3]), torch.Size([3]), torch.Size([3])]
+    """
 
     shape: torch.Size
     dtype: torch.dtype

@@ -15,7 +15,12 @@ __all__ = ["Partition", "split_module"]
 
 
 class Partition:
-    """One part: its nodes, what it takes and gives, and the parts before and after it."""
+    """One part: its nodes, what it takes and gives, and the parts before and after it.
+
+    >>> from mindtorch_v2.fx.passes.split_module import Partition
+    >>> Partition("0").submod_name, list(Partition("0").inputs)
+    ('submod_0', [])
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -61,6 +66,12 @@ def split_module(
 
     `qualname_map` gets the old path of each module that is moved. Parts are called in an order that their values allow, by
     `keep_original_order` in that of their first nodes. RuntimeError if two parts need each other.
+
+    >>> from mindtorch_v2.fx.passes.split_module import split_module
+    >>> traced = torch.fx.symbolic_trace(lambda x: x.relu().sin())
+    >>> parts = split_module(traced, traced, lambda node: int(node.target == "sin"))
+    >>> [node.target for node in parts.graph.nodes if node.op == "call_module"], parts(torch.tensor([0.0]))
+    (['submod_0', 'submod_1'], tensor([0.]))
     """
     parts: dict[Any, Any] = {}
     place_of: dict[Any, Any] = {}

@@ -184,6 +184,14 @@ def multi_head_attention_forward(
 
     Returns the output `(L, N, E)`, and with `need_weights` the weights `(N, L, S)`, not averaged over the heads
     `(N, heads, L, S)`, else None.
+
+    >>> x, eye, nothing = torch.ones(2, 1, 4), torch.eye(4), torch.zeros(4)
+    >>> output, weights = torch.nn.functional.multi_head_attention_forward(
+    ...     x, x, x, 4, 2, eye.repeat(3, 1), nothing.repeat(3), None, None, False, 0.0, eye, nothing
+    ... )
+    >>> output[0], weights[0]
+    (tensor([[1., 1., 1., 1.]]), tensor([[0.5000, 0.5000],
+            [0.5000, 0.5000]]))
     """
     is_batched = _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not is_batched:

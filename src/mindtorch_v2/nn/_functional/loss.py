@@ -256,6 +256,10 @@ def linear_cross_entropy(
 
     `linear_weight` is `(C, in_features)` or `(C, *, in_features)`, which gives logits `(N, C, *)`. Computation in
     chunks (`options`) is not implemented.
+
+    >>> x, weight = torch.tensor([[1.0, 0.0]]), torch.tensor([[2.0, 0.0], [0.0, 2.0]])
+    >>> torch.nn.functional.linear_cross_entropy(x, weight, torch.tensor([0]))
+    tensor(0.1269)
     """
     if options is not None:
         raise NotImplementedError("linear_cross_entropy: options (computation in chunks) are not implemented")

@@ -12,7 +12,11 @@ __all__ = ["ScalingType", "SwizzleType", "grouped_mm", "scaled_grouped_mm", "sca
 
 
 class ScalingType(enum.IntEnum):
-    """Blocks of a matrix that share a scale, in the calls of `scaled_mm`."""
+    """Blocks of a matrix that share a scale, in the calls of `scaled_mm`.
+
+    >>> torch.nn.functional.ScalingType.TensorWise.value, torch.nn.functional.ScalingType.RowWise.value
+    (0, 1)
+    """
 
     TensorWise = 0
     RowWise = 1
@@ -23,7 +27,11 @@ class ScalingType(enum.IntEnum):
 
 
 class SwizzleType(enum.IntEnum):
-    """Orders in which scales lie in memory, in the calls of `scaled_mm`."""
+    """Orders in which scales lie in memory, in the calls of `scaled_mm`.
+
+    >>> torch.nn.functional.SwizzleType.NO_SWIZZLE.value
+    0
+    """
 
     NO_SWIZZLE = 0
     SWIZZLE_32_4_4 = 1
@@ -37,7 +45,13 @@ def grouped_mm(
     bias: torch.Tensor | None = None,
     out_dtype: torch.dtype | None = None,
 ) -> torch.Tensor:
-    """Matrix products of groups: rows of `mat_a` between the ends in `offs`, each by its own matrix of `mat_b`."""
+    """Matrix products of groups: rows of `mat_a` between the ends in `offs`, each by its own matrix of `mat_b`.
+
+    >>> rows = torch.ones(3, 16, dtype=torch.bfloat16)
+    >>> matrices = torch.stack([torch.full((16, 8), 1.0), torch.full((16, 8), 2.0)]).to(torch.bfloat16)
+    >>> torch.nn.functional.grouped_mm(rows, matrices, offs=torch.tensor([1, 3], dtype=torch.int32))[:, 0]
+    tensor([16., 32., 32.], dtype=torch.bfloat16)
+    """
     return torch._grouped_mm(mat_a, mat_b, offs=offs, bias=bias, out_dtype=out_dtype)
 
 

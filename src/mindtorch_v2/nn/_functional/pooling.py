@@ -448,7 +448,15 @@ def fractional_max_pool2d_with_indices(
     return_indices: bool = False,
     _random_samples: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Max pooling over windows of random places, and where the maxima stand: `(N, C, H, W)` or `(C, H, W)`."""
+    """Max pooling over windows of random places, and where the maxima stand: `(N, C, H, W)` or `(C, H, W)`.
+
+    >>> x = torch.arange(16.0).reshape(1, 1, 4, 4)
+    >>> samples = torch.full((1, 1, 2), 0.5)
+    >>> torch.nn.functional.fractional_max_pool2d_with_indices(x, 2, output_size=2, _random_samples=samples)
+    (tensor([[[[ 5.,  7.],
+              [13., 15.]]]]), tensor([[[[ 5,  7],
+              [13, 15]]]]))
+    """
     return _fractional(
         2, "fractional_max_pool2d", _pair, input, kernel_size, output_size, output_ratio, _random_samples
     )
@@ -489,7 +497,13 @@ def fractional_max_pool3d_with_indices(
     return_indices: bool = False,
     _random_samples: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Max pooling over windows of random places, and where the maxima stand: `(N, C, D, H, W)`."""
+    """Max pooling over windows of random places, and where the maxima stand: `(N, C, D, H, W)`.
+
+    >>> x = torch.arange(27.0).reshape(1, 1, 3, 3, 3)
+    >>> samples = torch.full((1, 1, 3), 0.5)
+    >>> torch.nn.functional.fractional_max_pool3d_with_indices(x, 2, output_size=1, _random_samples=samples)
+    (tensor([[[[[26.]]]]]), tensor([[[[[26]]]]]))
+    """
     return _fractional(
         3, "fractional_max_pool3d", _triple, input, kernel_size, output_size, output_ratio, _random_samples
     )

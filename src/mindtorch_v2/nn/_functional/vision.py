@@ -159,7 +159,13 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> torch.Tensor:
-    """Deprecated alias of `interpolate`."""
+    """Deprecated alias of `interpolate`.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.nn.functional.upsample(torch.tensor([[[1.0, 3.0]]]), scale_factor=2)
+    tensor([[[1., 1., 3., 3.]]])
+    """
     warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
     return interpolate(input, size, scale_factor, mode, align_corners)
 
@@ -167,7 +173,13 @@ def upsample(
 def upsample_nearest(
     input: torch.Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
 ) -> torch.Tensor:
-    """Deprecated: `interpolate` with mode "nearest"."""
+    """Deprecated: `interpolate` with mode "nearest".
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.nn.functional.upsample_nearest(torch.tensor([[[1.0, 3.0]]]), scale_factor=2)
+    tensor([[[1., 1., 3., 3.]]])
+    """
     warnings.warn(
         "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
     )
@@ -177,7 +189,13 @@ def upsample_nearest(
 def upsample_bilinear(
     input: torch.Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
 ) -> torch.Tensor:
-    """Deprecated: `interpolate` with mode "bilinear" and aligned corners."""
+    """Deprecated: `interpolate` with mode "bilinear" and aligned corners.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.nn.functional.upsample_bilinear(torch.tensor([[[[0.0, 2.0]]]]), size=(1, 3))
+    tensor([[[[0., 1., 2.]]]])
+    """
     warnings.warn(
         "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
     )

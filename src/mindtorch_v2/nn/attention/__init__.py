@@ -114,6 +114,12 @@ def sdpa_kernel(backends: SDPBackend | Sequence[SDPBackend], set_priority: bool 
     """Within the context, `scaled_dot_product_attention` may choose only the given kernels (one or a list).
 
     With `set_priority` the order of the list is the order in which they are tried.
+
+    >>> from mindtorch_v2.nn.attention import SDPBackend, sdpa_kernel
+    >>> q = torch.ones(1, 2, 4)
+    >>> with sdpa_kernel(SDPBackend.MATH):
+    ...     torch.nn.functional.scaled_dot_product_attention(q, q, q).shape
+    torch.Size([1, 2, 4])
     """
     if not isinstance(backends, (list, SDPBackend)):
         raise AssertionError(

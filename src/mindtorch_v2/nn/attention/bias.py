@@ -12,14 +12,26 @@ __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_le
 
 
 class CausalVariant(enum.IntEnum):
-    """Where the diagonal of a causal mask begins, if it is not square: at the upper left corner, or ends, at the lower right."""
+    """Where the diagonal of a causal mask begins, if it is not square: at the upper left corner, or ends, at the lower right.
+
+    >>> from mindtorch_v2.nn.attention.bias import CausalVariant
+    >>> CausalVariant.UPPER_LEFT.value, CausalVariant.LOWER_RIGHT.value
+    (1, 2)
+    """
 
     UPPER_LEFT = 1
     LOWER_RIGHT = 2
 
 
 class CausalBias(torch.Tensor):
-    """A causal mask over `seq_len_q` queries and `seq_len_kv` keys; only `scaled_dot_product_attention` takes it."""
+    """A causal mask over `seq_len_q` queries and `seq_len_kv` keys; only `scaled_dot_product_attention` takes it.
+
+    >>> from mindtorch_v2.nn.attention.bias import causal_upper_left
+    >>> q = torch.ones(1, 1, 2, 4)
+    >>> kv = torch.arange(12.0).reshape(1, 1, 3, 4)
+    >>> torch.nn.functional.scaled_dot_product_attention(q, kv, kv, attn_mask=causal_upper_left(2, 3))[0, 0, 0]
+    tensor([0., 1., 2., 3.])
+    """
 
     variant: CausalVariant
     seq_len_q: int

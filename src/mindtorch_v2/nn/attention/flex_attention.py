@@ -44,18 +44,38 @@ _create_empty_block_mask = unavailable_function("torch.nn.attention.flex_attenti
 
 
 class FlexKernelOptions(TypedDict, total=False):
-    """The options of PyTorch's Triton kernels; there are none here, and nothing is read."""
+    """The options of PyTorch's Triton kernels; there are none here, and nothing is read.
+
+    >>> from mindtorch_v2.nn.attention.flex_attention import FlexKernelOptions, flex_attention
+    >>> q = torch.zeros(1, 1, 2, 4)
+    >>> flex_attention(q, q, q, kernel_options=FlexKernelOptions()).shape
+    torch.Size([1, 1, 2, 4])
+    """
 
 
 class AuxRequest(NamedTuple):
-    """Which further outputs of `flex_attention` are wanted."""
+    """Which further outputs of `flex_attention` are wanted.
+
+    >>> from mindtorch_v2.nn.attention.flex_attention import AuxRequest, flex_attention
+    >>> q = torch.zeros(1, 1, 2, 4)
+    >>> output, aux = flex_attention(q, q, q, return_aux=AuxRequest(max_scores=True))
+    >>> aux.max_scores
+    tensor([[[0., 0.]]])
+    """
 
     lse: bool = False
     max_scores: bool = False
 
 
 class AuxOutput(NamedTuple):
-    """Further outputs of `flex_attention`: None where not asked for."""
+    """Further outputs of `flex_attention`: None where not asked for.
+
+    >>> from mindtorch_v2.nn.attention.flex_attention import AuxRequest, flex_attention
+    >>> q = torch.zeros(1, 1, 2, 4)
+    >>> _, aux = flex_attention(q, q, q, return_aux=AuxRequest(lse=True))
+    >>> aux.lse, aux.max_scores
+    (tensor([[[0.6931, 0.6931]]]), None)
+    """
 
     lse: Any = None
     max_scores: Any = None
@@ -65,12 +85,26 @@ class AuxOutput(NamedTuple):
 
 
 def noop_mask(batch: torch.Tensor, head: torch.Tensor, token_q: torch.Tensor, token_kv: torch.Tensor) -> torch.Tensor:
-    """The mask function that masks nothing."""
+    """The mask function that masks nothing.
+
+    >>> from mindtorch_v2.nn.attention.flex_attention import create_mask, noop_mask
+    >>> create_mask(noop_mask, 1, 1, 2, 2, device="cpu")[0, 0]
+    tensor([[True, True],
+            [True, True]])
+    """
     return batch.new_ones(size=(), dtype=torch.bool, device=batch.device)
 
 
 def or_masks(*mask_mods: Any) -> Callable[..., Any]:
-    """The mask function that lets through what any of the given ones does."""
+    """The mask function that lets through what any of the given ones does.
+
+    >>> from mindtorch_v2.nn.attention.flex_attention import create_mask, or_masks
+    >>> diagonal_or_first = or_masks(lambda b, h, q, kv: q == kv, lambda b, h, q, kv: kv == 0)
+    >>> create_mask(diagonal_or_first, 1, 1, 3, 3, device="cpu")[0, 0].int()
+    tensor([[1, 0, 0],
+            [1, 1, 0],
+            [1, 0, 1]], dtype=torch.int32)
+    """
     if not all(callable(arg) for arg in mask_mods):
         raise RuntimeError(f"All inputs should be callable mask_mods: {mask_mods}")
 
@@ -84,7 +118,15 @@ def or_masks(*mask_mods: Any) -> Callable[..., Any]:
 
 
 def and_masks(*mask_mods: Any) -> Callable[..., Any]:
-    """The mask function that lets through what all of the given ones do."""
+    """The mask function that lets through what all of the given ones do.
+
+    >>> from mindtorch_v2.nn.attention.flex_attention import and_masks, create_mask
+    >>> near_past = and_masks(lambda b, h, q, kv: q >= kv, lambda b, h, q, kv: q - kv < 2)
+    >>> create_mask(near_past, 1, 1, 3, 3, device="cpu")[0, 0].int()
+    tensor([[1, 0, 0],
+            [1, 1, 0],
+            [0, 1, 1]], dtype=torch.int32)
+    """
     if not all(callable(arg) for arg in mask_mods):
         raise RuntimeError(f"All inputs should be callable mask_mods: {mask_mods}")
 
@@ -174,6 +216,11 @@ class BlockMask:
     `kv_num_blocks` (B, H, rows) counts the blocks of each row that the mask leaves in part, `kv_indices` (B, H, rows, columns)
     has their columns first; `full_kv_num_blocks` and `full_kv_indices` those that it leaves whole (or None), and the names with
     `q` for `kv` the same by column. `seq_lengths` are the numbers of queries and keys, `BLOCK_SIZE` those of a block.
+
+    >>> from mindtorch_v2.nn.attention.flex_attention import create_block_mask
+    >>> causal = create_block_mask(lambda b, h, q, kv: q >= kv, None, None, 256, 256, device="cpu", BLOCK_SIZE=128)
+    >>> causal.shape, causal.sparsity(), causal.kv_num_blocks
+    ((1, 1, 256, 256), 25.0, tensor([[[1, 1]]], dtype=torch.int32))
     """
 
     def __init__(

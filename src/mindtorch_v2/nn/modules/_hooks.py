@@ -107,29 +107,69 @@ def _add(hooks, hook, *extra, prepend=False):
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Add a global hook called as `hook(module, name, buffer)` before a buffer is registered; it may replace it."""
+    """Add a global hook called as `hook(module, name, buffer)` before a buffer is registered; it may replace it.
+
+    >>> from mindtorch_v2.nn.modules.module import register_module_buffer_registration_hook
+    >>> handle = register_module_buffer_registration_hook(lambda module, name, buffer: print(name))
+    >>> _ = torch.nn.BatchNorm1d(2)
+    running_mean
+    running_var
+    num_batches_tracked
+    >>> handle.remove()
+    """
     return _add(_global_buffer_registration_hooks, hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Add a global hook called as `hook(module, name, submodule)` before a submodule is; it may replace it."""
+    """Add a global hook called as `hook(module, name, submodule)` before a submodule is; it may replace it.
+
+    >>> from mindtorch_v2.nn.modules.module import register_module_module_registration_hook
+    >>> handle = register_module_module_registration_hook(lambda module, name, child: print(name, child))
+    >>> _ = torch.nn.Sequential(torch.nn.ReLU())
+    0 ReLU()
+    >>> handle.remove()
+    """
     return _add(_global_module_registration_hooks, hook)
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Add a global hook called as `hook(module, name, param)` before a parameter is; it may replace it."""
+    """Add a global hook called as `hook(module, name, param)` before a parameter is; it may replace it.
+
+    >>> from mindtorch_v2.nn.modules.module import register_module_parameter_registration_hook
+    >>> handle = register_module_parameter_registration_hook(lambda module, name, parameter: print(name))
+    >>> _ = torch.nn.Linear(2, 3)
+    weight
+    bias
+    >>> handle.remove()
+    """
     return _add(_global_parameter_registration_hooks, hook)
 
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Add a global hook called as `hook(module, args)` before every forward; it may return new arguments."""
+    """Add a global hook called as `hook(module, args)` before every forward; it may return new arguments.
+
+    >>> from mindtorch_v2.nn.modules.module import register_module_forward_pre_hook
+    >>> handle = register_module_forward_pre_hook(lambda module, args: (args[0] * 10,))
+    >>> torch.nn.ReLU()(torch.tensor([-1.0, 2.0]))
+    tensor([ 0., 20.])
+    >>> handle.remove()
+    """
     return _add(_global_forward_pre_hooks, hook)
 
 
 def register_module_forward_hook(
     hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
-    """Add a global hook called as `hook(module, args[, kwargs], output)` after every forward."""
+    """Add a global hook called as `hook(module, args[, kwargs], output)` after every forward.
+
+    >>> from mindtorch_v2.nn.modules.module import register_module_forward_hook
+    >>> handle = register_module_forward_hook(lambda module, args, output: print(output.shape))
+    >>> _ = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())(torch.ones(1, 2))
+    torch.Size([1, 3])
+    torch.Size([1, 3])
+    torch.Size([1, 3])
+    >>> handle.remove()
+    """
     handle = _add(_global_forward_hooks, hook, _global_forward_hooks_with_kwargs, _global_forward_hooks_always_called)
     if with_kwargs:
         _global_forward_hooks_with_kwargs[handle.id] = True
@@ -151,12 +191,26 @@ def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Add a global hook called as `hook(module, grad_output)` before a module's gradients are computed."""
+    """Add a global hook called as `hook(module, grad_output)` before a module's gradients are computed.
+
+    >>> from mindtorch_v2.nn.modules.module import register_module_full_backward_pre_hook
+    >>> handle = register_module_full_backward_pre_hook(lambda module, grad_out: print(grad_out))
+    >>> torch.nn.Sigmoid()(torch.zeros(1, requires_grad=True)).sum().backward()
+    (tensor([1.]),)
+    >>> handle.remove()
+    """
     return _add(_global_backward_pre_hooks, hook)
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Add a global hook called as `hook(module, grad_input, grad_output)` after a module's gradients are computed."""
+    """Add a global hook called as `hook(module, grad_input, grad_output)` after a module's gradients are computed.
+
+    >>> from mindtorch_v2.nn.modules.module import register_module_full_backward_hook
+    >>> handle = register_module_full_backward_hook(lambda module, grad_in, grad_out: print(grad_in, grad_out))
+    >>> torch.nn.Sigmoid()(torch.zeros(1, requires_grad=True)).sum().backward()
+    (tensor([0.2500]),) (tensor([1.]),)
+    >>> handle.remove()
+    """
     global _global_is_full_backward_hook
     if _global_is_full_backward_hook is False:
         raise RuntimeError(

@@ -19,7 +19,14 @@ __all__ = ["Container", "Sequential", "ModuleList", "ModuleDict", "ParameterList
 
 
 class Container(Module):
-    """Deprecated: a module with the given submodules and nothing else."""
+    """Deprecated: a module with the given submodules and nothing else.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     model = torch.nn.Container(first=torch.nn.Linear(2, 3))
+    >>> model.first.weight.shape
+    torch.Size([3, 2])
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         warnings.warn(

@@ -15,6 +15,12 @@ class LazyModuleMixin:
     """Make a module lazy: `initialize_parameters(*args, **kwargs)` runs before the first forward.
 
     After it, the module becomes an instance of `cls_to_become`. A subclass defines both.
+
+    >>> layer = torch.nn.LazyLinear(3)
+    >>> layer.has_uninitialized_params()
+    True
+    >>> layer(torch.ones(1, 2)).shape, type(layer).__name__, layer.weight.shape
+    (torch.Size([1, 3]), 'Linear', torch.Size([3, 2]))
     """
 
     cls_to_become: type | None = None

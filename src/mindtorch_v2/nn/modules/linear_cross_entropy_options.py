@@ -11,6 +11,10 @@ class LinearCrossEntropyOptions:
     """How `linear_cross_entropy` is to be cut into chunks of the batch.
 
     Only `options=None`, the computation in one piece, is implemented; giving options to the function raises.
+
+    >>> from mindtorch_v2.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
+    >>> LinearCrossEntropyOptions(batch_chunk_size=128).batch_chunk_size
+    128
     """
 
     allow_retain_graph: bool = False

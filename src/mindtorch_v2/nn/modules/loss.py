@@ -109,7 +109,14 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """Deprecated alias of `NLLLoss`."""
+    """Deprecated alias of `NLLLoss`.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     loss = torch.nn.NLLLoss2d()
+    >>> loss(torch.full((1, 2, 1, 1), -0.5), torch.tensor([[[1]]]))
+    tensor(0.5000)
+    """
 
     def __init__(
         self,
@@ -371,6 +378,11 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 
     The layer has `num_classes * prod(out_features)` outputs; targets are class indices `(N, *out_features)`, or
     probabilities.
+
+    >>> loss = torch.nn.LinearCrossEntropyLoss(in_features=2, num_classes=4)
+    >>> _ = torch.nn.init.zeros_(loss.linear.weight)
+    >>> loss(torch.ones(3, 2), torch.tensor([0, 1, 2]))
+    tensor(1.3863, grad_fn=<NllLossBackward0>)
     """
 
     __constants__ = ["ignore_index", "reduction", "label_smoothing"]

@@ -29,7 +29,13 @@ def _apply_permutation(tensor, permutation, dim=1) -> torch.Tensor:
 
 
 def apply_permutation(tensor: torch.Tensor, permutation: torch.Tensor, dim: int = 1) -> torch.Tensor:
-    """Deprecated: `tensor.index_select(dim, permutation)`."""
+    """Deprecated: `tensor.index_select(dim, permutation)`.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.nn.modules.rnn.apply_permutation(torch.tensor([[10, 20, 30]]), torch.tensor([2, 0, 1]))
+    tensor([[30, 10, 20]])
+    """
     warnings.warn(
         "`apply_permutation` is deprecated, please use `tensor.index_select(dim, permutation)` instead",
         FutureWarning,
@@ -439,7 +445,12 @@ class GRU(RNNBase):
 
 
 class RNNCellBase(Module):
-    """Arguments and weights of the cells: one step of one layer."""
+    """Arguments and weights of the cells: one step of one layer.
+
+    >>> cell = torch.nn.RNNCell(2, 3)
+    >>> isinstance(cell, torch.nn.RNNCellBase), {name: tuple(p.shape) for name, p in cell.named_parameters()}
+    (True, {'weight_ih': (3, 2), 'weight_hh': (3, 3), 'bias_ih': (3,), 'bias_hh': (3,)})
+    """
 
     __constants__ = ["input_size", "hidden_size", "bias"]
 

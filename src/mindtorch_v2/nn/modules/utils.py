@@ -13,7 +13,13 @@ _SIZES = (_list_with_default, _ntuple, _pair, _quadruple, _reverse_repeat_tuple,
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
-    """Remove `prefix` from the names in `state_dict` and in its metadata, in place."""
+    """Remove `prefix` from the names in `state_dict` and in its metadata, in place.
+
+    >>> state = {"module.weight": 1, "module.bias": 2, "other": 3}
+    >>> torch.nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")
+    >>> sorted(state)
+    ['bias', 'other', 'weight']
+    """
     for key in list(state_dict.keys()):
         if key.startswith(prefix):
             state_dict[key[len(prefix) :]] = state_dict.pop(key)

@@ -22,7 +22,15 @@ _MANY = 1000  # steps of other ranks after which one that is through says that t
 
 
 class JoinHook:
-    """Parts of a `Joinable` that a rank runs when its inputs have ended."""
+    """Parts of a `Joinable` that a rank runs when its inputs have ended.
+
+    >>> from mindtorch_v2.distributed.algorithms.join import JoinHook
+    >>> class Farewell(JoinHook):
+    ...     def post_hook(self, is_last_joiner):
+    ...         print("last:", is_last_joiner)
+    >>> Farewell().post_hook(True)
+    last: True
+    """
 
     def main_hook(self) -> None:
         """Take part in the collectives of one step of the ranks that go on; called again for each step."""
@@ -52,6 +60,29 @@ class Joinable(abc.ABC):
     """A class with collectives in each step, which ranks with fewer inputs than others can take part in.
 
     A subclass calls `Joinable.__init__(self)`, and `Join.notify_join_context(self)` before the collectives of a step.
+
+    >>> from mindtorch_v2.distributed.algorithms.join import Join, Joinable, JoinHook
+    >>> class Total(Joinable):
+    ...     join_device = torch.device("cpu")
+    ...     join_process_group = property(lambda self: dist.group.WORLD)
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.value = 0
+    ...     def join_hook(self, **kwargs):
+    ...         return JoinHook()
+    ...     def add(self, x):
+    ...         Join.notify_join_context(self)
+    ...         dist.all_reduce(x)
+    ...         self.value += int(x)
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> total = Total()
+    >>> with Join([total]):
+    ...     for number in torch.tensor([1, 2, 3]):
+    ...         total.add(number)
+    >>> total.value
+    6
+    >>> dist.destroy_process_group()
     """
 
     @abc.abstractmethod
@@ -94,6 +125,17 @@ class Join:
             model(x).sum().backward()
             optimizer.step()
     ```
+
+    >>> from mindtorch_v2.distributed.algorithms.join import Join
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1, bias=False))
+    >>> with Join([model]):
+    ...     for row in torch.tensor([[[1.0, 0.0]], [[0.0, 1.0]]]):
+    ...         model(row).sum().backward()
+    >>> model.module.weight.grad
+    tensor([[1., 1.]])
+    >>> dist.destroy_process_group()
     """
 
     def __init__(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import enum
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2.nn.parallel._sparse import all_reduce_sparse
 
 if TYPE_CHECKING:
     from mindtorch_v2.distributed._group import ProcessGroup
@@ -14,8 +16,31 @@ if TYPE_CHECKING:
 FIRST_BUCKET_BYTES = 1 << 20  # the first one is small, so that communication begins early
 
 
+class BuiltinCommHookType(enum.Enum):
+    """PyTorch's communication hooks in C++, by name.
+
+    >>> [kind.name for kind in torch.distributed.BuiltinCommHookType]
+    ['ALLREDUCE', 'FP16_COMPRESS']
+    """
+
+    ALLREDUCE = 1
+    FP16_COMPRESS = 2
+
+
 class GradBucket:
-    """Some parameters' gradients in one flat tensor, as a communication hook gets it."""
+    """Some parameters' gradients in one flat tensor, as a communication hook gets it.
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> def hook(state, bucket):
+    ...     print(bucket.buffer(), bucket.is_last())
+    ...     return dist.algorithms.ddp_comm_hooks.default_hooks.allreduce_hook(state, bucket)
+    >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1, bias=False))
+    >>> model.register_comm_hook(None, hook)
+    >>> model(torch.tensor([[2.0, 3.0]])).sum().backward()
+    tensor([2., 3.]) True
+    >>> dist.destroy_process_group()
+    """
 
     def __init__(self, index: int, parameters: Sequence[torch.nn.Parameter], is_last: bool) -> None:
         self._index, self._parameters, self._is_last = index, parameters, is_last
@@ -79,6 +104,7 @@ class Reducer:
         bucket_bytes: how large a bucket may grow.
         as_views: whether gradients become views of the buckets.
         names: the parameters', for errors.
+        sparse: the ids of those whose gradients are sparse; they are in no bucket, and averaged when all others are under way.
     """
 
     def __init__(
@@ -88,12 +114,15 @@ class Reducer:
         bucket_bytes: int,
         as_views: bool,
         names: Sequence[str] = (),
+        sparse: Collection[int] = (),
     ) -> None:
         self.names = names
         self.parameters, self.group, self.as_views = parameters, group, as_views
         self.size = torch.distributed.get_world_size(group)
         self.hook: Callable[..., Any] | None = None
         self.hook_state: object = None
+        self.factor = 1.0 / self.size
+        self.sparse = [parameter for parameter in parameters if id(parameter) in sparse]
         self.buckets = self._fill(bucket_bytes)
         self.place = {
             id(parameter): (bucket, number)
@@ -111,6 +140,8 @@ class Reducer:
         groups: list[list[Any]] = []
         filling: dict[Any, Any] = {}
         for parameter in reversed(self.parameters):
+            if any(parameter is each for each in self.sparse):
+                continue
             kind = parameter.dtype, parameter.device
             group, held = filling.setdefault(kind, ([], 0))
             held += parameter.numel() * parameter.element_size()
@@ -167,7 +198,10 @@ class Reducer:
             "that your module has parameters that were not used in producing loss. You can enable unused parameter "
             "detection by passing the keyword argument `find_unused_parameters=True` to "
             "`torch.nn.parallel.DistributedDataParallel`, and by \nmaking sure all `forward` function outputs participate "
-            "in calculating loss. \nParameter indices which did not receive grad for rank "
+            "in calculating loss. \nIf you already have done the above, then the distributed data parallel module wasn't able to locate the "
+            "output tensors in the return value of your module's `forward` function. Please include the loss function and the "
+            "structure of the return value of `forward` of your module when reporting this issue (e.g. list, dict, iterable).\n"
+            "Parameter indices which did not receive grad for rank "
             f"{rank}: {' '.join(map(str, indices))}{more}"
         )
 
@@ -187,6 +221,9 @@ class Reducer:
                 f"{next(i for i, each in enumerate(self.parameters) if each is parameter)}"
             )
         self.ready.add(id(parameter))
+        if id(parameter) not in self.place:
+            self._start_full()
+            return
         bucket, number = self.place[id(parameter)]
         if bucket.missing == len(bucket.parameters()):
             bucket.expect()
@@ -201,10 +238,14 @@ class Reducer:
         else:
             torch.mul(parameter.grad, self.factor, out=view)
         bucket.missing -= 1
+        self._start_full()
+
+    def _start_full(self) -> None:
+        """Start the buckets whose turn it is, and end the pass after the last parameter."""
         while self.begun and self.next < len(self.buckets) and not self.buckets[self.next].missing:
             self._start(self.buckets[self.next])
             self.next += 1
-        if self.next == len(self.buckets):
+        if self.next == len(self.buckets) and all(id(parameter) in self.ready for parameter in self.sparse):
             self._finish()
 
     def give_zeros(self, find_unused: bool) -> None:
@@ -216,8 +257,18 @@ class Reducer:
             futures.append(zeros.future)
         if find_unused:
             self._any_used(torch.zeros(len(self.parameters), dtype=torch.int32, device=self.parameters[0].device))
+        for parameter in self.sparse:
+            self._average_sparse(parameter, None)
         for future in futures:
             future.wait()
+
+    def _average_sparse(self, parameter, gradient):
+        """The average of a sparse gradient; None is one without entries."""
+        if gradient is None:
+            gradient = torch.sparse_coo_tensor(
+                torch.empty(1, 0, dtype=torch.int64), parameter.new_empty(0, *parameter.shape[1:]), parameter.shape
+            )
+        return all_reduce_sparse(gradient, self.group) * self.factor
 
     def _any_used(self, used):
         torch.distributed.all_reduce(used, op=torch.distributed.ReduceOp.MAX, group=self.group)
@@ -235,6 +286,10 @@ class Reducer:
             self._any_used(self.used)
         flags = [True] * len(self.parameters) if self.used is None else self.used.tolist()
         used = {id(parameter): flag for parameter, flag in zip(self.parameters, flags, strict=True)}
+        for parameter in self.sparse:
+            average = self._average_sparse(parameter, parameter.grad)
+            if used[id(parameter)]:
+                parameter.grad = average
         for bucket in self.buckets:
             averages = bucket.future.wait()
             if isinstance(averages, (list, tuple)):

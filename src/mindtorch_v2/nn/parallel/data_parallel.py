@@ -92,7 +92,12 @@ def data_parallel(
     dim: int = 0,
     module_kwargs: dict[str, Any] | None = None,
 ) -> Any:
-    """`module` called once as `DataParallel` would call it."""
+    """`module` called once as `DataParallel` would call it.
+
+    >>> torch.nn.parallel.data_parallel(torch.nn.ReLU(), torch.tensor([[-1.0], [2.0]]), device_ids=[])
+    tensor([[0.],
+            [2.]])
+    """
     if not isinstance(inputs, tuple):
         inputs = () if inputs is None else (inputs,)
     devices = _devices(device_ids)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import mindtorch_v2 as torch
 
 from ..modules.module import Module
 from ._join import Join, Joinable, JoinHook
-from ._reducer import Reducer
+from ._reducer import BuiltinCommHookType, GradBucket, Reducer
 from .data_parallel import moved
 
 if TYPE_CHECKING:
@@ -52,6 +53,15 @@ class DistributedDataParallel(Module, Joinable):
     loss.backward()                                         # gradients are averages over all ranks now
     optimizer.step()
     ```
+
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> layer = torch.nn.Linear(2, 1, bias=False)
+    >>> model = torch.nn.parallel.DistributedDataParallel(layer)
+    >>> model(torch.tensor([[2.0, 3.0]])).sum().backward()
+    >>> layer.weight.grad
+    tensor([[2., 3.]])
+    >>> dist.destroy_process_group()
     """
 
     def __init__(
@@ -90,6 +100,8 @@ class DistributedDataParallel(Module, Joinable):
                 "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient."
             )
         self.device_ids = self._the_device(device_ids, output_device, {parameter.device for _, parameter in named})
+        if learned[0].is_cpu and any(isinstance(each, torch.nn.SyncBatchNorm) for each in module.modules()):
+            raise ValueError("SyncBatchNorm layers only work with GPU modules")
         self.output_device = output_device
         self.device = learned[0].device
         self.device_type = self.device.type
@@ -110,7 +122,7 @@ class DistributedDataParallel(Module, Joinable):
             self._copy_from(0, [parameter.detach() for _, parameter in named] + once)
         names = [name for name, parameter in named if parameter.requires_grad]
         limit = _bucket_bytes(learned) if bucket_cap_mb is None else int(bucket_cap_mb * 1024 * 1024)
-        self.reducer = Reducer(learned, self.process_group, limit, gradient_as_bucket_view, names)
+        self.reducer = Reducer(learned, self.process_group, limit, gradient_as_bucket_view, names, _sparse_ids(module))
 
     def _the_device(self, device_ids, output_device, devices) -> list | None:
         if len({device.type for device in devices}) > 1:
@@ -273,11 +285,44 @@ class DistributedDataParallel(Module, Joinable):
 
         It returns a `torch.futures.Future` of the flat tensor of averages; torch.distributed.algorithms.ddp_comm_hooks has some.
         """
-        if not callable(hook):
-            raise TypeError("Communication hook must be callable.")
+        _check_hook(hook)
         if self.reducer.hook is not None:
             raise RuntimeError("register_comm_hook or register_builtin_comm_hook can only be called once.")
         self.reducer.hook, self.reducer.hook_state = hook, state
+
+    def _register_builtin_comm_hook(self, comm_hook_type: BuiltinCommHookType) -> None:
+        """Let one of PyTorch's two hooks in C++ average the gradients: as they are, or sent as float16."""
+        hooks = torch.distributed.algorithms.ddp_comm_hooks.default_hooks
+        named = {
+            BuiltinCommHookType.ALLREDUCE: hooks.allreduce_hook,
+            BuiltinCommHookType.FP16_COMPRESS: hooks.fp16_compress_hook,
+        }
+        self.register_comm_hook(self.process_group, named[comm_hook_type])
+
+    @staticmethod
+    def _set_params_and_buffers_to_ignore_for_model(module: Module, params_and_buffers_to_ignore: Any) -> None:
+        """Name parameters and buffers of a module that wrappers of it leave alone."""
+        module._ddp_params_and_buffers_to_ignore = params_and_buffers_to_ignore
+
+
+def _check_hook(hook) -> None:
+    """TypeError, ValueError unless a communication hook can be called as one."""
+    if not callable(hook):
+        raise TypeError("Communication hook must be callable.")
+    try:
+        signature = inspect.signature(hook)
+    except ValueError:  # of a function in C
+        return
+    bucket = signature.parameters.get("bucket")
+    annotation = inspect.Parameter.empty if bucket is None else bucket.annotation
+    if annotation not in (inspect.Parameter.empty, GradBucket, "GradBucket", "dist.GradBucket", Any, "Any"):
+        raise ValueError("Communication hook: bucket annotation should be dist.GradBucket.")
+
+
+def _sparse_ids(module) -> set[int]:
+    """The ids of the parameters whose gradients are sparse: the weights of embeddings that say so."""
+    kinds = torch.nn.Embedding, torch.nn.EmbeddingBag
+    return {id(each.weight) for each in module.modules() if isinstance(each, kinds) and each.sparse}
 
 
 def _bucket_bytes(parameters) -> int:

@@ -90,7 +90,15 @@ def _check_lengths(names: Collection[str], values: Collection[Any]) -> None:
 
 
 class NamedMemberAccessor:
-    """The tensors and submodules below one module, by dotted name."""
+    """The tensors and submodules below one module, by dotted name.
+
+    >>> from mindtorch_v2.nn.utils.stateless import NamedMemberAccessor
+    >>> members = NamedMemberAccessor(torch.nn.Sequential(torch.nn.Linear(2, 1)))
+    >>> members.set_tensor("0.bias", torch.nn.Parameter(torch.tensor([5.0])))
+    >>> members.get_tensor("0.bias")
+    Parameter containing:
+    tensor([5.], requires_grad=True)
+    """
 
     def __init__(self, module: torch.nn.Module) -> None:
         self.module = module

@@ -126,7 +126,17 @@ def clip_grad_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> torch.Tensor:
-    """Deprecated alias of `clip_grad_norm_`."""
+    """Deprecated alias of `clip_grad_norm_`.
+
+    >>> import warnings
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> x.grad = torch.tensor([3.0, 4.0])
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.nn.utils.clip_grad_norm([x], max_norm=1.0)
+    tensor(5.)
+    >>> x.grad
+    tensor([0.6000, 0.8000])
+    """
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,

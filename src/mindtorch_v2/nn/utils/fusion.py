@@ -48,7 +48,13 @@ def fuse_conv_bn_weights(
     bn_b: torch.Tensor | None,
     transpose: bool = False,
 ) -> tuple:
-    """The weight and bias of a convolution that includes the batch normalization, as parameters."""
+    """The weight and bias of a convolution that includes the batch normalization, as parameters.
+
+    >>> one, zero, kernel = torch.ones(1), torch.zeros(1), torch.full((1, 1, 1, 1), 3.0)
+    >>> weight, bias = torch.nn.utils.fuse_conv_bn_weights(kernel, one, zero, 4 * one, 0.0, 2 * one, zero)
+    >>> weight.item(), bias.item()
+    (3.0, 1.0)
+    """
     conv_weight_dtype = conv_w.dtype
     conv_bias_dtype = conv_b.dtype if conv_b is not None else conv_weight_dtype
     if conv_b is None:
@@ -99,7 +105,13 @@ def fuse_linear_bn_weights(
     bn_w: torch.Tensor,
     bn_b: torch.Tensor,
 ) -> tuple:
-    """The weight and bias of a linear layer that includes the batch normalization, as parameters."""
+    """The weight and bias of a linear layer that includes the batch normalization, as parameters.
+
+    >>> one, zero, matrix = torch.ones(1), torch.zeros(1), torch.full((1, 1), 3.0)
+    >>> weight, bias = torch.nn.utils.fuse_linear_bn_weights(matrix, one, zero, 4 * one, 0.0, 2 * one, zero)
+    >>> weight.item(), bias.item()
+    (3.0, 1.0)
+    """
     linear_weight_dtype = linear_w.dtype
     linear_bias_dtype = linear_b.dtype if linear_b is not None else linear_weight_dtype
     if linear_b is None:

@@ -68,6 +68,12 @@ class ParametrizationList(ModuleList):
 
     The original is `original`, or where the last parametrization's `right_inverse` returns several tensors,
     `original0`, `original1` and so on.
+
+    >>> from mindtorch_v2.nn.utils import parametrize
+    >>> layer = parametrize.register_parametrization(torch.nn.Linear(2, 2), "weight", torch.nn.Softplus())
+    >>> parametrizations = layer.parametrizations.weight
+    >>> len(parametrizations), parametrizations.original.shape, bool((parametrizations() > 0).all())
+    (1, torch.Size([2, 2]), True)
     """
 
     def __init__(self, modules: Sequence[torch.nn.Module], original: torch.Tensor, unsafe: bool = False) -> None:
@@ -366,7 +372,13 @@ def remove_parametrizations(
 
 
 def type_before_parametrizations(module: torch.nn.Module) -> type:
-    """The module's class without regard to parametrizations."""
+    """The module's class without regard to parametrizations.
+
+    >>> from mindtorch_v2.nn.utils import parametrize
+    >>> layer = parametrize.register_parametrization(torch.nn.Linear(2, 2), "weight", torch.nn.Softplus())
+    >>> type(layer).__name__, parametrize.type_before_parametrizations(layer).__name__
+    ('ParametrizedLinear', 'Linear')
+    """
     if is_parametrized(module):
         return module.__class__.__bases__[0]
     return type(module)
@@ -375,7 +387,14 @@ def type_before_parametrizations(module: torch.nn.Module) -> type:
 def transfer_parametrizations_and_params(
     from_module: torch.nn.Module, to_module: torch.nn.Module, tensor_name: str | None = None
 ) -> torch.nn.Module:
-    """Give `to_module` the parametrizations of `from_module` (of one tensor, or of all) and their originals; they are shared."""
+    """Give `to_module` the parametrizations of `from_module` (of one tensor, or of all) and their originals; they are shared.
+
+    >>> from mindtorch_v2.nn.utils import parametrize
+    >>> layer = parametrize.register_parametrization(torch.nn.Linear(2, 2), "weight", torch.nn.Softplus())
+    >>> other = parametrize.transfer_parametrizations_and_params(layer, torch.nn.Linear(2, 2))
+    >>> parametrize.is_parametrized(other, "weight"), bool((other.weight == layer.weight).all())
+    (True, True)
+    """
     if not is_parametrized(from_module):
         return to_module
     names = from_module.parametrizations if tensor_name is None else [tensor_name]

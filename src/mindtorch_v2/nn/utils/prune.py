@@ -15,7 +15,19 @@ import mindtorch_v2 as torch
 
 
 class BasePruningMethod(ABC):
-    """A way of pruning, as a forward pre-hook. A subclass says which entries stay by `compute_mask`."""
+    """A way of pruning, as a forward pre-hook. A subclass says which entries stay by `compute_mask`.
+
+    >>> from mindtorch_v2.nn.utils import prune
+    >>> class Negative(prune.BasePruningMethod):
+    ...     PRUNING_TYPE = "unstructured"
+    ...     def compute_mask(self, t, default_mask):
+    ...         return default_mask * (t >= 0)
+    >>> layer = torch.nn.Linear(2, 1, bias=False)
+    >>> layer.weight = torch.nn.Parameter(torch.tensor([[-1.0, 2.0]]))
+    >>> _ = Negative.apply(layer, "weight")
+    >>> layer.weight_mask
+    tensor([[0., 1.]])
+    """
 
     # The parameter that is pruned; `apply` sets it.
     _tensor_name: str
@@ -121,7 +133,16 @@ class BasePruningMethod(ABC):
 
 
 class PruningContainer(BasePruningMethod):
-    """Several pruning methods on one parameter, each working on what those before it left."""
+    """Several pruning methods on one parameter, each working on what those before it left.
+
+    >>> from mindtorch_v2.nn.utils import prune
+    >>> layer = torch.nn.Linear(3, 1, bias=False)
+    >>> layer.weight = torch.nn.Parameter(torch.tensor([[0.1, -3.0, 2.0]]))
+    >>> _ = prune.l1_unstructured(layer, "weight", amount=1)
+    >>> _ = prune.l1_unstructured(layer, "weight", amount=1)
+    >>> len(list(layer._forward_pre_hooks.values())[0]), layer.weight_mask
+    (2, tensor([[0., 1., 0.]]))
+    """
 
     def __init__(self, *args: Any) -> None:
         self._pruning_methods: tuple[Any, ...] = ()
@@ -179,7 +200,14 @@ class PruningContainer(BasePruningMethod):
 
 
 class Identity(BasePruningMethod):
-    """Prune nothing, but make the names of pruning."""
+    """Prune nothing, but make the names of pruning.
+
+    >>> from mindtorch_v2.nn.utils import prune
+    >>> layer = torch.nn.Linear(2, 1, bias=False)
+    >>> _ = prune.Identity.apply(layer, "weight")
+    >>> [name for name, _ in layer.named_parameters()], layer.weight_mask
+    (['weight_orig'], tensor([[1., 1.]]))
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -192,7 +220,14 @@ class Identity(BasePruningMethod):
 
 
 class RandomUnstructured(BasePruningMethod):
-    """Prune entries at random: `amount` of them, or a fraction where it is a float in [0, 1]."""
+    """Prune entries at random: `amount` of them, or a fraction where it is a float in [0, 1].
+
+    >>> from mindtorch_v2.nn.utils import prune
+    >>> layer = torch.nn.Linear(4, 1, bias=False)
+    >>> _ = prune.RandomUnstructured.apply(layer, "weight", amount=0.5)
+    >>> layer.weight_mask.sum()
+    tensor(2.)
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -216,7 +251,15 @@ class RandomUnstructured(BasePruningMethod):
 
 
 class L1Unstructured(BasePruningMethod):
-    """Prune the entries of the smallest magnitude: `amount` of them, or a fraction."""
+    """Prune the entries of the smallest magnitude: `amount` of them, or a fraction.
+
+    >>> from mindtorch_v2.nn.utils import prune
+    >>> layer = torch.nn.Linear(3, 1, bias=False)
+    >>> layer.weight = torch.nn.Parameter(torch.tensor([[0.1, -3.0, 2.0]]))
+    >>> _ = prune.L1Unstructured.apply(layer, "weight", amount=1)
+    >>> layer.weight_mask
+    tensor([[0., 1., 1.]])
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -248,7 +291,14 @@ def _channel_mask(t, dim, kept) -> torch.Tensor:
 
 
 class RandomStructured(BasePruningMethod):
-    """Prune channels along `dim` at random: `amount` of them, or a fraction."""
+    """Prune channels along `dim` at random: `amount` of them, or a fraction.
+
+    >>> from mindtorch_v2.nn.utils import prune
+    >>> layer = torch.nn.Linear(2, 3, bias=False)
+    >>> _ = prune.RandomStructured.apply(layer, "weight", amount=1, dim=0)
+    >>> layer.weight_mask.sum()
+    tensor(4.)
+    """
 
     PRUNING_TYPE = "structured"
 
@@ -276,7 +326,16 @@ class RandomStructured(BasePruningMethod):
 
 
 class LnStructured(BasePruningMethod):
-    """Prune the channels along `dim` of the smallest n-norm: `amount` of them, or a fraction."""
+    """Prune the channels along `dim` of the smallest n-norm: `amount` of them, or a fraction.
+
+    >>> from mindtorch_v2.nn.utils import prune
+    >>> layer = torch.nn.Linear(2, 2, bias=False)
+    >>> layer.weight = torch.nn.Parameter(torch.tensor([[1.0, 1.0], [3.0, 4.0]]))
+    >>> _ = prune.LnStructured.apply(layer, "weight", amount=1, n=2, dim=0)
+    >>> layer.weight_mask
+    tensor([[0., 0.],
+            [1., 1.]])
+    """
 
     PRUNING_TYPE = "structured"
 
@@ -314,7 +373,14 @@ class LnStructured(BasePruningMethod):
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prune by a given mask."""
+    """Prune by a given mask.
+
+    >>> from mindtorch_v2.nn.utils import prune
+    >>> layer = torch.nn.Linear(2, 1, bias=False)
+    >>> _ = prune.CustomFromMask.apply(layer, "weight", torch.tensor([[1, 0]]))
+    >>> layer.weight_mask
+    tensor([[1., 0.]])
+    """
 
     PRUNING_TYPE = "global"
 

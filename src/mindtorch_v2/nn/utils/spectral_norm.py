@@ -18,7 +18,15 @@ __all__ = [
 
 
 class SpectralNorm:
-    """The hook: sets `name` to `name_orig` divided by its largest singular value before each forward."""
+    """The hook: sets `name` to `name_orig` divided by its largest singular value before each forward.
+
+    >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 2, bias=False), n_power_iterations=20)
+    >>> layer.weight_orig.data = torch.tensor([[4.0, 0.0], [0.0, 1.0]])
+    >>> _ = layer(torch.ones(1, 2))
+    >>> layer.weight.detach().round(decimals=3)
+    tensor([[1.0000, 0.0000],
+            [0.0000, 0.2500]])
+    """
 
     # Version 1 keeps v as a buffer beside u.
     _version = 1
@@ -111,7 +119,13 @@ class SpectralNorm:
 
 
 class SpectralNormLoadStateDictPreHook:
-    """Bring state dicts of version 0, which have no v, to version 1."""
+    """Bring state dicts of version 0, which have no v, to version 1.
+
+    >>> from mindtorch_v2.nn.utils.spectral_norm import SpectralNorm, SpectralNormLoadStateDictPreHook
+    >>> hook = SpectralNorm("weight")
+    >>> SpectralNormLoadStateDictPreHook(hook).fn is hook
+    True
+    """
 
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn
@@ -153,7 +167,12 @@ class SpectralNormLoadStateDictPreHook:
 
 
 class SpectralNormStateDictHook:
-    """Write the version into the state dict's metadata."""
+    """Write the version into the state dict's metadata.
+
+    >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 2))
+    >>> layer.state_dict()._metadata[""]["spectral_norm"]
+    {'weight.version': 1}
+    """
 
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn

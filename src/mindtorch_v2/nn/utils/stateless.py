@@ -78,7 +78,15 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Deprecated: `torch.func.functional_call`. Calls `module` with the given parameters and buffers, by name."""
+    """Deprecated: `torch.func.functional_call`. Calls `module` with the given parameters and buffers, by name.
+
+    >>> import warnings
+    >>> from mindtorch_v2.nn.utils import stateless
+    >>> values = {"weight": torch.tensor([[2.0]]), "bias": torch.tensor([1.0])}
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     stateless.functional_call(torch.nn.Linear(1, 1), values, (torch.ones(1),))
+    tensor([3.])
+    """
     warnings.warn(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 "
         "and will be removed in a future version of PyTorch. "

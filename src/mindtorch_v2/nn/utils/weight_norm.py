@@ -13,7 +13,14 @@ __all__ = ["WeightNorm", "weight_norm", "remove_weight_norm"]
 
 
 class WeightNorm:
-    """The hook: sets `name` to `name_g * name_v / |name_v|` before each forward."""
+    """The hook: sets `name` to `name_g * name_v / |name_v|` before each forward.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     layer = torch.nn.utils.weight_norm(torch.nn.Linear(2, 2, bias=False))
+    >>> layer.weight_g.shape, layer.weight_v.shape
+    (torch.Size([2, 1]), torch.Size([2, 2]))
+    """
 
     def __init__(self, name: str, dim: int | None) -> None:
         self.name = name
@@ -73,7 +80,15 @@ def weight_norm(module: torch.nn.Module, name: str = "weight", dim: int | None =
 
 
 def remove_weight_norm(module: torch.nn.Module, name: str = "weight") -> torch.nn.Module:
-    """Remove the weight normalization of a parameter; return the module."""
+    """Remove the weight normalization of a parameter; return the module.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     layer = torch.nn.utils.weight_norm(torch.nn.Linear(2, 2, bias=False))
+    >>> layer = torch.nn.utils.remove_weight_norm(layer)
+    >>> [name for name, _ in layer.named_parameters()]
+    ['weight']
+    """
     for k, hook in module._forward_pre_hooks.items():
         if isinstance(hook, WeightNorm) and hook.name == name:
             hook.remove(module)

@@ -22,7 +22,7 @@ class NpuFusedOptimizerBase:
 
     is_npu_fused_optimizer = True
 
-    def npu_fused_clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0) -> Tensor:
+    def clip_grad_norm_fused_(self, max_norm: float, norm_type: float = 2.0) -> Tensor:
         """Clip the norm of all gradients together, and return what it was."""
         parameters = [p for group in self.param_groups for p in group["params"]]
         return torch.nn.utils.clip_grad_norm_(parameters, max_norm, norm_type)

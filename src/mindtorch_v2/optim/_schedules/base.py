@@ -59,6 +59,16 @@ class LRScheduler:
 
     Creating a scheduler makes its first step, for epoch `last_epoch + 1`. `last_epoch` other than -1 resumes and
     needs `initial_lr` in each group (KeyError otherwise).
+
+    >>> class Halving(torch.optim.lr_scheduler.LRScheduler):
+    ...     def get_lr(self):
+    ...         return [rate * 0.5**self.last_epoch for rate in self.base_lrs]
+    >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.8)
+    >>> schedule = Halving(optimizer)
+    >>> optimizer.step()
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.4]
     """
 
     _get_lr_called_within_step = False

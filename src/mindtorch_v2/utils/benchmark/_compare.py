@@ -11,6 +11,12 @@ from ._measurement import Measurement, select_unit, trim_sigfig, unit_to_english
 class Compare:
     """Tables of measurements, one for each label: a row for each sub-label (and number of threads), a column for each
     description. Replicates of one task are taken together. Environments and colors are missing.
+
+    >>> from mindtorch_v2.utils.benchmark import Compare, Measurement, TaskSpec
+    >>> task = TaskSpec(stmt="x + 1", setup="pass", label="add", sub_label="small", description="ours")
+    >>> table = str(Compare([Measurement(number_per_run=1, raw_times=[2e-6], task_spec=task)]))
+    >>> "add" in table, "small" in table
+    (True, True)
     """
 
     def __init__(self, results: Iterable[Measurement]) -> None:

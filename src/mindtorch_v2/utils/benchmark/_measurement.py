@@ -14,13 +14,21 @@ _UNITS = (("ns", 1e-9, "nanosecond"), ("us", 1e-6, "microsecond"), ("ms", 1e-3, 
 
 
 def select_unit(t: float) -> tuple[str, float]:
-    """The unit to show a time in seconds by, and how many seconds it is."""
+    """The unit to show a time in seconds by, and how many seconds it is.
+
+    >>> torch.utils.benchmark.select_unit(0.002), torch.utils.benchmark.select_unit(3e-6)
+    (('ms', 0.001), ('us', 1e-06))
+    """
     power = math.floor(math.log10(t) / 3)
     return _UNITS[power + 3][:2] if -3 <= power < 0 else _UNITS[3][:2]
 
 
 def unit_to_english(u: str) -> str:
-    """The name of a unit: "microsecond" of "us"."""
+    """The name of a unit: "microsecond" of "us".
+
+    >>> torch.utils.benchmark.unit_to_english("us")
+    'microsecond'
+    """
     return next(english for name, _, english in _UNITS if name == u)
 
 
@@ -37,7 +45,12 @@ def trim_sigfig(x: float, n: int) -> float:
 
 @dataclass(frozen=True)
 class TaskSpec:
-    """The task of a timer, and its name in tables."""
+    """The task of a timer, and its name in tables.
+
+    >>> from mindtorch_v2.utils.benchmark import TaskSpec
+    >>> TaskSpec(stmt="x + 1", setup="x = 2", label="add", num_threads=1).title
+    'add'
+    """
 
     stmt: str
     setup: str
@@ -71,7 +84,14 @@ _FIELDS = tuple(field.name for field in fields(TaskSpec))
 
 
 class Measurement:
-    """The times, in seconds, that `number_per_run` runs of a statement took, each time anew. Statistics are of one run."""
+    """The times, in seconds, that `number_per_run` runs of a statement took, each time anew. Statistics are of one run.
+
+    >>> from mindtorch_v2.utils.benchmark import Measurement, TaskSpec
+    >>> task = TaskSpec(stmt="x + 1", setup="pass")
+    >>> runs = Measurement(number_per_run=10, raw_times=[1.0, 2.0, 3.0], task_spec=task)
+    >>> runs.times, runs.median
+    ([0.1, 0.2, 0.3], 0.2)
+    """
 
     def __init__(
         self, number_per_run: int, raw_times: list[float], task_spec: TaskSpec, metadata: dict | None = None

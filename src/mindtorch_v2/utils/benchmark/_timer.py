@@ -15,7 +15,13 @@ from ._measurement import Measurement, TaskSpec
 
 
 def timer() -> float:
-    """The time in seconds, after all that was enqueued on the current accelerator is done."""
+    """The time in seconds, after all that was enqueued on the current accelerator is done.
+
+    >>> from mindtorch_v2.utils.benchmark import timer
+    >>> start = timer()
+    >>> timer() >= start
+    True
+    """
     if torch.accelerator.is_available():
         torch.accelerator.synchronize()
     return timeit.default_timer()

@@ -162,7 +162,16 @@ class ConcatDataset(Dataset):
 
 
 class ChainDataset(IterableDataset):
-    """Streams one after the other."""
+    """Streams one after the other.
+
+    >>> class Numbers(torch.utils.data.IterableDataset):
+    ...     def __init__(self, *numbers):
+    ...         self.numbers = numbers
+    ...     def __iter__(self):
+    ...         return iter(self.numbers)
+    >>> list(torch.utils.data.ChainDataset([Numbers(1, 2), Numbers(3)]))
+    [1, 2, 3]
+    """
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         super().__init__()

@@ -12,12 +12,28 @@ __all__ = ["traverse", "traverse_dps"]
 
 
 def traverse_dps(datapipe: Any) -> dict[int, tuple[Any, dict]]:
-    """The pipes that a pipe is made of: its id, itself, and the same of each that it holds."""
+    """The pipes that a pipe is made of: its id, itself, and the same of each that it holds.
+
+    >>> from mindtorch_v2.utils.data.graph import traverse_dps
+    >>> from mindtorch_v2.utils.data.datapipes.iter import IterableWrapper
+    >>> [(pipe, sources)] = traverse_dps(IterableWrapper(range(4)).batch(2)).values()
+    >>> type(pipe).__name__, [type(source).__name__ for source, _ in sources.values()]
+    ('BatcherIterDataPipe', ['IterableWrapperIterDataPipe'])
+    """
     return _traverse(datapipe, set())
 
 
 def traverse(datapipe: Any, only_datapipe: bool | None = None) -> dict[int, tuple[Any, dict]]:
-    """As `traverse_dps`; attributes that are no pipes are searched in any case."""
+    """As `traverse_dps`; attributes that are no pipes are searched in any case.
+
+    >>> import warnings
+    >>> from mindtorch_v2.utils.data.graph import traverse
+    >>> from mindtorch_v2.utils.data.datapipes.iter import IterableWrapper
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     graph = traverse(IterableWrapper(range(4)).batch(2))
+    >>> [type(pipe).__name__ for pipe, _ in graph.values()]
+    ['BatcherIterDataPipe']
+    """
     return _traverse(datapipe, set())
 
 

@@ -227,6 +227,13 @@ def fused_dropout(self: Any, p: float, generator: Any = None, *, meta_outputs: A
     return _masked(self, mask, 0.0 if p == 0 else 1.0 / p), mask
 
 
+@converts("bernoulli.p")
+def bernoulli(self: Any, p: float, *, generator: Any = None) -> Any:
+    if generator is not None:
+        raise NotImplementedError("a generator of its own")
+    return operand(_mask(self, p, self.dtype), self.dtype)
+
+
 @converts("native_dropout.default")
 def native_dropout(input: Any, p: float, train: Any, *, meta_outputs: Any = None) -> Any:
     made = kind(meta_outputs[1])

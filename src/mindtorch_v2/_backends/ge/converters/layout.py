@@ -213,12 +213,21 @@ def gather(self: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any
     return ge.function("GatherElements")(self, index, dim=dim % max(self.rank, 1))
 
 
-@converts("scatter.src")
-def scatter(self: Any, dim: int, index: Any, src: Any) -> Any:
+def _placed(self: Any, dim: int, index: Any, src: Any, reduction: str) -> Any:
     for place, size in enumerate(index.shape):
         if src.shape[place] != size:
             src = part(src, place, 0, size)
-    return ge.function("ScatterElements")(self, index, src, axis=dim % max(self.rank, 1))
+    return ge.function("ScatterElements")(self, index, src, axis=dim % max(self.rank, 1), reduction=reduction)
+
+
+@converts("scatter.src")
+def scatter(self: Any, dim: int, index: Any, src: Any) -> Any:
+    return _placed(self, dim, index, src, "none")
+
+
+@converts("scatter_add.default")
+def scatter_add(self: Any, dim: int, index: Any, src: Any) -> Any:
+    return _placed(self, dim, index, src, "add")
 
 
 @converts("scatter.value")

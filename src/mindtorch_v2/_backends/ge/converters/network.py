@@ -30,7 +30,7 @@ def mm(self: Any, mat2: Any) -> Any:
     return product(self, mat2)
 
 
-@converts("matmul.default")
+@converts("matmul.default", "mv.default", "dot.default")
 def matmul(self: Any, other: Any, *, meta_outputs: Any = None) -> Any:
     a = reshape(self, [1, *self.shape]) if self.rank == 1 else self
     b = reshape(other, [*other.shape, 1]) if other.rank == 1 else other

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 npu = namespace("npu")
 _LAYOUTS = ("BSH", "SBH", "BSND", "BNSD", "TND")
+_DRAWN_AT_ONCE = 1 << 20  # numbers of a dropout
 _ROWS = 64  # of scores at once, so that no more than these times the keys are ever held
 _EIGHT = 8  # how often the statistics of a row are written
 
@@ -45,7 +46,7 @@ def to_bnsd(x: Any, layout: str, heads: int) -> Any:
     if layout == "BSND":
         return x.transpose(1, 2)
     batch_first = x if layout == "BSH" else x.transpose(0, 1)
-    return aten.unflatten(batch_first, -1, [heads, x.shape[-1] // heads]).transpose(1, 2)
+    return batch_first.view([*batch_first.shape[:-1], heads, x.shape[-1] // heads]).transpose(1, 2)
 
 
 def from_bnsd(x: Any, layout: str) -> Any:
@@ -174,7 +175,7 @@ def _kept(call: Call, query: Any, key: Any, dropout_mask: Any) -> Any:
         return None
     count = _numbers(query, key, call)
     if dropout_mask is None:
-        return uniform(query.device, [count], call.seed, call.offset) < call.keep
+        return drawn_below(query.device, count, call.seed, call.offset, call.keep)
     bits = dropout_mask.flatten().to(DTYPES["int64"])
     places = aten.arange(count, device=bits.device)
     return ((bits[places // 8] >> (places % 8)) & 1).to(DTYPES["bool"])
@@ -191,8 +192,23 @@ def uniform(device: Any, shape: Any, seed: Any, offset: Any) -> Any:
         return drawn
     if device.type == "meta":
         return aten.empty(shape, dtype=DTYPES["float32"], device=device)
-    mixed = (seed * 0x9E3779B1 + offset) & 0x7FFFFFFFFFFFFFFF
-    return aten.rand(shape, generator=_C.Generator(device).manual_seed(mixed), device=device)
+    return aten.rand(shape, generator=_generator(device, seed, offset), device=device)
+
+
+def _generator(device: Any, seed: int, offset: int) -> Any:
+    return _C.Generator(device).manual_seed((seed * 0x9E3779B1 + offset) & 0x7FFFFFFFFFFFFFFF)
+
+
+def drawn_below(device: Any, count: int, seed: Any, offset: Any, limit: float) -> Any:
+    """Whether each of so many `uniform` numbers is below a limit; on a CPU they are drawn some at a time."""
+    if device.type != "cpu" or type(count) is not int or count <= _DRAWN_AT_ONCE:
+        return uniform(device, [count], seed, offset) < limit
+    found = aten.empty([count], dtype=DTYPES["bool"], device=device)
+    generator = _generator(device, seed, offset)
+    for first in range(0, count, _DRAWN_AT_ONCE):
+        some = found[first : first + _DRAWN_AT_ONCE]
+        aten.copy_(some, aten.rand(some.shape, generator=generator, device=device) < limit)
+    return found
 
 
 def _softmax(scores: Any, sinks: Any) -> tuple[Any, Any, Any]:

@@ -10,7 +10,7 @@ from . import operations
 from .attention import Call, Sequence, attend, from_bnsd, to_bnsd
 from .attention_masks import WITHOUT_END, Masking
 from .cache import paged_rows
-from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype
+from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
 from .numbers import numbers_of
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _paged(cache: Any, table: Any, length: int, heads: int) -> Any:
     if cache.dim() == 4:  # (blocks, heads, block, width)
         cache = cache.transpose(1, 2)
     else:
-        cache = aten.unflatten(cache, -1, [heads, cache.shape[-1] // heads])
+        cache = cache.view([*cache.shape[:-1], heads, cache.shape[-1] // heads])
     if table.dim() == 1:
         return paged_rows(cache, table, length).transpose(0, 1).unsqueeze(0)
     return _of_all(cache, table, length)
@@ -90,6 +90,10 @@ class _Request:
 
     def _whole(self, x: Any, heads: int) -> Any:
         return to_bnsd(x, self.inner, heads)
+
+    def _tokens(self) -> int:
+        """How many tokens of the query each padded sequence has."""
+        return int(self.query.shape[{"SBH": 0, "BNSD": 2}.get(self.inner, 1)])
 
     def sequences(self) -> list[tuple[Any, Any, Any]]:
         """Query, key and value of each sequence, (1, heads, tokens, width) each."""
@@ -179,13 +183,13 @@ class _Request:
         if self.packed:
             return aten.cat([o.squeeze(0).transpose(0, 1) for o in outs], 0)
         outer = {"BNSD_BSND": "BSND", "BSND_BNSD": "BNSD"}.get(self.layout, self.layout)
-        return from_bnsd(self._padded_to(outs, self._whole(self.query, self.heads).shape[2]), outer)
+        return from_bnsd(self._padded_to(outs, self._tokens()), outer)
 
     def logs(self, logs: list) -> Any:
         """The logarithms of the sums: (sequences, heads, tokens, 1), of packed ones (tokens, heads, 1)."""
         if self.packed:
             return aten.cat([x.squeeze(0).transpose(0, 1) for x in logs], 0)
-        return self._padded_to(logs, self._whole(self.query, self.heads).shape[2])
+        return self._padded_to(logs, self._tokens())
 
 
 def _infer(request, pse, mask, scale, before, after, mode, sink, with_logs) -> tuple:
@@ -207,7 +211,7 @@ def _infer(request, pse, mask, scale, before, after, mode, sink, with_logs) -> t
             logs.append(aten.where(total == 0, float("inf"), top + aten.log(aten.where(total == 0, 1, total))))
     out = request.result(outs)
     lse = request.logs(logs) if with_logs else aten.empty([0], dtype=DTYPES["float32"], device=out.device)
-    return aten.contiguous(out), lse if lse.dtype == DTYPES["float64"] else lse.to(DTYPES["float32"])
+    return aten.contiguous(out), wide(lse)
 
 
 def _of_sequences(mask: Any, rows: slice, count: int) -> Any:

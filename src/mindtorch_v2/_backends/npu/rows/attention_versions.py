@@ -9,7 +9,7 @@ from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
 from ..table import is_capturing
 from . import operations
-from .attention import Call, _drawn, _numbers, backward, drawn_tensors, forward, uniform
+from .attention import Call, _drawn, _numbers, backward, drawn_below, drawn_tensors, forward
 from .attention_masks import Masking
 from .checks import no_gradient, require, require_absent, require_choice
 from .numbers import numbers_of
@@ -265,7 +265,7 @@ def npu_dropout_gen_mask(
     count = 1
     for each in size:
         count *= each
-    kept = uniform(self.device, [count], seed, offset) < 1 - p
+    kept = drawn_below(self.device, count, seed, offset, 1 - p)
     padded = aten.constant_pad_nd(kept.to(DTYPES["int32"]), [0, -count % 128], 0)
     places = aten.arange(8, dtype=DTYPES["int32"], device=self.device)
     return (aten.unflatten(padded, 0, [padded.shape[0] // 8, 8]) << places).sum([-1]).to(DTYPES["uint8"])

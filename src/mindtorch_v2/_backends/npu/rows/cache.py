@@ -6,7 +6,7 @@ from typing import Any
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
-from .checks import require, require_absent, require_choice
+from .checks import no_gradient, require, require_absent, require_choice, require_dtype, wide
 from .numbers import has_numbers, numbers_of
 
 npu = namespace("npu")
@@ -137,6 +137,110 @@ def npu_scatter_nd_update_(self: Any, indices: Any, updates: Any) -> Any:
 )
 def npu_scatter_nd_update(self: Any, indices: Any, updates: Any) -> Any:
     return aten.index_put(self, list(aten.unbind(indices.to(_INT64), -1)), updates.to(self.dtype))
+
+
+def _updated(operator: str, data: Any, indices: Any, updates: Any, axis: int) -> Any:
+    """Write the updates of each batch into its rows from its index on, along an axis; a pair of indices names the batch as well."""
+    require(
+        data.dim() == updates.dim() >= 2,
+        operator,
+        f"the data have {data.dim()} dimensions, the updates {updates.dim()}",
+    )
+    axis = axis % data.dim()
+    require(axis > 0, operator, "axis must not be the first, which the indices are for")
+    count, steps = updates.shape[0], updates.shape[axis]
+    require(
+        indices.dim() == 1 or (indices.dim() == 2 and indices.shape[1] == 2),
+        operator,
+        f"indices must have the sizes (batch) or (batch, 2), but they are {list(indices.shape)}",
+    )
+    require(
+        indices.shape[0] == count, operator, f"there are {indices.shape[0]} indices, but updates of {count} batches"
+    )
+    starts = indices.to(_INT64) if indices.dim() == 1 else indices[:, 1].to(_INT64)
+    places = starts.unsqueeze(1) + aten.arange(steps, device=indices.device)
+    shape = [1] * data.dim()
+    shape[0], shape[axis] = count, steps
+    places = places.reshape(shape).expand(updates.shape)
+    if indices.dim() == 1:
+        rows = data[:count]
+        aten.copy_(rows, aten.scatter(rows, axis, places, updates.to(data.dtype)))
+    else:
+        batch = indices[:, 0].to(_INT64)
+        rows = aten.index_select(data, 0, batch)
+        aten.index_copy_(data, 0, batch, aten.scatter(rows, axis, places, updates.to(data.dtype)))
+    return data
+
+
+@composite(
+    "npu::scatter_update_(Tensor(a!) self, Tensor indices, Tensor updates, int axis) -> Tensor(a!)",
+    "Writes updates[b] into self[b] from indices[b] on along the axis; indices may be pairs of the batch and the place.",
+    explicit=True,
+    samples=[S(T(2, 3, 5, 4), T(2, dtype="int64", low=0, high=3), T(2, 3, 1, 4), -2)],
+)
+def scatter_update_(self: Any, indices: Any, updates: Any, axis: int) -> Any:
+    return _updated("scatter_update_", self, indices, updates, axis)
+
+
+@composite(
+    "npu::scatter_update(Tensor self, Tensor indices, Tensor updates, int axis) -> Tensor",
+    "scatter_update_ on a copy.",
+    explicit=True,
+    grad=no_gradient("scatter_update", "self", "updates"),
+    samples=[S(T(2, 3, 5, 4), T(2, dtype="int64", low=0, high=3), T(2, 3, 1, 4), -2)],
+)
+def scatter_update(self: Any, indices: Any, updates: Any, axis: int) -> Any:
+    return _updated("scatter_update", aten.clone(self), indices, updates, axis)
+
+
+def _rounded_into(operator, data, indices, updates, scales, zeros, axis, quant_axis, reduce) -> Any:
+    require(reduce == "update", operator, f"reduce must be 'update', but it is {reduce!r}")
+    require(
+        quant_axis % updates.dim() == updates.dim() - 1, operator, f"quant_axis must be the last one, not {quant_axis}"
+    )
+    require_dtype(operator, "self", data, ("int8", "float8_e4m3fn", "float8_e5m2"))
+    y = wide(updates) / wide(scales).flatten()
+    if zeros is not None:
+        y = y + wide(zeros).flatten()
+    if data.dtype == DTYPES["int8"]:
+        y = aten.clamp(aten.round(y), -128, 127)
+    return _updated(operator, data, indices, y, axis)
+
+
+@composite(
+    "npu::npu_quant_scatter_(Tensor(a!) self, Tensor indices, Tensor updates, Tensor quant_scales, Tensor? "
+    "quant_zero_points=None, int axis=-2, int quant_axis=-1, str reduce='update', int? dst_type=None, str? "
+    "round_mode='rint') -> Tensor(a!)",
+    "scatter_update_ of updates that are rounded to 8 bits first, by a scale for each of their last dimension.",
+    explicit=True,
+)
+def npu_quant_scatter_(
+    self: Any, indices: Any, updates: Any, quant_scales: Any, quant_zero_points: Any = None, axis: int = -2,
+    quant_axis: int = -1, reduce: str = "update", dst_type: Any = None, round_mode: Any = "rint",
+) -> Any:  # fmt: skip
+    require_choice("npu_quant_scatter_", "round_mode", round_mode, ("rint", None))
+    return _rounded_into(
+        "npu_quant_scatter_", self, indices, updates, quant_scales, quant_zero_points, axis, quant_axis, reduce
+    )
+
+
+@composite(
+    "npu::npu_quant_scatter(Tensor self, Tensor indices, Tensor updates, Tensor quant_scales, Tensor? "
+    "quant_zero_points=None, int axis=-2, int quant_axis=-1, str reduce='update', int? dst_type=None, str? "
+    "round_mode='rint') -> Tensor",
+    "npu_quant_scatter_ on a copy.",
+    explicit=True,
+    grad=no_gradient("npu_quant_scatter", "updates", "quant_scales", "quant_zero_points"),
+)
+def npu_quant_scatter(
+    self: Any, indices: Any, updates: Any, quant_scales: Any, quant_zero_points: Any = None, axis: int = -2,
+    quant_axis: int = -1, reduce: str = "update", dst_type: Any = None, round_mode: Any = "rint",
+) -> Any:  # fmt: skip
+    require_choice("npu_quant_scatter", "round_mode", round_mode, ("rint", None))
+    copy = aten.clone(self)
+    return _rounded_into(
+        "npu_quant_scatter", copy, indices, updates, quant_scales, quant_zero_points, axis, quant_axis, reduce
+    )
 
 
 @composite(

@@ -361,14 +361,18 @@ def npu_moe_finalize_routing(
     export_for_source_row: Any, drop_pad_mode: Any = 0, k: Any = 1,
 ) -> Any:  # fmt: skip
     operator = "npu_moe_finalize_routing"
-    require_choice(operator, "drop_pad_mode", drop_pad_mode, (0, 2))
+    require_choice(operator, "drop_pad_mode", drop_pad_mode, (0, 1, 2, 3))
     if scales is not None:
         k = scales.shape[1]
     rows = expanded_src_to_dst_row.numel() // k
     places = expanded_src_to_dst_row.to(_INT64)
-    places = places.reshape(k, rows).transpose(0, 1) if drop_pad_mode == 0 else places.reshape(rows, k)
+    places = places.reshape(k, rows).transpose(0, 1) if drop_pad_mode in (0, 1) else places.reshape(rows, k)
     values = wide(expanded_permuted_rows).reshape(-1, expanded_permuted_rows.shape[-1])
-    y = aten.index_select(values, 0, places.flatten()).reshape(rows, k, -1)
+    if drop_pad_mode in (1, 3):  # -1 is the place of a row that was dropped
+        y = aten.index_select(values, 0, places.flatten().clamp(min=0)).reshape(rows, k, -1)
+        y = aten.masked_fill(y, (places < 0).unsqueeze(-1), 0)
+    else:
+        y = aten.index_select(values, 0, places.flatten()).reshape(rows, k, -1)
     if bias is not None:
         require(export_for_source_row is not None, operator, "bias takes export_for_source_row")
         y = y + aten.index_select(wide(bias), 0, export_for_source_row.flatten().to(_INT64)).reshape(y.shape)

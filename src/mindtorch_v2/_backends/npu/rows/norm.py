@@ -121,6 +121,18 @@ def npu_add_rms_norm_v2(x1: Any, x2: Any, gamma: Any, epsilon: float = 1e-06) ->
 
 
 @composite(
+    "npu::npu_add_rms_norm_v2_functional(Tensor x1, Tensor x2, Tensor gamma, float epsilon=1e-06) -> (Tensor, Tensor, Tensor)",
+    "npu_add_rms_norm_v2 without writing: the reciprocal root, the norm and the sum.",
+    explicit=True,
+    grad=no_gradient("npu_add_rms_norm_v2_functional", "x1", "x2", "gamma"),
+    samples=[S(T(2, 3, 8), T(2, 3, 8), T(8))],
+)
+def npu_add_rms_norm_v2_functional(x1: Any, x2: Any, gamma: Any, epsilon: float = 1e-06) -> tuple:
+    y, rstd, total = _add_norm("npu_add_rms_norm_v2_functional", x1, x2, gamma, epsilon)
+    return rstd, y, total
+
+
+@composite(
     "npu::npu_add_rms_norm_quant(Tensor x1, Tensor x2, Tensor gamma, Tensor scales1, Tensor? zero_points1, "
     "Tensor? beta=None, Tensor? scales2=None, Tensor? zero_points2=None, *, int axis=-1, float epsilon=1e-06, "
     "bool div_mode=True, int? dst_type=None) -> (Tensor, Tensor, Tensor)",
@@ -186,8 +198,9 @@ def npu_add_layer_norm(
 ) -> tuple:  # fmt: skip
     total = wide(x1) + wide(x2)
     y, mean, rstd = _layer_norm("npu_add_layer_norm", total, gamma, beta, epsilon)
-    summed = total.to(x1.dtype) if additional_output else aten.empty([0], dtype=x1.dtype, device=x1.device)
-    return y.to(x1.dtype), mean, rstd, summed
+    dtype = _C.promote_types(x1.dtype, x2.dtype)  # float32 beside a shorter one
+    summed = total.to(dtype) if additional_output else aten.empty([0], dtype=dtype, device=x1.device)
+    return y.to(dtype), mean, rstd, summed
 
 
 @composite(

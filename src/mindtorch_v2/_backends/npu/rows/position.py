@@ -27,7 +27,8 @@ def _turned_back(x, mode):
 
 def _check(operator, x, mode, modes=("half", "interleave")) -> None:
     require_dtype(operator, "the tensor to turn", x, HALF_AND_FLOAT)
-    require_choice(operator, "rotary_mode", mode, modes)
+    words = " or ".join((", ".join(modes[:-1]), modes[-1]))
+    require(mode in modes, operator, f"The rotary_mode of {operator} should be {words}, but got {mode}")
     size = x.shape[-1]
     require(
         size % 2 == 0 and size <= 896,

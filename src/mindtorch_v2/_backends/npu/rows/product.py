@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 npu = namespace("npu")
+_FLOAT8 = "float8_e4m3fn", "float8_e5m2"
 _RESULTS = ("int8", "float16", "bfloat16", "float32", "int32")
 
 
@@ -308,12 +309,36 @@ def _whole_numbers(x: Any) -> Any:
     return unpacked_int4(x)
 
 
+def _of_groups_of_rows(operator, x1, x2, scale, offset, by_row, bias, output_dtype, sizes) -> Any:
+    """(x1 - 8) times a packed int4 weight with a scale for each column of so many rows, plus offset, times a scale a row.
+
+    The eight is of the int4 halves of x1 that the matrix unit takes one after the other; `offset` makes up for it.
+    """
+    require_dtype(operator, "x1", x1, ("int8",))
+    require_dtype(operator, "x2", x2, ("int32",))
+    require_absent(operator, bias=bias)
+    rows, w = sizes[-1], _whole_numbers(x2)
+    require(
+        len(sizes) == 3 and max(sizes[:2]) <= 1 and rows > 0 and w.shape[-2] % rows == 0,
+        operator,
+        f"group_sizes must be [0, 0, rows], rows a divisor of the {w.shape[-2]} rows of x2, but they are {list(sizes)}",
+    )
+    factors = scale_of(scale).reshape(w.shape[-2] // rows, w.shape[-1])
+    name = dtype_named(operator, output_dtype, ("float16", "bfloat16"), "float16")
+    y = aten.matmul(x1.to(factors.dtype) - 8, w.to(factors.dtype) * aten.repeat_interleave(factors, rows, 0))
+    if offset is not None:
+        y = y + wide(offset).flatten()
+    if by_row is not None:
+        y = y * wide(by_row).reshape(-1, 1)
+    return y.to(DTYPES[name])
+
+
 @composite(
     "npu::npu_quant_matmul(Tensor x1, Tensor x2, Tensor scale, *, Tensor? offset=None, Tensor? pertoken_scale=None, "
     "Tensor? bias=None, int? output_dtype=None, int? x1_dtype=None, int? x2_dtype=None, int? pertoken_scale_dtype=None, "
     "int? scale_dtype=None, int[]? group_sizes=None, Tensor? y_scale=None) -> Tensor",
-    "The exact product of int8 (or packed int4) matrices times a scale a column and one a row; int32 biases are added "
-    "before the scales, others after.",
+    "The exact product of int8 (or packed int4) matrices, or that of float8 ones, times a scale a column and one a row; int32 "
+    "biases are added before the scales, others after.",
     explicit=True,
     flops=operations.of_factors,
 )
@@ -325,10 +350,14 @@ def npu_quant_matmul(
     operator = "npu_quant_matmul"
     require_absent(
         operator, x1_dtype=x1_dtype, x2_dtype=x2_dtype, pertoken_scale_dtype=pertoken_scale_dtype,
-        scale_dtype=scale_dtype, group_sizes=group_sizes, y_scale=y_scale,
+        scale_dtype=scale_dtype, y_scale=y_scale,
     )  # fmt: skip
+    if group_sizes is not None:
+        return _of_groups_of_rows(operator, x1, x2, scale, offset, pertoken_scale, bias, output_dtype, group_sizes)
+    eight = x1.dtype in (DTYPES["float8_e4m3fn"], DTYPES["float8_e5m2"])
     for name, x in (("x1", x1), ("x2", x2)):
-        require_dtype(operator, name, x, ("int8", "int32"))
+        others = ("int8", "int32", *_FLOAT8) if name == "x1" else ("int8", "int32")
+        require_dtype(operator, name, x, _FLOAT8 if eight else others)
     left, right = (_whole_numbers(x) for x in (x1, x2))
     require(
         left.shape[-1] == right.shape[-2],
@@ -337,7 +366,13 @@ def npu_quant_matmul(
     )
     require(left.shape[-1] <= 65535, operator, f"the inner size must be at most 65535, but it is {left.shape[-1]}")
     name = dtype_named(operator, output_dtype, _RESULTS)
-    total = aten.matmul(left.to(DTYPES["float64"]), right.to(DTYPES["float64"]))  # sums of int32, exactly
+    require(
+        not eight or name not in ("int8", "int32"),
+        operator,
+        f"a product of float8 numbers takes output_dtype float16 or bfloat16, but it is {name}",
+    )
+    # Sums of int32, exactly.
+    total = aten.matmul(*(x.to(DTYPES["float32" if eight else "float64"]) for x in (left, right)))
     if bias is not None and bias.dtype == DTYPES["int32"]:
         total, bias = total + bias, None
     if name == "int32":

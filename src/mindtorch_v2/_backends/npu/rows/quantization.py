@@ -12,6 +12,8 @@ from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, requir
 _CODES = {1: "int8", 3: "int32", 5: "float16", 6: "float32", 15: "bfloat16", 16: "quint4x2", 23: "float8_e5m2",
           24: "float8_e4m3fn"}  # fmt: skip
 _INT4 = 16
+# torch_npu's numbers of dtypes that PyTorch lacked: 256 more than ACL's.
+_OF_ACL = {256: 6, 257: 5, 258: 1, 259: 3, 265: 4, 283: 15, 291: 23, 292: 24}
 _LIMITS = {"int8": 127.0, "quint4x2": 7.0, "float8_e5m2": 57344.0, "float8_e4m3fn": 448.0}
 
 
@@ -19,6 +21,7 @@ def dtype_named(operator: Any, code: Any, allowed: Any, default: Any = "int8") -
     """The name of the dtype that a code of torch_npu's, or a dtype, stands for."""
     if code is None:
         return default
+    code = _OF_ACL.get(code, code) if isinstance(code, int) else code
     name = _CODES.get(code) if isinstance(code, int) else str(code).rpartition(".")[2]
     require(name in allowed, operator, f"the result's dtype must be one of {', '.join(allowed)}, but it is {code}")
     return name
@@ -178,16 +181,20 @@ def npu_swiglu_quant(
 
 @composite(
     "npu::npu_quantize(Tensor self, Tensor scales, Tensor? zero_points, int dtype, int axis=1, bool div_mode=True) -> Tensor",
-    "round(self / scales + zero_points), or times scales, within the range of `dtype`; 4-bit numbers are eight to an int32.",
+    "round(self / scales + zero_points), or times scales, within the range of `dtype`; 4-bit numbers are eight to an int32, float8 ones not rounded to whole numbers.",
     explicit=True,
 )
 def npu_quantize(self: Any, scales: Any, zero_points: Any, dtype: int, axis: int = 1, div_mode: bool = True) -> Any:
     operator = "npu_quantize"
     codes = {1: ("int8", -128, 127), 12: ("int8", -128, 127), 0: ("uint8", 0, 255), 13: ("uint8", 0, 255),
              3: ("int32", -(1 << 31), (1 << 31) - 1), 14: ("int32", -(1 << 31), (1 << 31) - 1), _INT4: ("int32", -8, 7)}  # fmt: skip
-    require(dtype in codes, operator, f"dtype must be the number of int8, uint8, int32 or quint4x2, but it is {dtype}")
+    eight = {23: "float8_e5m2", 24: "float8_e4m3fn"}.get(_OF_ACL.get(dtype, dtype))
+    require(
+        dtype in codes or eight is not None,
+        operator,
+        f"dtype must be the number of int8, uint8, int32, quint4x2, float8_e4m3fn or float8_e5m2, but it is {dtype}",
+    )
     require(dtype != _INT4 or not div_mode, operator, "quint4x2 takes div_mode=False")
-    name, low, high = codes[dtype]
     shape = [1] * self.dim()
     if scales.numel() > 1:
         shape[axis] = scales.numel()
@@ -195,6 +202,9 @@ def npu_quantize(self: Any, scales: Any, zero_points: Any, dtype: int, axis: int
     y = wide(self) / scale if div_mode else wide(self) * scale
     if zero_points is not None:
         y = y + wide(zero_points).reshape(shape if zero_points.numel() > 1 else [1] * self.dim())
+    if eight is not None:
+        return aten.clamp(y, -_LIMITS[eight], _LIMITS[eight]).to(DTYPES[eight])
+    name, low, high = codes[dtype]
     rounded = aten.round(y)
     if name == "int32":  # whose ends are no numbers of float32
         rounded = rounded.to(DTYPES["float64"])

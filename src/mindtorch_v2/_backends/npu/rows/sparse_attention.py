@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ...._core.dtype import DTYPES
@@ -15,12 +16,31 @@ _INT32, _INT64, _BOOL = DTYPES["int32"], DTYPES["int64"], DTYPES["bool"]
 _WITHOUT_END = (1 << 63) - 1
 
 
+_AT_ONCE, _MOST_ROWS = 1 << 22, 128  # scores, and queries, that are looked at together
+
+
 class _Run(NamedTuple):
-    """One sequence: where its queries lie, and its keys' tensors, tokens first."""
+    """Queries of one sequence: where they lie, and the keys' tensors, tokens first."""
 
     place: Any  # an index into (batch, tokens, ...) or into packed tokens
     tokens: int
     keys: list
+    first: int = 0  # which of the sequence's queries the first is
+    whole: int = 0  # how many the sequence has
+
+    def parts(self, heads: int) -> Iterator[_Run]:
+        """The queries some at a time, so that their scores are never there as a whole."""
+        for first, last in _spans(self.tokens, heads, self.keys[0].shape[0]):
+            if isinstance(self.place, slice):
+                place: Any = slice(self.place.start + first, self.place.start + last)
+            else:
+                place = self.place[0], slice(first, last)
+            yield _Run(place, last - first, self.keys, first, self.tokens)
+
+
+def _spans(tokens: int, heads: int, keys: int) -> list[tuple[int, int]]:
+    rows = max(1, min(_MOST_ROWS, _AT_ONCE // max(1, heads * keys)))
+    return [(first, min(first + rows, tokens)) for first in range(0, tokens, rows)]
 
 
 def _runs(operator, query, layout_query, q_lengths, keys, layout_key, k_lengths, table) -> list[_Run]:
@@ -60,12 +80,12 @@ def _runs(operator, query, layout_query, q_lengths, keys, layout_key, k_lengths,
     return [_Run(place, tokens, part) for (place, tokens), part in zip(places, parts, strict=True)]
 
 
-def _sees(operator, mode, tokens, keys, device) -> Any:
+def _sees(operator, mode, run, keys, device) -> Any:
     """True where a query may see a key: everywhere (0), or up to its own place from the end (3)."""
     require_choice(operator, "sparse_mode", mode, (0, 3))
     if mode == 0:
-        return aten.ones([tokens, keys], dtype=_BOOL, device=device)
-    own = aten.arange(tokens, device=device).unsqueeze(-1) + (keys - tokens)
+        return aten.ones([run.tokens, keys], dtype=_BOOL, device=device)
+    own = aten.arange(run.tokens, device=device).unsqueeze(-1) + (run.first + keys - run.whole)
     return aten.arange(keys, device=device) <= own
 
 
@@ -98,9 +118,9 @@ def _index(operator, runs, query, scores_of, sparse_count, sparse_mode, return_v
     sizes = [*query.shape[:-2], 1, sparse_count]
     indices = aten.full(sizes, -1, dtype=_INT32, device=query.device)
     values = aten.zeros(sizes if return_value else [0], dtype=query.dtype, device=query.device)
-    for run in runs:
+    for run in (part for whole in runs for part in whole.parts(query.shape[-2])):
         scores = scores_of(run)
-        sees = _sees(operator, sparse_mode, run.tokens, run.keys[0].shape[0], query.device)
+        sees = _sees(operator, sparse_mode, run, run.keys[0].shape[0], query.device)
         chosen, best = _best(scores, sees, sparse_count)
         aten.copy_(indices[run.place], chosen.unsqueeze(1))
         if return_value:
@@ -224,15 +244,18 @@ def npu_sparse_flash_attention(
     out = aten.zeros([*query.shape[:-1], value.shape[-1]], dtype=query.dtype, device=query.device)
     statistics = [aten.zeros(query.shape[:-1], dtype=DTYPES["float32"], device=query.device) for _ in range(2)]
     for run in runs:
-        q, k = query[run.place], run.keys[0][:, 0]
-        if query_rope is not None:
-            q = aten.cat([q, query_rope[run.place]], -1)
+        k = run.keys[0][:, 0]
+        if key_rope is not None:
             k = aten.cat([k, run.keys[2][:, 0]], -1)
-        sees = _sees(operator, sparse_mode, run.tokens, k.shape[0], query.device)
-        mask = _chosen(sparse_indices[run.place][:, 0], sparse_block_size, k.shape[0], sees)
-        made = _attended(q, k, run.keys[1][:, 0], mask, scale_value, sinks)
-        for target, part in zip((out, *statistics), made, strict=True):
-            aten.copy_(target[run.place], part)
+        for part in run.parts(query.shape[-2]):
+            q = query[part.place]
+            if query_rope is not None:
+                q = aten.cat([q, query_rope[part.place]], -1)
+            sees = _sees(operator, sparse_mode, part, k.shape[0], query.device)
+            mask = _chosen(sparse_indices[part.place][:, 0], sparse_block_size, k.shape[0], sees)
+            made = _attended(q, k, run.keys[1][:, 0], mask, scale_value, sinks)
+            for target, found in zip((out, *statistics), made, strict=True):
+                aten.copy_(target[part.place], found)
     if not return_softmax_lse:
         statistics = [aten.empty([0], dtype=DTYPES["float32"], device=query.device) for _ in range(2)]
     else:  # heads of the one key before the tokens
@@ -290,10 +313,11 @@ def npu_kv_quant_sparse_flash_attention(
         turned = aten.contiguous(rows[:, width : stored - 4 * tiles]).view(query.dtype)
         scales = aten.contiguous(rows[:, stored - 4 * tiles :]).view(DTYPES["float32"])
         plain = wide(rows[:, :width]) * aten.repeat_interleave(scales, tile_size, -1)
-        sees = _sees(operator, sparse_mode, run.tokens, rows.shape[0], query.device)
-        mask = _chosen(sparse_indices[run.place][:, 0], sparse_block_size, rows.shape[0], sees)
         k = aten.cat([plain, wide(turned)], -1)
-        aten.copy_(out[run.place], _attended(query[run.place], k, plain, mask, scale_value, sinks)[0])
+        for part in run.parts(query.shape[-2]):
+            sees = _sees(operator, sparse_mode, part, rows.shape[0], query.device)
+            mask = _chosen(sparse_indices[part.place][:, 0], sparse_block_size, rows.shape[0], sees)
+            aten.copy_(out[part.place], _attended(query[part.place], k, plain, mask, scale_value, sinks)[0])
     return out
 
 
@@ -326,28 +350,32 @@ def npu_sparse_lightning_indexer_grad_kl_loss(
     dk = aten.zeros(key_index.shape, dtype=wide(key_index).dtype, device=key_index.device)
     loss, start = aten.zeros([1], dtype=DTYPES["float32"], device=query.device), 0
     for number, run in enumerate(runs):
-        place, count = run.place, run.keys[0].shape[0]
-        q, k = query[place], run.keys[0][:, 0]
-        if query_rope is not None:
-            q, k = aten.cat([q, query_rope[place]], -1), aten.cat([k, run.keys[2][:, 0]], -1)
-        sees = _sees(operator, sparse_mode or 0, run.tokens, count, query.device)
-        mask = _chosen(sparse_indices[place][:, 0], 1, count, sees)
-        at = place if layout == "TND" else place[1]
-        top, total = ((x[0] if layout == "TND" else x[number, 0])[at].unsqueeze(-1) for x in (softmax_max, softmax_sum))
-        scores = aten.matmul(wide(q), wide(k).transpose(0, 1)) * scale_value
-        p = aten.where(mask.unsqueeze(1), aten.exp(scores - top) / total, 0).mean([1])
-        index, dots = _index_scores(query_index[place], run.keys[1], weights[place])
-        guess = aten.softmax(aten.masked_fill(index, ~mask, float("-inf")), -1)
-        guess = aten.where(mask, guess, 0)
-        loss = loss + (p * (aten.log(p.clamp(min=1e-8)) - aten.log(guess.clamp(min=1e-8)))).sum()
-        by_index = (guess - p).unsqueeze(1)
-        aten.copy_(dw[place], (by_index * dots).sum([-1]))
-        by_dot = by_index * wide(weights[place]).unsqueeze(-1) * (dots > 0)
-        rows = wide(run.keys[1][:, 0])
-        aten.copy_(dq[place], aten.matmul(by_dot, rows))
-        by_key = aten.matmul(by_dot.transpose(1, 2), wide(query_index[place])).sum([0]).unsqueeze(1)
-        aten.copy_(dk[start : start + count] if layout == "TND" else dk[number, :count], by_key)
+        count, k = run.keys[0].shape[0], run.keys[0][:, 0]
+        if key_rope is not None:
+            k = aten.cat([k, run.keys[2][:, 0]], -1)
+        by_key = dk[start : start + count] if layout == "TND" else dk[number, :count]
         start += count
+        for part in run.parts(query.shape[-2] + query_index.shape[-2]):
+            place = part.place
+            q = query[place] if query_rope is None else aten.cat([query[place], query_rope[place]], -1)
+            sees = _sees(operator, sparse_mode or 0, part, count, query.device)
+            mask = _chosen(sparse_indices[place][:, 0], 1, count, sees)
+            at = place if layout == "TND" else place[1]
+            top, total = (
+                (x[0] if layout == "TND" else x[number, 0])[at].unsqueeze(-1) for x in (softmax_max, softmax_sum)
+            )
+            scores = aten.matmul(wide(q), wide(k).transpose(0, 1)) * scale_value
+            p = aten.where(mask.unsqueeze(1), aten.exp(scores - top) / total, 0).mean([1])
+            index, dots = _index_scores(query_index[place], run.keys[1], weights[place])
+            guess = aten.softmax(aten.masked_fill(index, ~mask, float("-inf")), -1)
+            guess = aten.where(mask, guess, 0)
+            loss = loss + (p * (aten.log(p.clamp(min=1e-8)) - aten.log(guess.clamp(min=1e-8)))).sum()
+            by_index = (guess - p).unsqueeze(1)
+            aten.copy_(dw[place], (by_index * dots).sum([-1]))
+            by_dot = by_index * wide(weights[place]).unsqueeze(-1) * (dots > 0)
+            aten.copy_(dq[place], aten.matmul(by_dot, wide(run.keys[1][:, 0])))
+            more = aten.matmul(by_dot.transpose(1, 2), wide(query_index[place])).sum([0]).unsqueeze(1)
+            aten.add_(by_key, more)
     return dq.to(query_index.dtype), dk.to(key_index.dtype), dw.to(weights.dtype), loss
 
 
@@ -410,13 +438,16 @@ def npu_block_sparse_attention(
         else:
             q, k, v = query[i, :, :tokens], key[i, :, :keys], value[i, :, :keys]
         k, v = (aten.repeat_interleave(wide(x), heads // num_key_value_heads, 0) for x in (k, v))
-        blocks = block_sparse_mask[i].to(_BOOL)
-        taken = aten.repeat_interleave(aten.repeat_interleave(blocks, block_shape[0], -2), block_shape[1], -1)
-        scores = aten.matmul(wide(q), k.transpose(-1, -2)) * scale_value
-        scores = aten.masked_fill(scores, ~taken[:, :tokens, :keys], float("-inf"))
-        numerators, top, total = _softmax(scores.unsqueeze(0), None)
-        out = aten.matmul(numerators[0] / aten.where(total[0] == 0, 1, total[0]), v)
-        lse = top[0] + aten.log(total[0])
+        blocks = aten.repeat_interleave(block_sparse_mask[i].to(_BOOL), block_shape[1], -1)[:, :, :keys]
+        made = []
+        for first, last in _spans(tokens, heads, keys) or [(0, 0)]:
+            of = aten.arange(first, last, device=blocks.device) // block_shape[0]
+            scores = aten.matmul(wide(q[:, first:last]), k.transpose(-1, -2)) * scale_value
+            scores = aten.masked_fill(scores, ~blocks[:, of], float("-inf"))
+            numerators, top, total = _softmax(scores.unsqueeze(0), None)
+            out = aten.matmul(numerators[0] / aten.where(total[0] == 0, 1, total[0]), v)
+            made.append((out, top[0] + aten.log(total[0])))
+        out, lse = (aten.cat(list(parts), 1) for parts in zip(*made, strict=True))
         if packed:
             outs.append(out.transpose(0, 1))
             logs.append(lse.transpose(0, 1))
@@ -424,5 +455,5 @@ def npu_block_sparse_attention(
             rest = [0, 0, 0, query.shape[2] - tokens]
             outs.append(aten.constant_pad_nd(out, rest, 0))
             logs.append(aten.constant_pad_nd(lse, rest, 0))
-    made, lse = (aten.cat(x, 0) if packed else aten.stack(x) for x in (outs, logs))
-    return made.to(query.dtype), lse if softmax_lse_flag else aten.zeros_like(lse)
+    joined, lse = (aten.cat(x, 0) if packed else aten.stack(x) for x in (outs, logs))
+    return joined.to(query.dtype), lse if softmax_lse_flag else aten.zeros_like(lse)

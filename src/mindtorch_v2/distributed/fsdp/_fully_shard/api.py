@@ -51,6 +51,16 @@ def fully_shard(
 
     ValueError for a mesh of more dimensions, a module without a forward of its own (`ModuleList`) or a `reshard_after_forward`
     that does not divide the number of ranks; AssertionError for a module that is sharded already.
+
+    >>> from mindtorch_v2.distributed.fsdp import fully_shard
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> layer = fully_shard(torch.nn.Linear(2, 1, bias=False), mesh=dist.init_device_mesh("cpu", (1,)))
+    >>> layer.weight.placements, layer.weight.to_local().shape
+    ((Shard(dim=0),), torch.Size([1, 2]))
+    >>> layer(torch.ones(3, 2)).shape
+    torch.Size([3, 1])
+    >>> dist.destroy_process_group()
     """
     modules: list[Module] = list(module) if isinstance(module, list | tuple) else [module]
     for each in modules:
@@ -138,7 +148,18 @@ def _class_of(kind: type) -> type:
 
 
 class UnshardHandle:
-    """Parameters that are being gathered."""
+    """Parameters that are being gathered.
+
+    >>> from mindtorch_v2.distributed.fsdp import fully_shard
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> layer = fully_shard(torch.nn.Linear(2, 1, bias=False), mesh=dist.init_device_mesh("cpu", (1,)))
+    >>> handle = layer.unshard(async_op=True)
+    >>> handle.wait()
+    >>> layer.weight.shape
+    torch.Size([1, 2])
+    >>> dist.destroy_process_group()
+    """
 
     def __init__(self, state: ModuleState) -> None:
         self._state = state
@@ -149,7 +170,19 @@ class UnshardHandle:
 
 
 class FSDPModule:
-    """Methods of modules after `fully_shard`; their class derives from it."""
+    """Methods of modules after `fully_shard`; their class derives from it.
+
+    >>> from mindtorch_v2.distributed.fsdp import FSDPModule, fully_shard
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> layer = fully_shard(torch.nn.Linear(2, 1, bias=False), mesh=dist.init_device_mesh("cpu", (1,)))
+    >>> isinstance(layer, FSDPModule), type(layer).__name__
+    (True, 'FSDPLinear')
+    >>> layer.unshard()
+    >>> layer.weight.shape
+    torch.Size([1, 2])
+    >>> dist.destroy_process_group()
+    """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """An instance of the class as it was before it was sharded."""
@@ -260,7 +293,20 @@ def _state_among(module: Any) -> ModuleState:
 
 
 def register_fsdp_forward_method(module: Module, method_name: str) -> None:
-    """Let a method of a sharded module gather and release as its forward does. Nothing happens to other modules."""
+    """Let a method of a sharded module gather and release as its forward does. Nothing happens to other modules.
+
+    >>> from mindtorch_v2.distributed.fsdp import fully_shard, register_fsdp_forward_method
+    >>> class Model(torch.nn.Linear):
+    ...     def twice(self, x):
+    ...         return 2 * self(x)
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> model = fully_shard(Model(2, 1), mesh=dist.init_device_mesh("cpu", (1,)))
+    >>> register_fsdp_forward_method(model, "twice")
+    >>> model.twice(torch.ones(3, 2)).shape
+    torch.Size([3, 1])
+    >>> dist.destroy_process_group()
+    """
     state = state_of(module)
     if state is None:
         return
@@ -279,6 +325,17 @@ def register_fsdp_forward_method(module: Module, method_name: str) -> None:
 
 
 def share_comm_ctx(modules: list[FSDPModule]) -> None:
-    """Accepted as in PyTorch, where streams are shared: each group of ranks has one thread that communicates here."""
+    """Accepted as in PyTorch, where streams are shared: each group of ranks has one thread that communicates here.
+
+    >>> from mindtorch_v2.distributed.fsdp import fully_shard, share_comm_ctx
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> layers = [fully_shard(torch.nn.Linear(2, 2), mesh=mesh) for _ in range(2)]
+    >>> share_comm_ctx(layers)
+    >>> layers[1](layers[0](torch.ones(1, 2))).shape
+    torch.Size([1, 2])
+    >>> dist.destroy_process_group()
+    """
     for each in modules:
         _state_among(each)

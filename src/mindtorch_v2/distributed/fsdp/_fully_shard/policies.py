@@ -17,6 +17,11 @@ class MixedPrecisionPolicy:
     reduce_dtype: in which gradients are summed over the ranks; None: that of the gradients.
     output_dtype: of floating outputs of the module; None: as they are.
     cast_forward_inputs: whether floating inputs are cast to `param_dtype`.
+
+    >>> from mindtorch_v2.distributed import fsdp
+    >>> policy = fsdp.MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
+    >>> policy.param_dtype, policy.output_dtype
+    (torch.bfloat16, None)
     """
 
     param_dtype: torch.dtype | None = None
@@ -27,7 +32,12 @@ class MixedPrecisionPolicy:
 
 @dataclasses.dataclass
 class OffloadPolicy:
-    """Pieces stay on the device."""
+    """Pieces stay on the device.
+
+    >>> from mindtorch_v2.distributed import fsdp
+    >>> isinstance(fsdp.CPUOffloadPolicy(), fsdp.OffloadPolicy)
+    True
+    """
 
 
 @dataclasses.dataclass
@@ -35,6 +45,10 @@ class CPUOffloadPolicy(OffloadPolicy):
     """Pieces of parameters, gradients and optimizer states are kept by the host, and copied to the device to be gathered.
 
     pin_memory: whether in memory that the device copies from directly.
+
+    >>> from mindtorch_v2.distributed import fsdp
+    >>> fsdp.CPUOffloadPolicy(pin_memory=False).pin_memory
+    False
     """
 
     pin_memory: bool = True

@@ -66,6 +66,16 @@ def context_parallel(
         buffers: tensors that are cut in place: inputs, targets, tables of positions. They are whole again after the block.
         buffer_seq_dims: the dimension of the sequence in each.
         no_restore_buffers: those that need not be whole again.
+
+    >>> from mindtorch_v2.distributed.tensor.experimental import context_parallel
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> x = torch.arange(8.0).reshape(1, 1, 4, 2)
+    >>> with context_parallel(mesh, buffers=[x], buffer_seq_dims=[2]):
+    ...     torch.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True).shape
+    torch.Size([1, 1, 4, 2])
+    >>> dist.destroy_process_group()
     """
     buffers, dims = buffers or [], buffer_seq_dims or []
     if len(buffers) != len(dims):

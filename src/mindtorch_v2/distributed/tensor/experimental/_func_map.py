@@ -34,6 +34,16 @@ def local_map(
         in_grad_placements: how the gradient of each piece lies.
         device_mesh: the mesh; that of the arguments by default.
         redistribute_inputs: whether arguments that lie otherwise are moved.
+
+    >>> from mindtorch_v2.distributed.tensor import Shard, ones
+    >>> from mindtorch_v2.distributed.tensor.experimental import local_map
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> double = local_map(lambda piece: piece * 2, out_placements=[Shard(0)])
+    >>> double(ones(2, device_mesh=mesh, placements=[Shard(0)])).full_tensor()
+    tensor([2., 2.])
+    >>> dist.destroy_process_group()
     """
     if func is None:
         return functools.partial(

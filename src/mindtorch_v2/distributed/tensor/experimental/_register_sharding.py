@@ -21,6 +21,23 @@ def register_sharding(op: Any) -> Callable[[Callable[..., Any]], Callable[..., A
 
     Args:
         op: an overload of `torch.ops`, or a list of them.
+
+    >>> from mindtorch_v2.distributed.tensor import Replicate, Shard
+    >>> from mindtorch_v2.distributed.tensor.experimental import register_sharding
+    >>> @torch.library.custom_op("docs_sharding::double", mutates_args=())
+    ... def double(x: torch.Tensor) -> torch.Tensor:
+    ...     return x * 2
+    >>> _ = double.register_fake(torch.empty_like)
+    >>> @register_sharding(torch.ops.docs_sharding.double.default)
+    ... def rule(x):
+    ...     return [([Replicate()], [Replicate()]), ([Shard(0)], [Shard(0)])]
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> x = dist.tensor.distribute_tensor(torch.tensor([1.0, 2.0]), mesh, [Shard(0)])
+    >>> double(x).placements
+    (Shard(dim=0),)
+    >>> dist.destroy_process_group()
     """
     overloads = op if isinstance(op, list | tuple) else [op]
 

@@ -30,6 +30,15 @@ def parallelize_module(
         src_data_rank: whose parameters count; None: each rank's own are cut as they are, nothing is sent.
 
     ValueError for a mesh of more dimensions, or a path that is empty; a warning for one that no submodule has.
+
+    >>> from mindtorch_v2.distributed.tensor.parallel import ColwiseParallel, parallelize_module
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> layer = parallelize_module(torch.nn.Linear(2, 4), mesh, ColwiseParallel())
+    >>> layer.weight.placements, layer(torch.ones(1, 2)).shape
+    ((Shard(dim=0),), torch.Size([1, 4]))
+    >>> dist.destroy_process_group()
     """
     mesh = device_mesh or meshes._current_mesh()
     if mesh.ndim != 1:

@@ -26,9 +26,20 @@ Layouts = Placement | Sequence[Placement | None] | None
 
 
 class ParallelStyle(abc.ABC):
-    """A way for `parallelize_module` to treat a module."""
+    """A way for `parallelize_module` to treat a module.
+
+    >>> from mindtorch_v2.distributed.tensor.parallel import ColwiseParallel
+    >>> from mindtorch_v2.distributed.tensor.parallel.style import ParallelStyle
+    >>> isinstance(ColwiseParallel(), ParallelStyle)
+    True
+    """
 
     src_data_rank: int | None = 0
+    _shown: tuple[str, ...] = ()  # the attributes that its text has, which are the arguments that it was made with
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={getattr(self, name)}" for name in self._shown)
+        return f"{type(self).__name__}({values})"
 
     @abc.abstractmethod
     def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
@@ -67,7 +78,17 @@ class ColwiseParallel(ParallelStyle):
         input_layouts: how the input lies; `Replicate()` by default, which is what the module works on.
         output_layouts: how the output is to lie; `Shard(-1)`, which it does, by default.
         use_local_output: whether this rank's piece is given out, and not the `DTensor`.
+
+    >>> from mindtorch_v2.distributed.tensor.parallel import ColwiseParallel, parallelize_module
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> parallelize_module(torch.nn.Linear(2, 4), mesh, ColwiseParallel()).weight.placements
+    (Shard(dim=0),)
+    >>> dist.destroy_process_group()
     """
+
+    _shown = ("input_layouts", "output_layouts", "use_local_output")
 
     def __init__(
         self,
@@ -100,7 +121,17 @@ class RowwiseParallel(ParallelStyle):
         input_layouts: how the input lies; `Shard(-1)` by default (for an Embedding give `Replicate()`).
         output_layouts: how the output is to lie; `Replicate()` by default, `Shard(1)` for sequence parallelism.
         use_local_output: whether this rank's piece is given out, and not the `DTensor`.
+
+    >>> from mindtorch_v2.distributed.tensor.parallel import RowwiseParallel, parallelize_module
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> parallelize_module(torch.nn.Linear(2, 4), mesh, RowwiseParallel()).weight.placements
+    (Shard(dim=1),)
+    >>> dist.destroy_process_group()
     """
+
+    _shown = ("input_layouts", "output_layouts", "use_local_output")
 
     def __init__(
         self,
@@ -157,10 +188,21 @@ class SequenceParallel(ParallelStyle):
     Args:
         sequence_dim: the dimension of the sequence.
         use_local_output: whether this rank's piece is given out, and not the `DTensor`.
+
+    >>> from mindtorch_v2.distributed.tensor.parallel import SequenceParallel, parallelize_module
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> norm = parallelize_module(torch.nn.LayerNorm(2), mesh, SequenceParallel())
+    >>> norm(torch.tensor([[[1.0, 3.0]]])).placements
+    (Shard(dim=1),)
+    >>> dist.destroy_process_group()
     """
 
+    _shown = ("sequence_dim", "use_local_output")
+
     def __init__(self, *, sequence_dim: int = 1, use_local_output: bool = False) -> None:
-        self.sequence_sharding = (Shard(sequence_dim),)
+        self.sequence_dim, self.sequence_sharding = sequence_dim, (Shard(sequence_dim),)
         self.use_local_output = use_local_output
 
     def _apply(self, module: Module, device_mesh: DeviceMesh) -> Module:
@@ -194,7 +236,27 @@ class PrepareModuleInput(ParallelStyle):
         desired_input_layouts: how each is to lie.
         input_kwarg_layouts, desired_input_kwarg_layouts: the same for keyword arguments, by name.
         use_local_output: whether the module gets this rank's pieces, and not `DTensor`.
+
+    >>> from mindtorch_v2.distributed.tensor import Replicate, Shard
+    >>> from mindtorch_v2.distributed.tensor.parallel import PrepareModuleInput, parallelize_module
+    >>> style = PrepareModuleInput(
+    ...     input_layouts=(Shard(0),), desired_input_layouts=(Replicate(),), use_local_output=True
+    ... )
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> parallelize_module(torch.nn.ReLU(), mesh, style)(torch.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    >>> dist.destroy_process_group()
     """
+
+    _shown = (
+        "input_layouts",
+        "desired_input_layouts",
+        "input_kwarg_layouts",
+        "desired_input_kwarg_layouts",
+        "use_local_output",
+    )
 
     def __init__(
         self,
@@ -258,7 +320,19 @@ class PrepareModuleOutput(ParallelStyle):
         output_layouts: how each output lies; None for one that stays as it is.
         desired_output_layouts: how each is to lie.
         use_local_output: whether this rank's pieces are given out, and not `DTensor`.
+
+    >>> from mindtorch_v2.distributed.tensor import Replicate, Shard
+    >>> from mindtorch_v2.distributed.tensor.parallel import PrepareModuleOutput, parallelize_module
+    >>> style = PrepareModuleOutput(output_layouts=Shard(0), desired_output_layouts=Replicate())
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> parallelize_module(torch.nn.ReLU(), mesh, style)(torch.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    >>> dist.destroy_process_group()
     """
+
+    _shown = ("output_layouts", "desired_output_layouts", "use_local_output")
 
     def __init__(
         self, *, output_layouts: Layouts, desired_output_layouts: Layouts, use_local_output: bool = True
@@ -288,7 +362,21 @@ class PrepareModuleOutput(ParallelStyle):
 
 
 class PrepareModuleInputOutput(ParallelStyle):
-    """`PrepareModuleInput` and `PrepareModuleOutput` of one module."""
+    """`PrepareModuleInput` and `PrepareModuleOutput` of one module.
+
+    >>> from mindtorch_v2.distributed.tensor import Replicate, Shard
+    >>> from mindtorch_v2.distributed.tensor.parallel import PrepareModuleInputOutput, parallelize_module
+    >>> cut, whole = Shard(0), Replicate()
+    >>> style = PrepareModuleInputOutput(
+    ...     input_layouts=cut, desired_input_layouts=whole, output_layouts=whole, desired_output_layouts=cut
+    ... )
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> parallelize_module(torch.nn.ReLU(), mesh, style)(torch.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    >>> dist.destroy_process_group()
+    """
 
     def __init__(
         self,

@@ -20,7 +20,13 @@ Constraint = Callable[[Pass, Pass], bool]
 
 
 def pass_result_wrapper(fn: Pass) -> Pass:
-    """A pass that gives a PassResult, of one that changes the graph module in place and gives nothing."""
+    """A pass that gives a PassResult, of one that changes the graph module in place and gives nothing.
+
+    >>> from mindtorch_v2.fx.passes.infra.pass_manager import pass_result_wrapper
+    >>> wrapped = pass_result_wrapper(lambda graph_module: None)
+    >>> wrapped(torch.fx.symbolic_trace(torch.nn.ReLU())).modified
+    True
+    """
     if fn is None:
         return None
 
@@ -37,7 +43,14 @@ def pass_result_wrapper(fn: Pass) -> Pass:
 
 
 def this_before_that_pass_constraint(this: Pass, that: Pass) -> Constraint:
-    """A constraint on the order of passes: `this` stands before `that`."""
+    """A constraint on the order of passes: `this` stands before `that`.
+
+    >>> from mindtorch_v2.fx.passes.infra.pass_manager import this_before_that_pass_constraint
+    >>> first, second = len, sum
+    >>> holds = this_before_that_pass_constraint(first, second)
+    >>> holds(first, second), holds(second, first)
+    (True, False)
+    """
 
     def depends_on(a: Pass, b: Pass) -> bool:
         return a != that or b != this
@@ -91,6 +104,17 @@ class PassManager:
 
     `constraints` order them. Checks, functions of the module, run before all, after each with
     `run_checks_after_each_pass`, and in the end; with `suppress_check_failures` what they raise is logged.
+
+    >>> from mindtorch_v2.fx.passes.infra.pass_base import PassResult
+    >>> from mindtorch_v2.fx.passes.infra.pass_manager import PassManager
+    >>> def to_tanh(graph_module):
+    ...     for node in graph_module.graph.nodes:
+    ...         if node.op == "call_method" and node.target == "relu":
+    ...             node.target = "tanh"
+    ...     return PassResult(graph_module, True)
+    >>> result = PassManager(passes=[to_tanh])(torch.fx.symbolic_trace(lambda x: x.relu()))
+    >>> result.graph_module(torch.tensor([0.0])), [node.target for node in result.graph_module.graph.nodes]
+    (tensor([0.]), ['x', 'tanh', 'output'])
     """
 
     def __init__(

@@ -18,7 +18,15 @@ __all__ = ["InternalMatch", "SubgraphMatcher"]
 
 @dataclasses.dataclass
 class InternalMatch:
-    """One place: what stands in the graph for each node of the pattern."""
+    """One place: what stands in the graph for each node of the pattern.
+
+    >>> from mindtorch_v2.fx.passes.utils.matcher_utils import SubgraphMatcher
+    >>> pattern = torch.fx.symbolic_trace(lambda a, b: torch.add(a, b).relu()).graph
+    >>> graph = torch.fx.symbolic_trace(lambda x, y: torch.add(x, y).relu().sin()).graph
+    >>> match = SubgraphMatcher(pattern).match(graph)[0]
+    >>> [node.name for node in match.placeholder_nodes], [node.name for node in match.returning_nodes]
+    (['x', 'y'], ['relu'])
+    """
 
     anchors: list
     nodes_map: dict = dataclasses.field(default_factory=dict)
@@ -50,6 +58,12 @@ class SubgraphMatcher:
 
     With `match_output` its output must be the graph's. `ignore_literals` lets constants differ. ValueError for an empty
     pattern, AssertionError for one with values that nobody uses.
+
+    >>> from mindtorch_v2.fx.passes.utils.matcher_utils import SubgraphMatcher
+    >>> pattern = torch.fx.symbolic_trace(lambda a: a.relu()).graph
+    >>> graph = torch.fx.symbolic_trace(lambda x: x.relu().sin().relu()).graph
+    >>> len(SubgraphMatcher(pattern).match(graph))
+    2
     """
 
     def __init__(

@@ -205,10 +205,6 @@ class profile(_KinetoProfile):
         custom_trace_id_callback: Callable[[], str] | None = None,
         use_cuda: bool | None = None,
     ) -> None:
-        if execution_trace_observer is not None:
-            raise NotImplementedError(
-                "torch_npu.profiler.profile: execution_trace_observer is not implemented in mindtorch_v2"
-            )
         if use_cuda is not None:
             print_warn_msg("torch_npu.profiler.profile: use_cuda has no effect here")
         for name, function in (("schedule", schedule), ("on_trace_ready", on_trace_ready)):
@@ -225,6 +221,7 @@ class profile(_KinetoProfile):
             custom_trace_id_callback=custom_trace_id_callback,
             schedule=schedule,
         )
+        self.execution_trace_observer = execution_trace_observer
         self.schedule = schedule or _always
         self.on_trace_ready = on_trace_ready
         self.record_steps = schedule is not None
@@ -248,6 +245,8 @@ class profile(_KinetoProfile):
     def start(self) -> None:
         """Begin with the first step."""
         self.stopped = False
+        if self.execution_trace_observer is not None:
+            self.execution_trace_observer.start()
         if self.on_trace_ready is None:
             ProfPathCreator().init(export_only_mode=True)
         else:
@@ -262,6 +261,8 @@ class profile(_KinetoProfile):
         self._end_step()
         self.stopped = True
         self.action_controller.transit_action(self.current_action, None)
+        if self.execution_trace_observer is not None:
+            self.execution_trace_observer.stop()
 
     def step(self) -> None:
         """End a step and begin the next."""

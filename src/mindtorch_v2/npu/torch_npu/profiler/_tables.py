@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from mindtorch_v2._backends.npu.timing import Allocation, Work
 
-__all__ = ["Cycle", "Span", "stack_lines", "trace", "write"]
+__all__ = ["Cycle", "Span", "kind_of", "operator_blocks", "stack_lines", "steps_in_microseconds", "trace", "write"]
 
 _UNKNOWN = "N/A"
 _STEP = "ProfilerStep#"
@@ -92,7 +92,8 @@ def write(cycle: Cycle, folder: str) -> None:
         json.dump(trace(cycle), file)
 
 
-def _kind(work: Work) -> str:
+def kind_of(work: Work) -> str:
+    """The kind of an operator: its function's name without the library's mark."""
     return work.name.removeprefix("aclnn")
 
 
@@ -166,7 +167,7 @@ def _kernels(cycle: Cycle) -> Iterable[list]:
         tensors = ";".join(",".join(map(str, sizes)) for sizes, _ in work.inputs), ";".join(t for _, t in work.inputs)
         yield [
             *([cycle.step_of(work.called)] if step else ()), work.device, _UNKNOWN, number, work.stream, work.name,
-            _kind(work), _UNKNOWN, "HCCL" if work.collective else _UNKNOWN, f"{cycle.wall + work.start:.3f}\t",
+            kind_of(work), _UNKNOWN, "HCCL" if work.collective else _UNKNOWN, f"{cycle.wall + work.start:.3f}\t",
             _text(work.end - work.start), _text(wait), _UNKNOWN, _UNKNOWN, _UNKNOWN,
             *((*tensors, *[_UNKNOWN] * 4) if cycle.shapes else ()),
         ]  # fmt: skip
@@ -190,7 +191,7 @@ def _kinds(cycle: Cycle) -> Iterable[list]:
     ]  # fmt: skip
     groups: dict[tuple[int, str, str], list[float]] = {}
     for work in cycle.work:
-        place = work.device, _kind(work), "HCCL" if work.collective else _UNKNOWN
+        place = work.device, kind_of(work), "HCCL" if work.collective else _UNKNOWN
         groups.setdefault(place, []).append(work.end - work.start)
     for device in sorted({place[0] for place in groups}):
         mine = {place: times for place, times in groups.items() if place[0] == device}
@@ -235,10 +236,16 @@ def _steps(cycle: Cycle) -> Iterable[list]:
         "Device_id", "Step", "Computing", f"{alone})", "Overlapped", "Communication", "Free", "Stage", "Bubble",
         f"{alone} and Exclude Receive)", "Preparing",
     ]  # fmt: skip
+    for device, number, *times in steps_in_microseconds(cycle):
+        yield [_UNKNOWN if device is None else device, number, *map(_text, times)]
+
+
+def steps_in_microseconds(cycle: Cycle) -> Iterable[tuple[Any, ...]]:
+    """Device (None without any), number and nine times of each step: those of the table's columns, in their order."""
     named = cycle.steps()
     everything = [event.time_range for event in cycle.events]
     last = max([span.end for span in everything] + [work.end for work in cycle.work], default=0.0)
-    for device in _devices(cycle) or [_UNKNOWN]:
+    for device in _devices(cycle) or [None]:
         for number, start, end in named or [("", 0.0, last)]:
             mine = [w for w in cycle.work if w.device == device and start <= w.called <= end]
             computing = _joined((w.start, w.end) for w in mine if not w.collective)
@@ -248,11 +255,10 @@ def _steps(cycle: Cycle) -> Iterable[list]:
             stage = max([end, *(w.end for w in mine)]) - start
             apart = _length(talking) - overlapped
             preparing = min((w.start for w in mine), default=start) - start
-            numbers = (
-                _length(computing), apart, overlapped, _length(talking), stage - _length(either), stage, 0.0, apart,
-                max(0.0, preparing),
+            yield (
+                device, number, _length(computing), apart, overlapped, _length(talking), stage - _length(either), stage, 0.0,
+                apart, max(0.0, preparing),
             )  # fmt: skip
-            yield [device, number, *map(_text, numbers)]
 
 
 def _records(cycle: Cycle) -> Iterable[list]:
@@ -272,16 +278,7 @@ def _blocks(cycle: Cycle) -> Iterable[list]:
         "Active Duration(us)", *(f"Allocation {each}" for each in totals), *(f"Release {each}" for each in totals),
         "Stream Ptr", "Device Type",
     ]  # fmt: skip
-    ends: dict[tuple[int, int], list[Allocation]] = {}
-    for each in cycle.allocations:
-        if each.nbytes < 0:
-            ends.setdefault((each.device, each.address), []).append(each)
-    for each in cycle.allocations:
-        if each.nbytes < 0:
-            continue
-        later = [end for end in ends.get((each.device, each.address), ()) if end.time >= each.time]
-        end = later[0] if later else None
-        event = cycle.operator_of(None, each.time)
+    for name, each, end in operator_blocks(cycle):
         given = [f"{cycle.wall + end.time:.3f}\t"] * 2 + [_text(end.time - each.time)] * 2 if end else [""] * 4
         sums = [
             _text(number / (1 << 20)) if at else ""
@@ -289,9 +286,22 @@ def _blocks(cycle: Cycle) -> Iterable[list]:
             for number in ((at.allocated, at.reserved, at.allocated) if at else (0, 0, 0))
         ]
         yield [
-            event.name if event else "", _text(each.nbytes / 1024), f"{cycle.wall + each.time:.3f}\t", *given, *sums,
-            each.stream, f"NPU:{each.device}",
+            name, _text(each.nbytes / 1024), f"{cycle.wall + each.time:.3f}\t", *given, *sums, each.stream,
+            f"NPU:{each.device}",
         ]  # fmt: skip
+
+
+def operator_blocks(cycle: Cycle) -> Iterable[tuple[str, Allocation, Allocation | None]]:
+    """The operator that a block was handed out in, where it was, and where it was given back, if it was."""
+    ends: dict[tuple[int, int], list[Allocation]] = {}
+    for each in cycle.allocations:
+        if each.nbytes < 0:
+            ends.setdefault((each.device, each.address), []).append(each)
+    for each in cycle.allocations:
+        if each.nbytes >= 0:
+            later = [end for end in ends.get((each.device, each.address), ()) if end.time >= each.time]
+            event = cycle.operator_of(None, each.time)
+            yield event.name if event else "", each, later[0] if later else None
 
 
 def trace(cycle: Cycle) -> list[dict]:

@@ -41,7 +41,7 @@ class AiCMetrics:
 
 
 class ExportType:
-    """The kinds of files; only text is written."""
+    """The kinds of files: a trace and tables beside a database, or the database alone."""
 
     Db, Text = Constant.Db, Constant.Text
 
@@ -69,7 +69,7 @@ def supported_ai_core_metrics() -> set[str]:
 
 def supported_export_type() -> set[str]:
     """The kinds of files that are written."""
-    return {ExportType.Text}
+    return _values(ExportType)
 
 
 class _ExperimentalConfig:
@@ -77,9 +77,6 @@ class _ExperimentalConfig:
 
     As in torch_npu a value that is none of an option's is set to its default, with a warning; one warning names the options that
     have no effect here. `config()` gives the values that the recording is made with.
-
-    Raises:
-        RuntimeError: databases are asked for, which are not written.
     """
 
     def __init__(
@@ -223,9 +220,7 @@ def _kinds(value: Any) -> list[str]:
     if not kinds or not texts:
         print_warn_msg(f"_ExperimentalConfig(): export_type must be {' or '.join(sorted(allowed))}, not {value!r}")
         return [Constant.Text]
-    if Constant.Db in kinds:
-        raise RuntimeError("_ExperimentalConfig(): databases are not written; ask for export_type=ExportType.Text")
-    return [Constant.Text]
+    return sorted(set(kinds))
 
 
 def _threshold(value: Any) -> float | None:

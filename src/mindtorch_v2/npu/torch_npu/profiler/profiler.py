@@ -9,9 +9,10 @@ __all__ = ["_KinetoProfile", "analyse", "profile", "tensorboard_trace_handler"]
 
 
 def analyse(profiler_path: str, max_process_number: int = 1, export_type: object = None) -> None:
-    """Write the traces and tables of the cycles in a folder, or of one cycle's folder, from their record.
+    """Write the traces, tables and databases of the cycles in a folder, or of one cycle's folder, from their record.
 
-    One process does it, and writes text, whatever is asked for.
+    `export_type` is "text" (all of these), "db" (databases alone), or a list of them; else what the cycle was recorded for is written.
+    One process does it, whatever is asked for.
 
     Raises:
         FileNotFoundError: there is no such folder.

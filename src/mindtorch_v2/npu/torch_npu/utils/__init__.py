@@ -2,7 +2,7 @@
 
 from mindtorch_v2._core.unavailable import unavailable_names
 
-from . import collect_env, cpp_extension, flops_count, profiler
+from . import collect_env, cpp_extension, flops_count, profiler, storage
 from .collect_env import get_cann_version
 from .combine_tensors import get_part_combined_tensor, is_combined_tensor_valid, npu_combine_tensors
 from .flops_count import FlopsCounter
@@ -22,6 +22,7 @@ __all__ = [
     "reset_thread_affinity",
     "save_async",
     "set_thread_affinity",
+    "storage",
 ]
 globals().update(
     unavailable_names(

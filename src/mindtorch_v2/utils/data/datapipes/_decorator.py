@@ -14,6 +14,17 @@ class functional_datapipe:
     """Let pipes of a class be made by a method of all pipes: `pipe.batch(2)` is `Batcher(pipe, 2)`.
 
     Exception if the name is taken already. Other classes stay as they are.
+
+    >>> from mindtorch_v2.utils.data import IterDataPipe, functional_datapipe
+    >>> from mindtorch_v2.utils.data.datapipes.iter import IterableWrapper
+    >>> @functional_datapipe("every_second")
+    ... class EverySecond(IterDataPipe):
+    ...     def __init__(self, source):
+    ...         self.source = source
+    ...     def __iter__(self):
+    ...         return (each for place, each in enumerate(self.source) if place % 2 == 0)
+    >>> list(IterableWrapper(range(5)).every_second())
+    [0, 2, 4]
     """
 
     def __init__(self, name: str, enable_df_api_tracing: bool = False) -> None:
@@ -28,10 +39,25 @@ class functional_datapipe:
 
 
 def argument_validation(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a function whose pipes' element types are to be compared with its hints; returns it: they are not compared."""
+    """Mark a function whose pipes' element types are to be compared with its hints; returns it: they are not compared.
+
+    >>> @torch.utils.data.argument_validation
+    ... def first(pipe):
+    ...     return next(iter(pipe))
+    >>> first([3, 4])
+    3
+    """
     return f
 
 
 def runtime_validation(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark an `__iter__` whose elements are to be compared with the pipe's type; returns it: they are not compared."""
+    """Mark an `__iter__` whose elements are to be compared with the pipe's type; returns it: they are not compared.
+
+    >>> class Numbers(torch.utils.data.IterDataPipe):
+    ...     @torch.utils.data.runtime_validation
+    ...     def __iter__(self):
+    ...         yield from (1, 2)
+    >>> list(Numbers())
+    [1, 2]
+    """
     return f

@@ -93,6 +93,10 @@ class IterDataPipe(_Methods, IterableDataset[_T_co]):
 
     A pipe has one iterator at a time: a second one ends the first, which then raises RuntimeError. A subclass writes `__iter__`,
     and `reset()`, which runs whenever an iterator is made.
+
+    >>> from mindtorch_v2.utils.data.datapipes.iter import IterableWrapper
+    >>> list(IterableWrapper(range(5)).map(lambda x: x * x).batch(2))
+    [[0, 1], [4, 9], [16]]
     """
 
     functions: dict[str, Callable[..., Any]] = {}
@@ -185,14 +189,25 @@ def _shortened(value: Any) -> str:
 
 
 class DFIterDataPipe(IterDataPipe[_T_co]):
-    """A pipe of data frames, by its type alone."""
+    """A pipe of data frames, by its type alone.
+
+    >>> from mindtorch_v2.utils.data.datapipes.datapipe import DFIterDataPipe, IterDataPipe
+    >>> issubclass(DFIterDataPipe, IterDataPipe)
+    True
+    """
 
     def _is_dfpipe(self) -> bool:
         return True
 
 
 class MapDataPipe(_Methods, Dataset[_T_co]):
-    """A dataset that is indexed, made of others: `SequenceWrapper(range(4)).map(f)[2]`."""
+    """A dataset that is indexed, made of others: `SequenceWrapper(range(4)).map(f)[2]`.
+
+    >>> from mindtorch_v2.utils.data.datapipes.map import SequenceWrapper
+    >>> pipe = SequenceWrapper(range(5)).map(lambda x: x * x)
+    >>> pipe[3], len(pipe)
+    (9, 5)
+    """
 
     functions: dict[str, Callable[..., Any]] = {}
 
@@ -227,7 +242,13 @@ class _MapDataPipeSerializationWrapper(_DataPipeSerializationWrapper, MapDataPip
 
 
 class DataChunk(list):
-    """A batch: a list that remembers what it was made of."""
+    """A batch: a list that remembers what it was made of.
+
+    >>> from mindtorch_v2.utils.data.datapipes.datapipe import DataChunk
+    >>> chunk = DataChunk([1, 2])
+    >>> chunk == [1, 2], list(chunk.raw_iterator())
+    (True, [1, 2])
+    """
 
     def __init__(self, items: Any) -> None:
         items = list(items)

@@ -16,7 +16,13 @@ __all__ = ["ChildFailedError", "ProcessFailure", "record"]
 
 
 class ProcessFailure:
-    """A process that failed: its local rank, its id, its exit code (negative: the signal), and its traceback, if `record` wrote it."""
+    """A process that failed: its local rank, its id, its exit code (negative: the signal), and its traceback, if `record` wrote it.
+
+    >>> from mindtorch_v2.distributed.elastic.multiprocessing.errors import ProcessFailure
+    >>> failure = ProcessFailure(local_rank=1, pid=997, exitcode=-9, error_file="none")
+    >>> failure.exitcode, failure.signal_name()
+    (-9, 'SIGKILL')
+    """
 
     def __init__(self, local_rank: int, pid: int, exitcode: int, error_file: str) -> None:
         self.local_rank, self.pid, self.exitcode, self.error_file = local_rank, pid, exitcode, error_file
@@ -50,6 +56,11 @@ class ChildFailedError(Exception):
     Args:
         name: what was run.
         failures: {rank: ProcessFailure}.
+
+    >>> from mindtorch_v2.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
+    >>> error = ChildFailedError("train.py", {0: ProcessFailure(0, 997, 1, "none")})
+    >>> error.name, error.get_first_failure()[1].exitcode
+    ('train.py', 1)
     """
 
     def __init__(self, name: str, failures: dict[int, Any]) -> None:
@@ -67,7 +78,15 @@ class ChildFailedError(Exception):
 
 
 def record(fn: Callable[..., Any], error_handler: Any = None) -> Callable[..., Any]:
-    """A main function whose exception is written to where the launcher looks for it (TORCHELASTIC_ERROR_FILE), and raised."""
+    """A main function whose exception is written to where the launcher looks for it (TORCHELASTIC_ERROR_FILE), and raised.
+
+    >>> from mindtorch_v2.distributed.elastic.multiprocessing.errors import record
+    >>> @record
+    ... def main():
+    ...     return "trained"
+    >>> main()
+    'trained'
+    """
 
     @functools.wraps(fn)
     def main(*args: Any, **kwargs: Any) -> Any:

@@ -18,7 +18,13 @@ __all__ = ["CSEPass", "get_CSE_banned_ops"]
 
 
 def get_CSE_banned_ops() -> set[Any]:
-    """Operators whose calls are never the same: those that draw random numbers, and those that write."""
+    """Operators whose calls are never the same: those that draw random numbers, and those that write.
+
+    >>> from mindtorch_v2.fx.passes.dialect.common.cse_pass import get_CSE_banned_ops
+    >>> banned = get_CSE_banned_ops()
+    >>> torch.ops.aten.rand in banned, torch.ops.aten.sin in banned
+    (True, False)
+    """
     forms = [(form, row.facts.draws) for row in ROWS.values() for form in (row.handle, row.inplace) if form is not None]
     names = {form.name for form, draws in forms if form.namespace == "aten" and (draws or form.form == "inplace")}
     return {getattr(torch.ops.aten, name) for name in names}
@@ -28,11 +34,25 @@ def _is_stateful(target: Any) -> bool:
     return isinstance(target, OpOverload) and (target._schema.is_mutable or draws(target))
 
 
+def _all_arguments(node: Node) -> tuple[Any, ...]:
+    """The arguments of a node by place and by name, with the defaults of its operator's."""
+    if not isinstance(node.target, OpOverload):
+        return node.args, node.kwargs
+    listed = list(node.args)
+    named = dict(node.kwargs)
+    for argument in node.target._schema.arguments[len(listed) :]:
+        if argument.name in named and not argument.kwarg_only:
+            listed.append(named.pop(argument.name))
+        elif argument.has_default_value() and not argument.kwarg_only:
+            listed.append(argument.default_value)
+    return tuple(listed), named
+
+
 class _Key:
     """Key of what a node computes: its target and arguments, numbers with their types."""
 
     def __init__(self, node: Node, known: dict[Node, Node]) -> None:
-        leaves, spec = _pytree.tree_flatten((node.args, node.kwargs))
+        leaves, spec = _pytree.tree_flatten(_all_arguments(node))
         self.parts = (
             node.op,
             node.target,
@@ -51,6 +71,13 @@ class CSEPass(PassBase):
     """Common subexpressions of a graph whose operators write to nothing: calls with equal arguments become one.
 
     Calls of `banned_ops` (packets, as `torch.ops.aten.rand`) stay as they are, and so do those that draw or write.
+
+    >>> from mindtorch_v2.fx.experimental.proxy_tensor import make_fx
+    >>> from mindtorch_v2.fx.passes.dialect.common.cse_pass import CSEPass
+    >>> graph_module = make_fx(lambda x: x.sin() + x.sin())(torch.ones(2))
+    >>> result = CSEPass()(graph_module)
+    >>> result.modified, [node.name for node in result.graph_module.graph.nodes if "sin" in node.name]
+    (True, ['sin'])
     """
 
     def __init__(self, banned_ops: Any = None) -> None:

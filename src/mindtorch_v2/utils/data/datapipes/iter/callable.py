@@ -16,7 +16,14 @@ __all__ = ["CollatorIterDataPipe", "MapperIterDataPipe"]
 
 @functional_datapipe("map")
 class MapperIterDataPipe(IterDataPipe):
-    """A pipe of `fn(element)`, or of elements of which some columns are `fn`'s: `input_col` in, `output_col` out."""
+    """A pipe of `fn(element)`, or of elements of which some columns are `fn`'s: `input_col` in, `output_col` out.
+
+    >>> from mindtorch_v2.utils.data.datapipes.iter import IterableWrapper
+    >>> list(IterableWrapper([1, 2, 3]).map(lambda x: x * 10))
+    [10, 20, 30]
+    >>> list(IterableWrapper([(1, 2), (3, 4)]).map(lambda a: -a, input_col=1))
+    [(1, -2), (3, -4)]
+    """
 
     def __init__(self, datapipe: Any, fn: Callable[..., Any], input_col: Any = None, output_col: Any = None) -> None:
         self.datapipe, self.fn, self.input_col = datapipe, fn, input_col
@@ -68,7 +75,12 @@ def _collate_columns(conversion: Any, sample: Any) -> Any:
 
 @functional_datapipe("collate")
 class CollatorIterDataPipe(MapperIterDataPipe):
-    """A pipe of batches as tensors, by `collate_fn`, `default_collate` if there is none."""
+    """A pipe of batches as tensors, by `collate_fn`, `default_collate` if there is none.
+
+    >>> from mindtorch_v2.utils.data.datapipes.iter import IterableWrapper
+    >>> list(IterableWrapper([1, 2, 3, 4]).batch(2).collate())
+    [tensor([1, 2]), tensor([3, 4])]
+    """
 
     def __init__(self, datapipe: Any, conversion: Any = default_collate, collate_fn: Any = None) -> None:
         if collate_fn is not None:

@@ -15,7 +15,12 @@ __all__ = ["SamplerIterDataPipe", "ShufflerIterDataPipe"]
 
 
 class SamplerIterDataPipe(IterDataPipe):
-    """A pipe of what a sampler of `datapipe` gives; the sampler gets `sampler_args` and `sampler_kwargs` as well."""
+    """A pipe of what a sampler of `datapipe` gives; the sampler gets `sampler_args` and `sampler_kwargs` as well.
+
+    >>> from mindtorch_v2.utils.data.datapipes.iter import Sampler
+    >>> list(Sampler(range(3)))
+    [0, 1, 2]
+    """
 
     def __init__(
         self, datapipe: Any, sampler: Any = SequentialSampler, sampler_args: Any = None, sampler_kwargs: Any = None
@@ -39,6 +44,10 @@ class ShufflerIterDataPipe(IterDataPipe):
     """A pipe of the elements in another order: each is drawn from a buffer of `buffer_size`, which is filled again.
 
     A DataLoader switches it off by `shuffle=False` and seeds it for each epoch; `set_seed` does so by hand.
+
+    >>> from mindtorch_v2.utils.data.datapipes.iter import IterableWrapper
+    >>> sorted(IterableWrapper(range(4)).shuffle(buffer_size=2))
+    [0, 1, 2, 3]
     """
 
     def __init__(self, datapipe: Any, *, buffer_size: int = 10000, unbatch_level: int = 0) -> None:

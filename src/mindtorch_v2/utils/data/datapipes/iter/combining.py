@@ -28,7 +28,12 @@ def _checked(pipes: tuple[Any, ...], complaint: str) -> tuple[Any, ...]:
 
 @functional_datapipe("concat")
 class ConcaterIterDataPipe(IterDataPipe):
-    """A pipe of one pipe's elements after another's."""
+    """A pipe of one pipe's elements after another's.
+
+    >>> from mindtorch_v2.utils.data.datapipes.iter import IterableWrapper
+    >>> list(IterableWrapper([1, 2]).concat(IterableWrapper([3])))
+    [1, 2, 3]
+    """
 
     def __init__(self, *datapipes: IterDataPipe) -> None:
         self.datapipes = _checked(datapipes, "Expected all inputs to be `IterDataPipe`")
@@ -45,7 +50,12 @@ class ConcaterIterDataPipe(IterDataPipe):
 
 @functional_datapipe("mux")
 class MultiplexerIterDataPipe(IterDataPipe):
-    """A pipe of one element of each in turn, until the shortest ends."""
+    """A pipe of one element of each in turn, until the shortest ends.
+
+    >>> from mindtorch_v2.utils.data.datapipes.iter import IterableWrapper
+    >>> list(IterableWrapper([1, 2, 3]).mux(IterableWrapper([10, 20])))
+    [1, 10, 2, 20]
+    """
 
     def __init__(self, *datapipes: Any) -> None:
         self.datapipes = datapipes
@@ -62,7 +72,12 @@ class MultiplexerIterDataPipe(IterDataPipe):
 
 @functional_datapipe("zip")
 class ZipperIterDataPipe(IterDataPipe):
-    """A pipe of tuples, an element of each, until the shortest ends."""
+    """A pipe of tuples, an element of each, until the shortest ends.
+
+    >>> from mindtorch_v2.utils.data.datapipes.iter import IterableWrapper
+    >>> list(IterableWrapper([1, 2, 3]).zip(IterableWrapper("ab")))
+    [(1, 'a'), (2, 'b')]
+    """
 
     def __init__(self, *datapipes: IterDataPipe) -> None:
         if not all(isinstance(pipe, IterDataPipe) for pipe in datapipes):

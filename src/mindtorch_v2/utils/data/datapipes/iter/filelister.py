@@ -15,7 +15,18 @@ __all__ = ["FileListerIterDataPipe"]
 
 @functional_datapipe("list_files")
 class FileListerIterDataPipe(IterDataPipe):
-    """A pipe of the paths of files in folders, whose names match one of `masks`."""
+    """A pipe of the paths of files in folders, whose names match one of `masks`.
+
+    >>> import os
+    >>> import pathlib
+    >>> import tempfile
+    >>> from mindtorch_v2.utils.data.datapipes.iter import FileLister
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("a.txt", "b.csv"):
+    ...         pathlib.Path(folder, name).touch()
+    ...     print([os.path.basename(path) for path in FileLister(folder, masks="*.csv")])
+    ['b.csv']
+    """
 
     def __init__(
         self,

@@ -14,7 +14,17 @@ __all__ = ["FileOpenerIterDataPipe"]
 
 @functional_datapipe("open_files")
 class FileOpenerIterDataPipe(IterDataPipe):
-    """A pipe of pairs of a path and the open file; ValueError for a mode that is none, or an encoding of bytes."""
+    """A pipe of pairs of a path and the open file; ValueError for a mode that is none, or an encoding of bytes.
+
+    >>> import pathlib
+    >>> import tempfile
+    >>> from mindtorch_v2.utils.data.datapipes.iter import FileOpener
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "a.txt")
+    ...     _ = path.write_text("two words")
+    ...     print([file.read() for _, file in FileOpener([str(path)])])
+    ['two words']
+    """
 
     def __init__(self, datapipe: Any, mode: str = "r", encoding: str | None = None, length: int = -1) -> None:
         if mode not in ("b", "t", "rb", "rt", "r"):

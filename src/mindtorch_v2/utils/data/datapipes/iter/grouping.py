@@ -14,7 +14,12 @@ __all__ = ["BatcherIterDataPipe", "GrouperIterDataPipe", "UnBatcherIterDataPipe"
 
 @functional_datapipe("batch")
 class BatcherIterDataPipe(IterDataPipe):
-    """A pipe of lists of `batch_size` elements; the last may be shorter unless `drop_last`."""
+    """A pipe of lists of `batch_size` elements; the last may be shorter unless `drop_last`.
+
+    >>> from mindtorch_v2.utils.data.datapipes.iter import IterableWrapper
+    >>> list(IterableWrapper(range(5)).batch(2)), list(IterableWrapper(range(5)).batch(2, drop_last=True))
+    ([[0, 1], [2, 3], [4]], [[0, 1], [2, 3]])
+    """
 
     def __init__(self, datapipe: Any, batch_size: int, drop_last: bool = False, wrapper_class: Any = DataChunk) -> None:
         if batch_size <= 0:
@@ -44,7 +49,12 @@ class BatcherIterDataPipe(IterDataPipe):
 
 @functional_datapipe("unbatch")
 class UnBatcherIterDataPipe(IterDataPipe):
-    """A pipe of what batches hold, `unbatch_level` levels deep; -1 stands for all."""
+    """A pipe of what batches hold, `unbatch_level` levels deep; -1 stands for all.
+
+    >>> from mindtorch_v2.utils.data.datapipes.iter import IterableWrapper
+    >>> list(IterableWrapper([[1, 2], [3]]).unbatch())
+    [1, 2, 3]
+    """
 
     def __init__(self, datapipe: Any, unbatch_level: int = 1) -> None:
         self.datapipe, self.unbatch_level = datapipe, unbatch_level
@@ -67,7 +77,12 @@ class UnBatcherIterDataPipe(IterDataPipe):
 
 @functional_datapipe("groupby")
 class GrouperIterDataPipe(IterDataPipe):
-    """A pipe of lists of elements with the same key, each list when it is full or when the buffer is."""
+    """A pipe of lists of elements with the same key, each list when it is full or when the buffer is.
+
+    >>> from mindtorch_v2.utils.data.datapipes.iter import IterableWrapper
+    >>> list(IterableWrapper(["ab", "c", "de"]).groupby(len))
+    [['ab', 'de'], ['c']]
+    """
 
     def __init__(
         self,

@@ -17,6 +17,10 @@ class FilterIterDataPipe(IterDataPipe):
     """A pipe of the elements for which `filter_fn`, called with the element or its columns `input_col`, gives True.
 
     ValueError if it gives something else than a boolean.
+
+    >>> from mindtorch_v2.utils.data.datapipes.iter import IterableWrapper
+    >>> list(IterableWrapper(range(6)).filter(lambda x: x % 3 == 0))
+    [0, 3]
     """
 
     def __init__(self, datapipe: Any, filter_fn: Callable[..., Any], input_col: Any = None) -> None:

@@ -13,7 +13,12 @@ __all__ = ["SHARDING_PRIORITIES", "ShardingFilterIterDataPipe"]
 
 
 class SHARDING_PRIORITIES(enum.IntEnum):
-    """The groups of processes among which elements are shared out, the outer first."""
+    """The groups of processes among which elements are shared out, the outer first.
+
+    >>> from mindtorch_v2.utils.data.datapipes.iter.sharding import SHARDING_PRIORITIES
+    >>> [(group.name, group.value) for group in SHARDING_PRIORITIES]
+    [('DEFAULT', 1), ('DISTRIBUTED', 2), ('MULTIPROCESSING', 3)]
+    """
 
     DEFAULT = 1
     DISTRIBUTED = 2
@@ -22,7 +27,14 @@ class SHARDING_PRIORITIES(enum.IntEnum):
 
 @functional_datapipe("sharding_filter")
 class ShardingFilterIterDataPipe(IterDataPipe):
-    """A pipe of every n-th element, once `apply_sharding` says of how many processes this is which."""
+    """A pipe of every n-th element, once `apply_sharding` says of how many processes this is which.
+
+    >>> from mindtorch_v2.utils.data.datapipes.iter import IterableWrapper
+    >>> pipe = IterableWrapper(range(6)).sharding_filter()
+    >>> pipe.apply_sharding(3, 1)
+    >>> list(pipe)
+    [1, 4]
+    """
 
     def __init__(self, source_datapipe: Any, sharding_group_filter: Any = None) -> None:
         self.source_datapipe, self.sharding_group_filter = source_datapipe, sharding_group_filter

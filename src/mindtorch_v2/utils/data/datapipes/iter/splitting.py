@@ -66,7 +66,13 @@ class _ChildDataPipe(IterDataPipe):
 
 @functional_datapipe("fork")
 class ForkerIterDataPipe(IterDataPipe):
-    """Several pipes, as a list, of the same elements; `copy` is None, "shallow" or "deep", for all but the first."""
+    """Several pipes, as a list, of the same elements; `copy` is None, "shallow" or "deep", for all but the first.
+
+    >>> from mindtorch_v2.utils.data.datapipes.iter import IterableWrapper
+    >>> one, other = IterableWrapper(range(3)).fork(2)
+    >>> list(one), list(other)
+    ([0, 1, 2], [0, 1, 2])
+    """
 
     def __new__(cls, datapipe: Any, num_instances: int, buffer_size: int = 1000, copy: str | None = None) -> Any:
         if num_instances < 1:
@@ -85,6 +91,11 @@ class DemultiplexerIterDataPipe(IterDataPipe):
     """Several pipes, as a list: `classifier_fn(element)` is the index of the one that gets the element.
 
     ValueError for an index that is none, and for None unless `drop_none`.
+
+    >>> from mindtorch_v2.utils.data.datapipes.iter import IterableWrapper
+    >>> even, odd = IterableWrapper(range(5)).demux(2, lambda x: x % 2)
+    >>> list(even), list(odd)
+    ([0, 2, 4], [1, 3])
     """
 
     def __new__(

@@ -13,7 +13,13 @@ __all__ = ["StreamReaderIterDataPipe"]
 
 @functional_datapipe("read_from_stream")
 class StreamReaderIterDataPipe(IterDataPipe):
-    """A pipe of pairs of a label and bytes, `chunk` at a time or all, of pairs of a label and an open file."""
+    """A pipe of pairs of a label and bytes, `chunk` at a time or all, of pairs of a label and an open file.
+
+    >>> import io
+    >>> from mindtorch_v2.utils.data.datapipes.iter import StreamReader
+    >>> list(StreamReader([("a", io.BytesIO(b"abcde"))], chunk=2))
+    [('a', b'ab'), ('a', b'cd'), ('a', b'e')]
+    """
 
     def __init__(self, datapipe: Any, chunk: int | None = None) -> None:
         self.datapipe, self.chunk = datapipe, chunk

@@ -13,7 +13,12 @@ __all__ = ["IterableWrapperIterDataPipe"]
 
 
 class IterableWrapperIterDataPipe(IterDataPipe):
-    """A pipe of the elements of an iterable, of a deep copy of it for each iterator unless `deepcopy` is False."""
+    """A pipe of the elements of an iterable, of a deep copy of it for each iterator unless `deepcopy` is False.
+
+    >>> from mindtorch_v2.utils.data.datapipes.iter import IterableWrapper
+    >>> list(IterableWrapper("abc"))
+    ['a', 'b', 'c']
+    """
 
     def __init__(self, iterable: Any, deepcopy: bool = True) -> None:
         self.iterable = iterable

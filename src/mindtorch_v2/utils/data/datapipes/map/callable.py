@@ -12,13 +12,23 @@ __all__ = ["MapperMapDataPipe", "default_fn"]
 
 
 def default_fn(data: Any) -> Any:
-    """Return `data`."""
+    """Return `data`.
+
+    >>> from mindtorch_v2.utils.data.datapipes.map.callable import default_fn
+    >>> default_fn(3)
+    3
+    """
     return data
 
 
 @functional_datapipe("map")
 class MapperMapDataPipe(MapDataPipe):
-    """A pipe of `fn(element)`."""
+    """A pipe of `fn(element)`.
+
+    >>> from mindtorch_v2.utils.data.datapipes.map import SequenceWrapper
+    >>> SequenceWrapper([1, 2, 3]).map(lambda x: x * 10)[2]
+    30
+    """
 
     def __init__(self, datapipe: Any, fn: Callable[[Any], Any] = default_fn) -> None:
         self.datapipe, self.fn = datapipe, fn

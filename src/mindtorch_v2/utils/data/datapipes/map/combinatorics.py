@@ -13,7 +13,12 @@ __all__ = ["ShufflerIterDataPipe"]
 
 
 class ShufflerIterDataPipe(IterDataPipe):
-    """A pipe to iterate, of the elements of one to index in another order; a DataLoader seeds it for each epoch."""
+    """A pipe to iterate, of the elements of one to index in another order; a DataLoader seeds it for each epoch.
+
+    >>> from mindtorch_v2.utils.data.datapipes.map import SequenceWrapper
+    >>> sorted(SequenceWrapper([1, 2, 3]).shuffle())
+    [1, 2, 3]
+    """
 
     def __init__(self, datapipe: Any, *, indices: list[Any] | None = None) -> None:
         self.datapipe = datapipe

@@ -22,7 +22,12 @@ def _checked(pipes: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @functional_datapipe("concat")
 class ConcaterMapDataPipe(MapDataPipe):
-    """A pipe of one pipe's elements after another's."""
+    """A pipe of one pipe's elements after another's.
+
+    >>> from mindtorch_v2.utils.data.datapipes.map import SequenceWrapper
+    >>> SequenceWrapper([1, 2]).concat(SequenceWrapper([3]))[2]
+    3
+    """
 
     def __init__(self, *datapipes: MapDataPipe) -> None:
         self.datapipes = _checked(datapipes)
@@ -41,7 +46,12 @@ class ConcaterMapDataPipe(MapDataPipe):
 
 @functional_datapipe("zip")
 class ZipperMapDataPipe(MapDataPipe):
-    """A pipe of tuples, an element of each."""
+    """A pipe of tuples, an element of each.
+
+    >>> from mindtorch_v2.utils.data.datapipes.map import SequenceWrapper
+    >>> SequenceWrapper([1, 2]).zip(SequenceWrapper("ab"))[1]
+    (2, 'b')
+    """
 
     def __init__(self, *datapipes: MapDataPipe) -> None:
         self.datapipes = _checked(datapipes)

@@ -12,7 +12,12 @@ __all__ = ["BatcherMapDataPipe"]
 
 @functional_datapipe("batch")
 class BatcherMapDataPipe(MapDataPipe):
-    """A pipe of lists of `batch_size` elements; the last may be shorter unless `drop_last`."""
+    """A pipe of lists of `batch_size` elements; the last may be shorter unless `drop_last`.
+
+    >>> from mindtorch_v2.utils.data.datapipes.map import SequenceWrapper
+    >>> SequenceWrapper([1, 2, 3]).batch(2)[1]
+    [3]
+    """
 
     def __init__(self, datapipe: Any, batch_size: int, drop_last: bool = False, wrapper_class: Any = DataChunk) -> None:
         if batch_size <= 0:

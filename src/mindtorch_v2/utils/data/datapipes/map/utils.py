@@ -12,7 +12,12 @@ __all__ = ["SequenceWrapperMapDataPipe"]
 
 
 class SequenceWrapperMapDataPipe(MapDataPipe):
-    """A pipe of the elements of a sequence or dict, of a deep copy of it unless `deepcopy` is False."""
+    """A pipe of the elements of a sequence or dict, of a deep copy of it unless `deepcopy` is False.
+
+    >>> from mindtorch_v2.utils.data.datapipes.map import SequenceWrapper
+    >>> SequenceWrapper({"a": 1, "b": 2})["b"]
+    2
+    """
 
     def __init__(self, sequence: Any, deepcopy: bool = True) -> None:
         self.sequence = sequence

@@ -21,7 +21,16 @@ __all__ = [
 
 
 def validate_input_col(fn: Callable[..., Any], input_col: int | tuple | list | None) -> None:
-    """Raise ValueError if `fn` cannot be called with as many positional arguments as `input_col` picks columns."""
+    """Raise ValueError if `fn` cannot be called with as many positional arguments as `input_col` picks columns.
+
+    >>> from mindtorch_v2.utils.data.datapipes.utils.common import validate_input_col
+    >>> validate_input_col(lambda a, b: a + b, [0, 1])
+    >>> try:
+    ...     validate_input_col(lambda a: a, [0, 1])
+    ... except ValueError as error:
+    ...     print(type(error).__name__)
+    ValueError
+    """
     try:
         parameters = inspect.signature(fn).parameters.values()
     except (ValueError, TypeError):  # of a builtin
@@ -48,7 +57,12 @@ def _function_name(fn: Any) -> str:
 
 
 def match_masks(name: str, masks: str | list[str]) -> bool:
-    """Whether a name matches one of the patterns; any does where there is none."""
+    """Whether a name matches one of the patterns; any does where there is none.
+
+    >>> from mindtorch_v2.utils.data.datapipes.utils.common import match_masks
+    >>> match_masks("a.txt", ["*.csv", "*.txt"]), match_masks("a.txt", "*.csv"), match_masks("a.txt", "")
+    (True, False, True)
+    """
     if not masks:
         return True
     return any(fnmatch.fnmatch(name, mask) for mask in ([masks] if isinstance(masks, str) else masks))
@@ -61,7 +75,17 @@ def get_file_pathnames_from_root(
     abspath: bool = False,
     non_deterministic: bool = False,
 ) -> Iterator[str]:
-    """The paths of files below a folder; a file for `root` itself gives that, if its name matches."""
+    """The paths of files below a folder; a file for `root` itself gives that, if its name matches.
+
+    >>> import os
+    >>> import pathlib
+    >>> import tempfile
+    >>> from mindtorch_v2.utils.data.datapipes.utils.common import get_file_pathnames_from_root
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pathlib.Path(folder, "a.txt").touch()
+    ...     print([os.path.basename(path) for path in get_file_pathnames_from_root(folder, "*.txt")])
+    ['a.txt']
+    """
 
     def refuse(error: OSError) -> None:
         warnings.warn(f"{error.filename} : {error.strerror}", stacklevel=2)
@@ -87,7 +111,17 @@ def get_file_pathnames_from_root(
 def get_file_binaries_from_pathnames(
     pathnames: Iterable[str], mode: str, encoding: str | None = None
 ) -> Iterator[tuple[str, StreamWrapper]]:
-    """Pairs of a path and the open file; "b" and "t" stand for reading. TypeError for a path that is no string."""
+    """Pairs of a path and the open file; "b" and "t" stand for reading. TypeError for a path that is no string.
+
+    >>> import pathlib
+    >>> import tempfile
+    >>> from mindtorch_v2.utils.data.datapipes.utils.common import get_file_binaries_from_pathnames
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "a.txt")
+    ...     _ = path.write_text("two words")
+    ...     print([file.read() for _, file in get_file_binaries_from_pathnames([str(path)], "b")])
+    [b'two words']
+    """
     if not isinstance(pathnames, Iterable):
         pathnames = [pathnames]
     mode = f"r{mode}" if mode in ("b", "t") else mode
@@ -98,7 +132,17 @@ def get_file_binaries_from_pathnames(
 
 
 def validate_pathname_binary_tuple(data: tuple[str, IO[bytes]]) -> None:
-    """Raise TypeError or ValueError unless `data` is a pair of a path and an open file."""
+    """Raise TypeError or ValueError unless `data` is a pair of a path and an open file.
+
+    >>> import io
+    >>> from mindtorch_v2.utils.data.datapipes.utils.common import validate_pathname_binary_tuple
+    >>> validate_pathname_binary_tuple(("a.bin", io.BytesIO()))
+    >>> try:
+    ...     validate_pathname_binary_tuple((3, io.BytesIO()))
+    ... except TypeError as error:
+    ...     print(type(error).__name__)
+    TypeError
+    """
     if not isinstance(data, tuple):
         raise TypeError(f"pathname binary data should be tuple type, but it is type {type(data)}")
     if len(data) != 2:
@@ -110,7 +154,15 @@ def validate_pathname_binary_tuple(data: tuple[str, IO[bytes]]) -> None:
 
 
 class StreamWrapper:
-    """An open file, or anything alike, that is closed with the last who holds it."""
+    """An open file, or anything alike, that is closed with the last who holds it.
+
+    >>> import io
+    >>> from mindtorch_v2.utils.data.datapipes.utils.common import StreamWrapper
+    >>> stream = StreamWrapper(io.StringIO("two words"))
+    >>> stream.read()
+    'two words'
+    >>> stream.close()
+    """
 
     def __init__(self, file_obj: Any, parent_stream: Any = None, name: str | None = None) -> None:
         self.file_obj = file_obj

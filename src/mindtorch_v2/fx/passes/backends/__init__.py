@@ -1,0 +1,1 @@
+"""Parts of graphs for particular ways of running them."""

@@ -1,0 +1,38 @@
+"""Programs with sizes that values decide: exported, decomposed, saved and loaded, they serve other values and other sizes."""
+
+import io
+
+import pytest
+
+import mindtorch_v2 as torch
+from mindtorch_v2.export import Dim
+
+
+class Program(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 2)
+
+    def forward(self, x, k):
+        places = x.nonzero()
+        return x[x > 0] * 2, places.shape[0] + places, torch.unique(k), self.linear(x)[k > 1]
+
+
+def arguments(rows, seed):
+    torch.manual_seed(seed)
+    return torch.randn(rows, 3), torch.randint(0, 4, (rows,))
+
+
+@pytest.mark.parametrize("sizes", [None, {"x": {0: Dim("n")}, "k": {0: Dim("n")}}], ids=["static", "dynamic"])
+def test_every_way(sizes):
+    program = Program().eval()
+    exported = torch.export.export(program, arguments(5, 0), dynamic_shapes=sizes)
+    file = io.BytesIO()
+    torch.export.save(exported, file)
+    file.seek(0)
+    ways = [exported, exported.run_decompositions(), torch.export.load(file)]
+    for rows, seed in ((5, 1), (5, 2), *(((9, 3), (3, 4)) if sizes else ())):
+        expected = program(*arguments(rows, seed))
+        for way in ways:
+            for found, wanted in zip(way.module()(*arguments(rows, seed)), expected):
+                assert torch.equal(found, wanted)
