@@ -144,7 +144,29 @@ def absent_names(table, package):
             gone["*"] = "module"
         if gone:
             absent[name] = gone
-    return absent
+    return with_places(table, absent)
+
+
+def with_places(table, absent):
+    """What is absent, with the place of the same object where this package has it: it may stand elsewhere than PyTorch's."""
+    places = {}
+    for name, names in table.items():
+        for each, kind in names.items():
+            if "*" not in absent.get(name, {}) and each not in absent.get(name, {}):
+                places.setdefault(_home(name, each, kind), f"{name}.{each}")
+    return {
+        name: {each: _at(places.get(_home(name, each, kind)), kind) for each, kind in names.items()}
+        for name, names in absent.items()
+    }
+
+
+def _home(module, name, kind):
+    """Where PyTorch defines what it has by this name."""
+    return (isinstance(kind, str) and kind.partition("=")[2]) or f"{module}.{name}"
+
+
+def _at(place, kind):
+    return f"{kind.partition('=')[0]}={place}" if place and isinstance(kind, str) and kind != "type" else kind
 
 
 def is_here(module, name):
