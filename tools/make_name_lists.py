@@ -148,8 +148,8 @@ def absent_names(table, package):
 
 
 def with_places(table, absent):
-    """What is absent, with the place of the same object where this package has it: it may stand elsewhere than PyTorch's."""
-    places = {}
+    """Absent names, with the place of the same object where this package has it: it may stand elsewhere than PyTorch's."""
+    places: dict[str, str] = {}
     for name, names in table.items():
         for each, kind in names.items():
             if "*" not in absent.get(name, {}) and each not in absent.get(name, {}):
