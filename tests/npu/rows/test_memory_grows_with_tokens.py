@@ -136,6 +136,13 @@ _TRAINING: dict[str, Callable[[_Given], Any]] = {
     "gradient of packed": lambda given: _gradient(
         lambda q, k, v: npu.npu_fusion_attention(q, k, v, 1, "TND", **_ends(given)), *given.packed
     ),
+    "dropout": lambda given: _fusion(given, keep_prob=0.9, **_CAUSAL),
+    "gradient with dropout": lambda given: _gradient(
+        lambda q, k, v: npu.npu_fusion_attention(q, k, v, 1, "BNSD", keep_prob=0.9), given.q, given.k, given.v
+    ),
+    "gradient of packed with dropout": lambda given: _gradient(
+        lambda q, k, v: npu.npu_fusion_attention(q, k, v, 1, "TND", keep_prob=0.9, **_ends(given)), *given.packed
+    ),
     "gradient by its operator": _own_gradient,
     "second version": lambda given: npu.npu_fusion_attention_v2(
         given.q, given.k, given.v, 1, "BNSD", query_rope=given.q, key_rope=given.k, **_CAUSAL
@@ -222,16 +229,30 @@ def test_memory_is_in_proportion_to_the_tokens(name: str) -> None:
     assert 0 < least < _MATRIX and _peak(lambda: call(many)) < 2.1 * least
 
 
-def test_dropout_keeps_a_byte_for_each_score() -> None:
+def test_memory_of_a_mask_of_dropout_is_beside_its_bits() -> None:
     given = _Given(_TOKENS)
-    assert _peak(lambda: _fusion(given, keep_prob=0.9)) < _MATRIX * 0.55
-    assert _peak(lambda: npu._npu_dropout_gen_mask(given.q, [given.n, given.n], 0.1, 3, 0)) < _MATRIX * 4
+    mask = npu._npu_dropout_gen_mask(given.q, [given.n, given.n], 0.1, 3, 0)
+    assert _peak(lambda: _fusion(given, keep_prob=0.9, dropout_mask=mask)) < _MATRIX * 0.5
 
 
-def test_dropout_drops_the_same_however_many_numbers_are_drawn_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mindtorch_v2._backends.npu.rows import attention
+@pytest.mark.parametrize("packed", [False, True])
+def test_dropout_drawn_block_by_block_is_that_of_its_whole_mask(packed: bool) -> None:
+    q, k = _x(2, 3, 150, 8), _x(2, 3, 170, 8, seed=1)
+    arguments: tuple = (3, "BNSD")
+    if packed:
+        q, k = (x.transpose(1, 2).reshape(-1, 3, 8) for x in (q, k))
+        arguments = (3, "TND", None, None, _MASK)
+    options: dict[str, Any] = {"keep_prob": 0.7, "seed": 5}
+    sizes = [2, 3, 150, 170]
+    if packed:
+        options.update(sparse_mode=3, actual_seq_qlen=[100, 300], actual_seq_kvlen=[140, 340])
+        sizes = [3 * (100 * 140 + 200 * 200)]
+    whole = {"dropout_mask": npu._npu_dropout_gen_mask(q, sizes, 0.3, 5, 0)}
 
-    q = _x(1, 2, 40, 8)
-    whole = npu.npu_fusion_attention(q, q, q, 2, "BNSD", keep_prob=0.7, seed=5)[0]
-    monkeypatch.setattr(attention, "_DRAWN_AT_ONCE", 999)
-    assert torch.equal(npu.npu_fusion_attention(q, q, q, 2, "BNSD", keep_prob=0.7, seed=5)[0], whole)
+    def call(*qkv: torch.Tensor, **mask: torch.Tensor) -> Any:
+        return npu.npu_fusion_attention(*qkv, *arguments, **options, **mask)
+
+    assert torch.equal(call(q, k, k)[0], call(q, k, k, **whole)[0])
+    drawn = _gradient(call, q, k, k)
+    given = _gradient(lambda *qkv: call(*qkv, **whole), q, k, k)
+    assert all(torch.equal(x, y) for x, y in zip(drawn, given, strict=True))

@@ -8,9 +8,9 @@ from .... import _C
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
 from .. import state
-from ..table import call as npu_call
 from ..table import is_capturing, signed_state
 from . import operations
+from .attention_dropout import Kept
 from .attention_masks import Masking
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 npu = namespace("npu")
 _LAYOUTS = ("BSH", "SBH", "BSND", "BNSD", "TND")
-_DRAWN_AT_ONCE = 1 << 20  # numbers of a dropout
 _ROWS = 64  # of scores at once, so that no more than these times the keys are ever held
 _EIGHT = 8  # how often the statistics of a row are written
 
@@ -114,7 +113,7 @@ class Sequence(NamedTuple):
     value: Any
     pse: Any
     number: int  # of the sequence within the batch of a packed call; -1 where all of a batch are in one
-    kept: Any  # which probabilities survive the dropout, as booleans of the scores' sizes; None without it
+    kept: Kept | None  # which probabilities survive the dropout; None without it
 
 
 def _spread(x: Any, heads: int) -> Any:
@@ -130,18 +129,19 @@ def _gathered(x: Any, heads: int) -> Any:
 def _sequences(
     call: Call, query: Any, key: Any, value: Any, pse: Any, key_heads: int, dropout_mask: Any
 ) -> list[Sequence]:
-    kept = _kept(call, query, key, dropout_mask)
+    kept = None
+    if call.keep < 1:
+        kept = Kept.of(query.device, _numbers(query, key, call), call.seed, call.offset, call.keep, dropout_mask)
     if call.layout != "TND":
         to = call.layout
         q, k, v = to_bnsd(query, to, call.heads), to_bnsd(key, to, key_heads), to_bnsd(value, to, key_heads)
-        return [Sequence(q, k, v, pse, -1, None if kept is None else kept.reshape([*q.shape[:3], k.shape[-2]]))]
+        return [Sequence(q, k, v, pse, -1, kept and kept._replace(sizes=(*q.shape[:3], k.shape[-2])))]
     made, start = [], 0
     for number, (q0, q1, k0, k1) in enumerate(call.masking.packed(query.shape[0], key.shape[0])):
         of = tuple(x.unsqueeze(0).transpose(1, 2) for x in (query[q0:q1], key[k0:k1], value[k0:k1]))
-        end = start + call.heads * (q1 - q0) * (k1 - k0)
-        own = None if kept is None else kept[start:end].reshape([1, call.heads, q1 - q0, k1 - k0])
+        own = kept and kept._replace(start=start, sizes=(1, call.heads, q1 - q0, k1 - k0))
         made.append(Sequence(*of, pse, number, own))  # type: ignore[call-arg]  # (a named tuple of this file)
-        start = end
+        start += call.heads * (q1 - q0) * (k1 - k0)
     return made
 
 
@@ -167,48 +167,6 @@ def _scores(call: Call, part: Sequence, key: Any, first: int, last: int, of: tup
         return aten.masked_fill(s, hidden, float("-inf"))
     aten.masked_fill_(s[..., begin - of[0] :], hidden, float("-inf"))
     return s
-
-
-def _kept(call: Call, query: Any, key: Any, dropout_mask: Any) -> Any:
-    """Which probabilities of a call survive its dropout, one sequence's after the other's; None without dropout."""
-    if call.keep == 1:
-        return None
-    count = _numbers(query, key, call)
-    if dropout_mask is None:
-        return drawn_below(query.device, count, call.seed, call.offset, call.keep)
-    bits = dropout_mask.flatten().to(DTYPES["int64"])
-    places = aten.arange(count, device=bits.device)
-    return ((bits[places // 8] >> (places % 8)) & 1).to(DTYPES["bool"])
-
-
-def uniform(device: Any, shape: Any, seed: Any, offset: Any) -> Any:
-    """Numbers from 0 to 1 that follow from a seed and an offset, which may be tensors of the device."""
-    if device.type == "npu":
-        drawn = aten.empty(shape, dtype=DTYPES["float32"], device=device)
-        if drawn.numel() and isinstance(seed, _C.TensorBase):
-            npu_call("aclnnInplaceUniformTensor", drawn, 0.0, 1.0, seed, offset, 0)
-        elif drawn.numel():
-            npu_call("aclnnInplaceUniform", drawn, 0.0, 1.0, seed, offset)
-        return drawn
-    if device.type == "meta":
-        return aten.empty(shape, dtype=DTYPES["float32"], device=device)
-    return aten.rand(shape, generator=_generator(device, seed, offset), device=device)
-
-
-def _generator(device: Any, seed: int, offset: int) -> Any:
-    return _C.Generator(device).manual_seed((seed * 0x9E3779B1 + offset) & 0x7FFFFFFFFFFFFFFF)
-
-
-def drawn_below(device: Any, count: int, seed: Any, offset: Any, limit: float) -> Any:
-    """Whether each of so many `uniform` numbers is below a limit; on a CPU they are drawn some at a time."""
-    if device.type != "cpu" or type(count) is not int or count <= _DRAWN_AT_ONCE:
-        return uniform(device, [count], seed, offset) < limit
-    found = aten.empty([count], dtype=DTYPES["bool"], device=device)
-    generator = _generator(device, seed, offset)
-    for first in range(0, count, _DRAWN_AT_ONCE):
-        some = found[first : first + _DRAWN_AT_ONCE]
-        aten.copy_(some, aten.rand(some.shape, generator=generator, device=device) < limit)
-    return found
 
 
 def _softmax(scores: Any, sinks: Any) -> tuple[Any, Any, Any]:
@@ -261,7 +219,7 @@ def attend(call: Call, part: Sequence, sink: Any = None) -> tuple[Any, Any, Any]
         numerators, top, total = _softmax(scores, _of_heads(sink))
         below = aten.where(total == 0, 1, total)
         if part.kept is not None:
-            numerators = aten.where(part.kept[:, :, first:last, slice(*of)], numerators, 0)
+            numerators = aten.where(part.kept.rows(first, last, of), numerators, 0)
             below = below * call.keep
         found.append((aten.matmul(numerators, v[:, :, slice(*of)]) / below, top, total))
     return tuple(aten.cat(list(each), 2) if len(each) > 1 else each[0] for each in zip(*found, strict=True))
@@ -333,7 +291,7 @@ def backward(
             dp = aten.matmul(gr, v[:, :, of].transpose(-1, -2))
             dropped = p
             if part.kept is not None:
-                alive = part.kept[:, :, rows, of]
+                alive = part.kept.rows(rows.start, rows.stop, (of.start, of.stop))
                 dropped = aten.where(alive, p / call.keep, 0)
                 dp = aten.where(alive, dp / call.keep, 0)
             aten.add_(dv[:, :, of], aten.matmul(dropped.transpose(-1, -2), gr))
