@@ -29,7 +29,7 @@ class Kept(NamedTuple):
 
     @staticmethod
     def of(device: Any, count: Any, seed: Any, offset: Any, keep: float, dropout_mask: Any) -> Kept:
-        """What survives of so many probabilities."""
+        """Make those of so many probabilities."""
         drawn = dropout_mask is None and not _in_runs(device, count)
         whole = uniform(device, [count], seed, offset) < keep if drawn else None
         return Kept(device, seed, offset, keep, whole, None if dropout_mask is None else dropout_mask.flatten())
