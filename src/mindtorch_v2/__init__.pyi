@@ -1781,6 +1781,8 @@ def full(size: _Sequence[_int], fill_value: _Number, *, out: Tensor, dtype: _dty
     """`full` into `out`."""
 def full_like(input: Tensor, fill_value: _Number, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., memory_format: _memory_format | None = ..., requires_grad: _bool = ...) -> Tensor:
     """One number everywhere, shaped like `self`."""
+def fused_moving_avg_obs_fake_quant(input: Tensor, observer_on: Tensor, fake_quant_on: Tensor, running_min: Tensor, running_max: Tensor, scale: Tensor, zero_point: Tensor, averaging_const: _float, quant_min: _int, quant_max: _int, ch_axis: _int, per_row_fake_quant: _bool = ..., symmetric_quant: _bool = ...) -> Tensor:
+    """`self` rounded to what quantized numbers hold, by averages of its ends that are moved (in `running_min`, `running_max`, `scale` and `zero_point`) where `observer_on` is not 0; rounded where `fake_quant_on` is not 0."""
 def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """out[i][j] = self[index[i][j]][j] for dim 0, and so on."""
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:

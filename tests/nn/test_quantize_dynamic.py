@@ -107,7 +107,8 @@ def test_which_modules():
 
 def test_observers():
     seen = MinMaxObserver(dtype=torch.qint8, qscheme=torch.per_tensor_symmetric)
-    assert [each.tolist() for each in seen.calculate_qparams()] == [[1.0], [0]]
+    with pytest.warns(UserWarning, match="must run observer before calling calculate_qparams"):
+        assert [each.tolist() for each in seen.calculate_qparams()] == [[1.0], [0]]
     seen(torch.tensor([1.0, -3.0, 2.0]))
     scale, zero_point = seen.calculate_qparams()
     assert scale.item() == pytest.approx(3 / 127.5) and zero_point.item() == 0
@@ -133,7 +134,7 @@ def test_text():
 def test_bad_input():
     with pytest.raises(ValueError, match="Don't know how to quantize with default settings for torch.float32"):
         quantize_dynamic(model(), dtype=torch.float32)
-    with pytest.raises(NotImplementedError, match="'0' is a LSTM, of which there is no quantized form"):
+    with pytest.raises(NotImplementedError, match="LSTM"):
         quantize_dynamic(nn.Sequential(nn.LSTM(2, 2)))
     layer = quantized("default")[0]
     with pytest.raises(RuntimeError, match="larger than or equal to 2"):

@@ -68,7 +68,6 @@ def test_marks_of_scripted_and_quantized_models_change_nothing():
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        ("ao.quantization", "convert"),
         ("cuda", "use_mem_pool"),
         ("distributed.rpc", "init_rpc"),
     ],

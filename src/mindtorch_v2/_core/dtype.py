@@ -33,6 +33,7 @@ _FLOATS = {
     "float8_e5m2fnuz": (2, -15, 57344.0),
 }
 _BITS = {"uint8": 8, "int8": 8, "int16": 16, "int32": 32, "int64": 64, "uint16": 16, "uint32": 32, "uint64": 64}
+_HELD = {"qint8": "int8", "qint32": "int32", **dict.fromkeys(("quint8", "quint4x2", "quint2x4"), "uint8")}  # of bytes
 
 
 def _name(dtype: Any) -> str:
@@ -98,6 +99,7 @@ class iinfo:
         if not isinstance(type, _C.dtype):
             raise TypeError(f"iinfo(): argument 'type' must be torch.dtype, not {type.__class__.__name__}")
         name = _name(type)
+        name = _HELD.get(name, name)
         if name not in _BITS:
             raise TypeError(
                 "torch.bool is not supported by torch.iinfo"

@@ -1,5 +1,14 @@
 """`torch.ao.nn`: modules of quantized models."""
 
-from mindtorch_v2.ao.nn import quantized
+import importlib
+import types
 
-__all__ = ["quantized"]
+from mindtorch_v2.ao.nn import intrinsic, quantized
+
+__all__ = ["intrinsic", "quantized"]
+
+
+def __getattr__(name: str) -> types.ModuleType:
+    if name in {"qat", "quantizable", "sparse"}:  # found when asked for, as PyTorch's are
+        return importlib.import_module(f"mindtorch_v2.ao.nn.{name}")
+    raise AttributeError(f"module 'torch.ao.nn' has no attribute {name!r}")

@@ -1,88 +1,96 @@
-"""`torch.ao.quantization`: dynamic quantization of linear layers; of the rest names only, which raise when they are used.
-
-Models that mark where they would be quantized (`QuantStub`) run in floating point.
-"""
+"""`torch.ao.quantization`: observers, fake quantization, and turning models into quantized ones."""
 
 from __future__ import annotations
 
-from typing import Any, TYPE_CHECKING
+from collections.abc import Iterable
+from typing import Any
 
-from mindtorch_v2._core.unavailable import unavailable_names
-from mindtorch_v2.ao.quantization.observer import (
-    default_dynamic_quant_observer,
-    default_per_channel_weight_observer,
-    default_placeholder_observer,
-    default_weight_observer,
-    MinMaxObserver,
-    ObserverBase,
-    PerChannelMinMaxObserver,
-    PlaceholderObserver,
+from typing_extensions import TypeAliasType
+
+from mindtorch_v2 import nn
+from mindtorch_v2.ao.quantization import (
+    fake_quantize,
+    fuser_method_mappings,
+    observer,
+    qconfig,
+    qconfig_mapping,
+    quantization_mappings,
+    quantize as _quantize,
+    stubs,
+    utils,
 )
-from mindtorch_v2.ao.quantization.qconfig import (
-    default_dynamic_qconfig,
-    float16_dynamic_qconfig,
-    per_channel_dynamic_qconfig,
-    QConfig,
-)
-from mindtorch_v2.ao.quantization.quantize import quantize_dynamic
-from mindtorch_v2.nn import Module
+from mindtorch_v2.ao.quantization.fake_quantize import *
+from mindtorch_v2.ao.quantization.fuse_modules import fuse_modules, fuse_modules_qat
+from mindtorch_v2.ao.quantization.fuser_method_mappings import *
+from mindtorch_v2.ao.quantization.observer import *
+from mindtorch_v2.ao.quantization.observer import ObserverBase
+from mindtorch_v2.ao.quantization.qconfig import *
+from mindtorch_v2.ao.quantization.qconfig_mapping import *
+from mindtorch_v2.ao.quantization.quant_type import QuantType
+from mindtorch_v2.ao.quantization.quantization_mappings import *
+from mindtorch_v2.ao.quantization.quantize import *
+from mindtorch_v2.ao.quantization.stubs import *
+from mindtorch_v2.ao.quantization.utils import MatchAllNode, Pattern, get_combined_dict, is_per_channel
 
-if TYPE_CHECKING:
-    from mindtorch_v2._tensor import Tensor
+ObserverOrFakeQuantize = TypeAliasType("ObserverOrFakeQuantize", ObserverBase | fake_quantize.FakeQuantizeBase)
 
 
-class QuantStub(Module):
-    """Where a quantized model's input would be quantized: gives it back as it is.
+def default_eval_fn(model: nn.Module, calib_data: Iterable[Any]) -> None:
+    """Run a model with the inputs of pairs of inputs and targets.
 
-    >>> torch.ao.quantization.QuantStub()(torch.tensor([0.5]))
-    tensor([0.5000])
+    >>> observer = torch.ao.quantization.MinMaxObserver()
+    >>> torch.ao.quantization.default_eval_fn(observer, [(torch.tensor([1.0]), 0)])
+    >>> observer.max_val
+    tensor(1.)
     """
+    for data, _ in calib_data:
+        model(data)
 
-    def __init__(self, qconfig: Any = None) -> None:
-        super().__init__()
-        if qconfig:
-            self.qconfig = qconfig
 
-    def forward(self, x: Tensor) -> Tensor:
+class _DerivedObserverOrFakeQuantize(ObserverBase):
+    """An observer whose scale follows from those of others."""
+
+    def __init__(
+        self,
+        dtype: Any,
+        obs_or_fqs: Any,
+        derive_qparams_fn: Any,
+        quant_min: int | None = None,
+        quant_max: int | None = None,
+        qscheme: Any = None,
+        ch_axis: int | None = None,
+    ) -> None:
+        super().__init__(dtype)
+        self.obs_or_fqs = obs_or_fqs
+        self.derive_qparams_fn = derive_qparams_fn
+        self.quant_min, self.quant_max = quant_min, quant_max
+        self.qscheme = qscheme
+        self.ch_axis = ch_axis
+        if is_per_channel(qscheme) and ch_axis is None:
+            raise AssertionError("Must provide a valid ch_axis if qscheme is per channel")
+
+    def forward(self, x: Any) -> Any:
         return x
 
-
-class DeQuantStub(QuantStub):
-    """Where a quantized model's output would become floating again: gives it back as it is.
-
-    >>> torch.ao.quantization.DeQuantStub()(torch.tensor([0.5]))
-    tensor([0.5000])
-    """
+    def calculate_qparams(self) -> Any:  # type: ignore[override]  # (as PyTorch's)
+        return self.derive_qparams_fn(self.obs_or_fqs)
 
 
-_NAMES = unavailable_names(
-    "torch.ao.quantization",
-    functions="convert default_dynamic_qat_qconfig default_embedding_qat_qconfig default_observer "
-    "default_per_channel_qconfig default_qconfig "
-    "default_symmetric_qnnpack_qat_qconfig float_qparams_weight_only_qconfig fuse_modules "
-    "fuse_modules_qat get_default_qat_qconfig get_default_qat_qconfig_mapping get_default_qconfig "
-    "get_default_qconfig_mapping prepare prepare_qat propagate_qconfig_ quantize quantize_dynamic_jit "
-    "quantize_jit",
-    classes="FakeQuantizeBase QConfigMapping QuantType QuantWrapper",
-)
-globals().update(_NAMES)
-__all__ = sorted(
-    [
-        *_NAMES,
-        "DeQuantStub",
-        "MinMaxObserver",
-        "ObserverBase",
-        "PerChannelMinMaxObserver",
-        "PlaceholderObserver",
-        "QConfig",
-        "QuantStub",
-        "default_dynamic_qconfig",
-        "default_dynamic_quant_observer",
-        "default_per_channel_weight_observer",
-        "default_placeholder_observer",
-        "default_weight_observer",
-        "float16_dynamic_qconfig",
-        "per_channel_dynamic_qconfig",
-        "quantize_dynamic",
-    ]
-)
+__all__ = [
+    "MatchAllNode",
+    "ObserverOrFakeQuantize",
+    "Pattern",
+    "QuantType",
+    "default_eval_fn",
+    "fuse_modules",
+    "fuse_modules_qat",
+    "get_combined_dict",
+    *fake_quantize.__all__,
+    *fuser_method_mappings.__all__,
+    *observer.__all__,
+    *qconfig.__all__,
+    *qconfig_mapping.__all__,
+    *(name for name in quantization_mappings.__all__ if name[0].islower()),
+    *_quantize.__all__,
+    *stubs.__all__,
+]

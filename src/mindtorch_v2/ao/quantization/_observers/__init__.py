@@ -1,0 +1,1 @@
+"""Observers by kind; `torch.ao.quantization.observer` has them together."""
