@@ -75,7 +75,6 @@ _BUILTINS = re.compile(r"(?<![\w.])(int|float|bool|complex)(?!\w)")
 
 
 _BY_TABLES = (
-    "ao.quantization.__init__",
     "cuda.memory",
     "cuda.random",
     "distributed._functional_collectives",

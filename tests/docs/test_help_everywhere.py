@@ -12,7 +12,17 @@ from mindtorch_v2 import _C
 from tools.site import reference
 
 # Objects that are called and whose class says what they are; aliases of types; Python's own.
-OBJECTS = ("biject_to", "transform_to", "dependent", "ParamsT", "FileLike", "QConfigAny", "NodePattern", "Pattern")
+OBJECTS = (
+    "biject_to",
+    "transform_to",
+    "dependent",
+    "ParamsT",
+    "FileLike",
+    "QConfigAny",
+    "NodePattern",
+    "Pattern",
+    "ObserverOrFakeQuantize",
+)
 PYTHONS = ("torch.multiprocessing.", "torch.jit.annotations.")
 # Of the native core and of classes of exceptions: Python cannot tell how they are made.
 WITHOUT_SIGNATURE = set(

@@ -129,6 +129,7 @@ def test_a_module_that_is_there_to_be_imported(name):
 
 def test_kinds_of_names_that_are_there_to_be_imported():
     from mindtorch_v2._higher_order_ops.hints_wrap import hints_wrapper
+
     from mindtorch_v2.autograd.profiler_util import MEMORY_EVENT_NAME
     from mindtorch_v2.optim.adam import Tensor
 

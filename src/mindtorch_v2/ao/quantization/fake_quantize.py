@@ -364,7 +364,7 @@ default_fake_quant = described(
         qscheme=torch.per_tensor_affine,
         reduce_range=True,
     ),
-    ("Maker of fake quantization of activations.\n\n>>> torch.ao.quantization.default_fake_quant().quant_max\n255\n"),
+    ("Maker of fake quantization of activations.\n\n>>> torch.ao.quantization.default_fake_quant().quant_max\n127\n"),
 )
 default_weight_fake_quant = described(
     FakeQuantize.with_args(

@@ -266,7 +266,7 @@ def get_quantized_operator(float_op: Any) -> Any:
 
     >>> torch.ao.quantization.get_quantized_operator(torch.nn.functional.celu)
     Traceback (most recent call last):
-    AssertionError: Operator <built-in function celu> does not have corresponding quantized op
+    AssertionError: Operator ... does not have corresponding quantized op
     """
     found = DEFAULT_FLOAT_TO_QUANTIZED_OPERATOR_MAPPINGS.get(float_op)
     if found is None:

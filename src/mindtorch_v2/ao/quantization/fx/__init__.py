@@ -1,0 +1,1 @@
+"""`torch.ao.quantization.fx`: quantization of models as graphs."""

@@ -1,0 +1,20 @@
+"""The name by which graphs are lowered for every engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mindtorch_v2.ao.quantization.fx._lowering import lower
+
+__all__ = ["lower_to_qnnpack"]
+
+
+def lower_to_qnnpack(model: Any, qconfig_map: dict[str, Any], node_name_to_scope: dict[str, Any]) -> Any:
+    """A graph module with quantized operators and modules, of one that quantizes and computes in floating point.
+
+    >>> from mindtorch_v2.ao.quantization.fx.lower_to_qnnpack import lower_to_qnnpack
+    >>> traced = torch.fx.symbolic_trace(torch.nn.ReLU())
+    >>> [node.op for node in lower_to_qnnpack(traced, {}, {}).graph.nodes]
+    ['placeholder', 'call_module', 'output']
+    """
+    return lower(model, qconfig_map, node_name_to_scope)
