@@ -53,6 +53,7 @@ NAMES = {
     "LinalgLuSolveBackward0": lambda x: torch.linalg.lu_solve(*torch.linalg.lu_factor(x), x.detach()),
     "LinalgSolveTriangularBackward0": lambda x: torch.linalg.solve_triangular(x, x.detach(), upper=True),
     "MaxUnpool2DBackward0": lambda x: F.max_unpool2d(*F.max_pool2d(x[None, None], 2, return_indices=True), 2),
+    "MkldnnRnnLayerBackward0": lambda x: torch.nn.LSTM(2, 3)(x[None])[0],
     "MultiMarginLossBackward0": lambda x: F.multi_margin_loss(x, torch.tensor([0, 1])),
     "MultilabelMarginLossBackward0": lambda x: F.multilabel_margin_loss(x, torch.tensor([[0, 1], [1, -1]])),
     "MvlgammaBackward0": lambda x: torch.mvlgamma(x + 3, 2),
@@ -119,7 +120,11 @@ def test_numbers_count_as_inputs_where_pytorch_makes_tensors_of_them(call, input
 def test_inputs_of_linear_stand_as_those_of_addmm():
     x, bias = (torch.tensor(each, requires_grad=True) for each in (X, X[0]))
     node = F.linear(x * 2, x.detach(), bias).grad_fn
-    assert [each and each.name() for each, _ in node.next_functions] == ["torch::autograd::AccumulateGrad", "MulBackward0", None]
+    assert [each and each.name() for each, _ in node.next_functions] == [
+        "torch::autograd::AccumulateGrad",
+        "MulBackward0",
+        None,
+    ]
     assert node.next_functions[0][0].variable is bias
     node = torch.where(x > 0, 0.0, x).grad_fn
     assert [each and each.name() for each, _ in node.next_functions] == [None, "torch::autograd::AccumulateGrad"]

@@ -314,7 +314,10 @@ def test_own_modules_need_trust_by_the_name_that_files_have():
     with ours.serialization.safe_globals([*kinds, ours.nn.functional.relu]):
         assert repr(ours.load(stream)) == repr(layer)
     stream.seek(0)
-    with ours.serialization.safe_globals(kinds[1:]), pytest.raises(pickle.UnpicklingError, match="TransformerEncoderLayer"):
+    with (
+        ours.serialization.safe_globals(kinds[1:]),
+        pytest.raises(pickle.UnpicklingError, match="TransformerEncoderLayer"),
+    ):
         ours.load(stream)
 
 
