@@ -537,7 +537,9 @@ def test_load_state_dict_swaps_what_module_load_gives(swapping):
     module.weight = nn.Parameter(torch.ones(2, 2).as_subclass(Scaled))
     module.load_state_dict(given, assign=True)
     assert type(module.weight) is Scaled and module.weight.tolist() == [[2, 2], [2, 2]]
-    with pytest.raises(RuntimeError, match='While swapping the parameter named "weight".*module_load returned one of self'):
+    with pytest.raises(
+        RuntimeError, match='While swapping the parameter named "weight".*module_load returned one of self'
+    ):
         module.load_state_dict(given)
 
 
