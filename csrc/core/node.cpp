@@ -217,7 +217,10 @@ std::string name_of(const Node* n) {
     const char* name = Py_TYPE(n)->tp_name;
     const char* dot = std::strrchr(name, '.');
     if (dot) name = dot + 1;
-    return is_accumulate(n) || is_copy_slices(n) ? std::string("torch::autograd::") + name : name;
+    // What PyTorch has written by hand, and not made of a formula ("...Backward0"), shows its namespace.
+    bool formula = std::strstr(name, "Backward") && !std::strstr(name, "Backwards");
+    bool whole = is_accumulate(n) || is_copy_slices(n) || (n->op && !n->op->user && !formula);
+    return whole ? std::string("torch::autograd::") + name : name;
 }
 
 std::string forward_name_of(const Node* n) {

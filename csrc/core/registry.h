@@ -107,9 +107,11 @@ struct Operator {
     bool quiet_out = false;               // an out= of another size takes the result's without a warning
     uint64_t out_apart = 0;               // the arguments, a bit each, with which an out= may share no memory
     std::string out_dtype;                // what an out= of another dtype is refused with; empty: it is cast into
-    bool factory = false;                 // takes dtype/layout/device/pin_memory: Python callers may add requires_grad
-    Operator* functional = nullptr;       // of a derived form
-    PyObject* handle = nullptr;           // the Python object standing for this operator
+    // The arguments behind next_functions of a node, by its name or, under "", of all; -1: a number. None: as they are.
+    std::unordered_map<std::string, std::vector<int>> shown_edges;
+    bool factory = false;            // takes dtype/layout/device/pin_memory: Python callers may add requires_grad
+    Operator* functional = nullptr;  // of a derived form
+    PyObject* handle = nullptr;      // the Python object standing for this operator
 
     void resolve();                                  // recompute `table` and `active`
     uint64_t set_kernel(Key key, Kernel k);          // covers what is there; gives the registration's id

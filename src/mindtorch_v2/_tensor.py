@@ -485,15 +485,17 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return bool(self.all())
 
     def module_load(self, other: Tensor, assign: bool = False) -> Tensor:
-        """How nn.Module.load_state_dict takes ``other`` over.
+        """How nn.Module.load_state_dict takes ``other`` over where `torch.__future__` asks it to swap tensors.
 
         >>> parameter = torch.zeros(2)
         >>> parameter.module_load(torch.tensor([1.0, 2.0]))
         tensor([1., 2.])
         """
+        if torch_function.has_torch_function((self, other)):
+            return torch_function.hand_over(Tensor.module_load, (self, other), self, other, assign=assign)
         if assign:
-            return other
-        return self.copy_(other)
+            return other.detach()
+        return self.copy_(other).detach()
 
     __torch_dispatch__ = staticmethod(_disabled_torch_dispatch_impl)
 

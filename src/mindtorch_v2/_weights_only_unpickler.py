@@ -35,7 +35,7 @@ def _path_of(entry) -> tuple:
     if not hasattr(entry, "__module__"):
         return entry.__name__, entry
     name = getattr(entry, "__qualname__", None) or entry.__name__
-    return f"{entry.__module__}.{name}", entry
+    return _normalized(entry.__module__, name), entry
 
 
 def _add_safe_globals(safe_globals) -> None:

@@ -384,3 +384,38 @@ def test_inputs_keep_names_of_functions_of_python() -> None:
         assert each.graph_signature.user_inputs == ("input", "len")
         assert [node.name for node in each.graph.find_nodes(op="placeholder")] == ["input", "len"]
         assert each.module()(*args).tolist() == [3.0, 3.0]
+
+
+class _Layers(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm, self.linear = torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.Linear(4, 2)
+
+    def forward(self, x):
+        return nn.functional.silu(self.linear(self.norm(self.conv(x)).mean((2, 3))))
+
+
+def test_a_table_says_what_is_taken_apart():
+    aten = torch.ops.aten
+    module = _Layers().eval()
+    x = torch.randn(1, 3, 5, 5)
+    program = torch.export.export(module, (x,))
+
+    def found(table):
+        taken = program.run_decompositions(table)
+        assert torch.allclose(taken.module()(x), module(x), atol=1e-6) is (doubled not in table.values())
+        return {each.target for each in taken.graph.nodes if each.op == "call_function"}
+
+    def doubled(x, weight, bias, *_):
+        return 2 * aten.convolution(x, weight, bias, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+
+    table = torch.export.default_decompositions()
+    assert aten.conv2d.default in table and aten.convolution.default not in table
+    assert {aten.convolution.default, aten.addmm.default, aten.sigmoid.default} <= found(table)
+    assert {aten.conv2d.default, aten.linear.default, aten.silu.default} <= found({})
+    changed = table.copy()
+    del changed[aten.conv2d.default]
+    assert {aten.conv2d.default, aten.addmm.default} <= found(changed)
+    assert aten.conv2d.default in table and isinstance(changed, torch.export.CustomDecompTable)
+    changed[aten.conv2d.default] = doubled
+    assert {aten.convolution.default, aten.mul.Tensor} <= found(changed)

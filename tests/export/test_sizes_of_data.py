@@ -36,3 +36,36 @@ def test_every_way(sizes):
         for way in ways:
             for found, wanted in zip(way.module()(*arguments(rows, seed)), expected):
                 assert torch.equal(found, wanted)
+
+
+def test_what_is_told_of_a_value_holds_for_its_quotients():
+    class Told(torch.nn.Module):
+        def forward(self, x, y):
+            a = x.item()
+            torch._check(a >= 10)
+            torch._check(a <= 60)
+            if a // 2 >= 5 and 3 - a // 3 <= 0 and max(a // 4, 1) > 1:
+                return y + 2
+            return y * 5
+
+    program = torch.export.export(Told(), (torch.tensor(32), torch.ones(2)))
+    file = io.BytesIO()
+    torch.export.save(program, file)
+    file.seek(0)
+    for way in (program.module(), torch.export.load(file).module()):
+        assert way(torch.tensor(20), torch.ones(2)).tolist() == [3, 3]
+        with pytest.raises(RuntimeError, match="Runtime assertion failed for expression u0 >= 10 on node 'ge'"):
+            way(torch.tensor(9), torch.ones(2))
+        with pytest.raises(RuntimeError, match="Runtime assertion failed for expression u0 <= 60 on node 'le'"):
+            way(torch.tensor(61), torch.ones(2))
+
+
+def test_other_quotients_are_not_decided():
+    class Open(torch.nn.Module):
+        def forward(self, x, y):
+            a = x.item()
+            torch._check(a >= 10)
+            return y + 2 if a // 2 >= 6 else y * 5
+
+    with pytest.raises(RuntimeError, match="data-dependent"):
+        torch.export.export(Open(), (torch.tensor(32), torch.ones(2)))

@@ -513,3 +513,59 @@ def test_states_of_older_pooling_layers(name):
         assert (old.padding, old.ceil_mode, old.count_include_pad) == (0, False, True)
     else:
         assert not hasattr(old, "padding")
+
+
+@pytest.fixture
+def swapping():
+    torch.__future__.set_swap_module_params_on_conversion(True)
+    yield
+    torch.__future__.set_swap_module_params_on_conversion(False)
+
+
+def test_load_state_dict_swaps_what_module_load_gives(swapping):
+    module = nn.Linear(2, 2)
+    weight, given = module.weight, {"weight": torch.ones(2, 2), "bias": torch.zeros(2)}
+    module.load_state_dict(given)
+    assert module.weight is weight and weight.tolist() == [[1, 1], [1, 1]] and weight.requires_grad
+    module.load_state_dict(given, assign=True)
+    assert module.weight is weight and weight.data_ptr() == given["weight"].data_ptr() and weight.requires_grad
+
+    class Scaled(torch.Tensor):
+        def module_load(self, other, assign=False):
+            return (other * 2).as_subclass(Scaled) if assign else other
+
+    module.weight = nn.Parameter(torch.ones(2, 2).as_subclass(Scaled))
+    module.load_state_dict(given, assign=True)
+    assert type(module.weight) is Scaled and module.weight.tolist() == [[2, 2], [2, 2]]
+    with pytest.raises(
+        RuntimeError, match='While swapping the parameter named "weight".*module_load returned one of self'
+    ):
+        module.load_state_dict(given)
+
+
+class _Wrapper(torch.Tensor):
+    @staticmethod
+    def __new__(cls, inner):
+        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __tensor_flatten__(self):
+        return ["inner"], None
+
+    @staticmethod
+    def __tensor_unflatten__(tensors, meta, size, stride):
+        return _Wrapper(tensors["inner"])
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        args = [each.inner if isinstance(each, _Wrapper) else each for each in args]
+        return _Wrapper(func(*args, **(kwargs or {})))
+
+
+def test_conversions_reach_the_tensors_in_a_wrapper():
+    module = nn.Linear(2, 2)
+    weight = module.weight = nn.Parameter(_Wrapper(torch.ones(2, 2)))
+    module.double()
+    assert module.weight is weight and weight.dtype == weight.inner.dtype == torch.float64

@@ -307,6 +307,20 @@ def test_user_classes_need_trust():
         assert ours.load(stream)["p"].x.item() == 1.0
 
 
+def test_own_modules_need_trust_by_the_name_that_files_have():
+    layer = ours.nn.TransformerEncoderLayer(4, 2)
+    kinds = [type(each) for each in layer.modules()]
+    stream = saved(ours, layer)
+    with ours.serialization.safe_globals([*kinds, ours.nn.functional.relu]):
+        assert repr(ours.load(stream)) == repr(layer)
+    stream.seek(0)
+    with (
+        ours.serialization.safe_globals(kinds[1:]),
+        pytest.raises(pickle.UnpicklingError, match="TransformerEncoderLayer"),
+    ):
+        ours.load(stream)
+
+
 def test_pickles_of_tensors():
     tensor = ours.arange(6.0).reshape(2, 3)[:, 1:]
     again = pickle.loads(pickle.dumps(tensor))

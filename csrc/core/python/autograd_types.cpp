@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "../autograd.h"
 #include "../hooks.h"
@@ -99,13 +102,33 @@ namespace {
 
 // ---- attributes ----
 
+std::vector<int> shown_positions(const Node* n) {
+    if (!n->op || !n->op->formula || n->list_sizes || n->op->shown_edges.empty()) return {};
+    const auto& by_name = n->op->shown_edges;
+    auto found = by_name.find("");
+    if (found == by_name.end()) found = by_name.find(name_of(n));
+    return found == by_name.end() ? std::vector<int>{} : found->second;
+}
+PyObject* shown_edge(const Node* n, int edge) {
+    Node* next = edge < 0 ? nullptr : n->edges[edge].node;
+    return Py_BuildValue("(OI)", next ? reinterpret_cast<PyObject*>(next) : Py_None, next ? n->edges[edge].nr : 0u);
+}
+// Inputs as PyTorch has them: with an edge to nowhere for a number that it makes a tensor of, in the order of the
+// operator that the node is named after.
 PyObject* get_next(PyObject* o, void*) {
     Node* n = as_node(o);
-    PyObject* t = PyTuple_New(n->nedges);
-    for (int i = 0; t && i < n->nedges; i++) {
-        PyObject* next = n->edges[i].node ? reinterpret_cast<PyObject*>(n->edges[i].node) : Py_None;
-        PyTuple_SET_ITEM(t, i, Py_BuildValue("(OI)", next, n->edges[i].nr));
+    std::vector<int> shown;
+    for (int position : shown_positions(n)) {
+        const std::vector<int>& inputs = n->op->formula->inputs;
+        auto found = std::find(inputs.begin(), inputs.end(), position);
+        int edge = static_cast<int>(found - inputs.begin());
+        shown.push_back(found == inputs.end() || edge >= n->nedges ? -1 : edge);
     }
+    if (shown.empty())
+        for (int i = 0; i < n->nedges; i++) shown.push_back(i);
+    PyObject* t = PyTuple_New(static_cast<Py_ssize_t>(shown.size()));
+    for (size_t i = 0; t && i < shown.size(); i++)
+        PyTuple_SET_ITEM(t, static_cast<Py_ssize_t>(i), shown_edge(n, shown[i]));
     return t;
 }
 PyObject* get_metadata(PyObject* o, void*) {
@@ -462,6 +485,39 @@ PyObject* py_edge(PyObject*, PyObject* o) {
         return Py_BuildValue("(NI)", reinterpret_cast<PyObject*>(e.node), e.nr);
     });
 }
+PyTypeObject* node_type_named(const char* name) {
+    static auto* types = new std::unordered_map<std::string, PyTypeObject*>;
+    PyTypeObject*& type = (*types)[name];
+    if (!type) type = make_node_type(name);
+    return type;
+}
+void name_last_node(PyObject* result, uint64_t begin, const char* name) {
+    if (PyTuple_Check(result) || PyList_Check(result)) {
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); i++)
+            name_last_node(PySequence_Fast_GET_ITEM(result, i), begin, name);
+        return;
+    }
+    if (!tensor_check(result)) return;
+    const AutogradMeta* a = reinterpret_cast<Tensor*>(result)->autograd;
+    Node* node = a && !a->pending && !a->physical ? a->grad_fn : nullptr;
+    // A body may give an argument back, with the history that it came with.
+    if (!node || node->sequence < begin || is_accumulate(node) || is_copy_slices(node)) return;
+    PyTypeObject* before = Py_TYPE(node);
+    PyTypeObject* type = node_type_named(name);
+    if (before == type) return;
+    Py_SET_TYPE(reinterpret_cast<PyObject*>(node), reinterpret_cast<PyTypeObject*>(Py_NewRef(type)));
+    Py_DECREF(before);
+}
+PyObject* py_name_last_node(PyObject*, PyObject* args) {
+    PyObject* result;
+    unsigned long long begin;
+    const char* name;
+    if (!PyArg_ParseTuple(args, "OKs:_name_last_node", &result, &begin, &name)) return nullptr;
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        name_last_node(result, begin, name);
+        Py_RETURN_NONE;
+    });
+}
 PyMethodDef functions[] = {
     {"_run_backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_run_backward)),
      METH_VARARGS | METH_KEYWORDS, nullptr},
@@ -515,6 +571,9 @@ PyMethodDef functions[] = {
     {"_watch_nodes", py_watch_nodes, METH_O,
      "Call watch(node, inner, begins) when a node of this thread begins and ends in backward; None: do not. Returns "
      "the one before."},
+    {"_name_last_node", py_name_last_node, METH_VARARGS,
+     "_name_last_node(result, begin, name): the nodes of the results, where they were made since the sequence number "
+     "begin, get a name."},
     {"_gradient_edge", py_edge, METH_O, nullptr},
     {"_will_engine_execute_node", py_will_execute, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};

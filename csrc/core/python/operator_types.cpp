@@ -236,6 +236,21 @@ PyObject* h_state(PyObject* o, PyObject* args, PyObject* kwargs) {
         Py_RETURN_NONE;
     });
 }
+PyObject* h_show_edges(PyObject* o, PyObject* args) {
+    const char* node;
+    PyObject* positions;
+    if (!PyArg_ParseTuple(args, "sO!:show_edges", &node, &PyTuple_Type, &positions)) return nullptr;
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        std::vector<int> shown;
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(positions); i++) {
+            long position = PyLong_AsLong(PyTuple_GET_ITEM(positions, i));
+            if (position == -1 && PyErr_Occurred()) throw PythonError();
+            shown.push_back(static_cast<int>(position));
+        }
+        op_of(o)->shown_edges[node] = std::move(shown);
+        Py_RETURN_NONE;
+    });
+}
 PyObject* h_excuse(PyObject* o, PyObject*) {
     op_of(o)->excused = true;
     op_of(o)->resolve();
@@ -440,6 +455,9 @@ PyMethodDef handle_methods[] = {
      "out_apart, written_twice, out_dtype): facts of the row, "
      "before its "
      "kernel is bound."},
+    {"show_edges", h_show_edges, METH_VARARGS,
+     "show_edges(node, positions): the arguments that next_functions of a node of this name (\"\": of any) lists, in "
+     "order; -1 for a number of which PyTorch makes a tensor."},
     {"excuse", h_excuse, METH_NOARGS,
      "The operator's schema is PyTorch's and keeps quiet about a write or an alias: MINDTORCH_CHECK_MUTATION lets it "
      "be."},

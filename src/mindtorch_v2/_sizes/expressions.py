@@ -67,6 +67,10 @@ class Symbol(_Atom):
     def evaluate(self, values: Mapping[str, Number]) -> Number:
         return values[self.name]
 
+    def least(self, least: Mapping[str, int]) -> Number | None:
+        """Its least value where that is known."""
+        return least.get(self.name)
+
     def symbols(self) -> Iterator[str]:
         yield self.name
 
@@ -85,6 +89,17 @@ class Apply(_Atom):
 
     def evaluate(self, values: Mapping[str, Number]) -> Number:
         return FUNCTIONS[self.name](*(each.evaluate(values) for each in self.args))
+
+    def least(self, least: Mapping[str, int]) -> Number | None:
+        """Its least value where the function grows with what it is of, and that is known."""
+        parts = self.args
+        if self.name == "FloorDiv" and (self.args[1].constant or 0) > 0:
+            parts = self.args[:1]
+        elif self.name not in ("Max", "Min"):
+            return None
+        if any(each.constant is None and each.bounds(least)[0] is None for each in parts):
+            return None
+        return self.evaluate(least)
 
     def symbols(self) -> Iterator[str]:
         for each in self.args:
@@ -230,7 +245,7 @@ class Expression(_Printed):
         """Its least and its greatest value, where every symbol has a least value; None for what is not known."""
         for monomial in self.terms:
             for atom in monomial:
-                low = None if isinstance(atom, Apply) else least.get(atom.name)
+                low = atom.least(least)
                 if low is None or low < 0 and len(monomial) > 1:  # (-5) * (-5) is more than 0 * 0
                     return None, None
         varying = [coefficient for monomial, coefficient in self.terms.items() if monomial]

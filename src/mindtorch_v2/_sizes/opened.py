@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
-from mindtorch_v2._sizes.expressions import Expression, Symbol, constant
+from mindtorch_v2._sizes.expressions import Expression, Junction, Symbol, constant
 from mindtorch_v2._sizes.fitting import Fitting, evaluated
 from mindtorch_v2._sizes.numbers import SymFloat, SymInt, SymNode, plain, sym_float, sym_int, sym_max, sym_min
 from mindtorch_v2._sizes.same_graph import SYM_SIZE, NotOneGraph, is_number
@@ -25,6 +25,9 @@ _TARGETS = {
     "FloorDiv": operator.floordiv, "Mod": operator.mod, "IntTrueDiv": operator.truediv, "FloatTrueDiv": operator.truediv,
     "PowByNatural": operator.pow, "FloatPow": operator.pow, "Max": sym_max, "Min": sym_min, "Abs": operator.abs,
     "ToFloat": sym_float, "TruncToInt": sym_int,
+}  # fmt: skip
+_RELATIONS = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 
 
@@ -57,10 +60,32 @@ class Opened:
                 self._placeholder(row)
             else:
                 with self.graph.inserting_before(node):
+                    if node.op == "output":
+                        self._assert_what_was_checked()
                     node.args, node.kwargs = self._opened([(each.args, each.kwargs) for each in row], node)
                 self._result(row)
         self.module.recompile()
         return self.module
+
+    def _assert_what_was_checked(self) -> None:
+        """Nodes for what `torch._check` said of values that only a run knows."""
+        for each in self.env.deferred_runtime_asserts:
+            condition = self.env.simplify(each.expr)
+            if not all(name in self.bases or name in self.multiples for name in condition.free_symbols):
+                continue  # of a size that no value of the graph shows by this name
+            holds = self._condition(condition)
+            text = f"Runtime assertion failed for expression {condition} on node '{holds.name}'"
+            self.graph.call_function(torch.ops.aten._assert_scalar.default, (holds, text))
+
+    def _condition(self, condition) -> Any:
+        if isinstance(condition, Junction):
+            both = (self._condition(condition.left), self._condition(condition.right))
+            return self.graph.call_function(operator.and_ if condition.relation == "&" else operator.or_, both)
+        sides = tuple(
+            self._node(side, None) if side.constant is None else side.constant
+            for side in (condition.left, condition.right)
+        )
+        return self.graph.call_function(_RELATIONS[condition.relation], sides)
 
     def _learn_expressions(self):
         """Learn what the program computed of sizes, which is looked for first."""

@@ -7,14 +7,21 @@ from mindtorch_v2._core.unavailable import unavailable_class, unavailable_functi
 from mindtorch_v2.export._archive import load, save
 from mindtorch_v2.export._trace import export
 from mindtorch_v2.export import _decompose  # it registers `run_decompositions`
+from mindtorch_v2.export.decomp_utils import CustomDecompTable
 from mindtorch_v2.export.dynamic_shapes import Dim, ShapesCollection, dims
-from mindtorch_v2.export.exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
+from mindtorch_v2.export.exported_program import (
+    ExportedProgram,
+    ModuleCallEntry,
+    ModuleCallSignature,
+    default_decompositions,
+)
 from mindtorch_v2.export.graph_signature import ExportBackwardSignature, ExportGraphSignature
 from mindtorch_v2.export.unflatten import FlatArgsAdapter, UnflattenedModule, unflatten
 from mindtorch_v2.utils import _pytree as pytree
 
 __all__ = [
     "AdditionalInputs",
+    "CustomDecompTable",
     "Dim",
     "ExportBackwardSignature",
     "ExportGraphSignature",
@@ -24,6 +31,7 @@ __all__ = [
     "ModuleCallSignature",
     "ShapesCollection",
     "UnflattenedModule",
+    "default_decompositions",
     "dims",
     "draft_export",
     "export",

@@ -32,6 +32,8 @@ _VERSION = 1
 _CALLS = {
     "getitem": operator.getitem, "add": operator.add, "sub": operator.sub, "mul": operator.mul, "pow": operator.pow,
     "floordiv": operator.floordiv, "truediv": operator.truediv, "mod": operator.mod, "abs": operator.abs,
+    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
+    "and": operator.and_, "or": operator.or_,
     "sym_max": sym_max, "sym_min": sym_min, "sym_float": sym_float, "sym_int": sym_int,
     "set_grad_enabled": torch._C._set_grad_enabled,
 }  # fmt: skip

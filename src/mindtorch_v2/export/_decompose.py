@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._dynamo import _control
 from mindtorch_v2._sizes.inputs import inputs_like, range_constraints
 from mindtorch_v2.export._trace import finished, graphs_of, trace
+from mindtorch_v2.export.decomp_utils import OutOf
 from mindtorch_v2.export.exported_program import ExportedProgram, register_decomposed
 from mindtorch_v2.export.graph_signature import (
     ExportGraphSignature,
@@ -39,12 +40,15 @@ _aten = torch.ops.aten
 class _Lowering(Interpreter):
     """Run a graph so that all it writes to is told by schemas: batch norm's running statistics are not.
 
-    Calls of the operators in `kept` are recorded as they are, whatever these are composed of.
+    Calls of the operators in `kept` are recorded as they are, whatever these are composed of; `rules` take the place of others.
     """
 
-    def __init__(self, module: torch.nn.Module, kept: Container[OpOverload]) -> None:
+    def __init__(
+        self, module: torch.nn.Module, kept: Container[OpOverload], rules: Mapping[Any, Callable[..., Any]]
+    ) -> None:
         super().__init__(module)
         self._kept = kept
+        self._rules = rules
 
     def call_function(
         self, target: OpOverload | Callable[..., Any], args: Any, kwargs: Any
@@ -58,6 +62,8 @@ class _Lowering(Interpreter):
                 return _aten._native_batch_norm_legit.default(*(values[name] for name in names))[0]
         if target in self._kept:
             return _recorded_whole(target, args, kwargs)
+        if target in self._rules:
+            return self._rules[target](*args, **kwargs)
         return super().call_function(target, args, kwargs)
 
 
@@ -73,6 +79,8 @@ def _recorded_whole(target: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 @register_decomposed
 def decomposed(program: ExportedProgram, table: Any, kept: Container[OpOverload] = ()) -> ExportedProgram:
     """See `ExportedProgram.run_decompositions`; the operators in `kept`, which write nothing, stay as they are."""
+    rules = {op: rule for op, rule in (table or {}).items() if op is not rule}
+    at_once = rules if isinstance(kept, OutOf) else {}
     specs = copy.deepcopy(program.graph_signature.input_specs)
     placeholders = program.graph.find_nodes(op="placeholder")
     inputs = inputs_like(
@@ -81,10 +89,10 @@ def decomposed(program: ExportedProgram, table: Any, kept: Container[OpOverload]
 
     def run(*flat: Any) -> list:
         with torch.no_grad():
-            return list(_Lowering(program.graph_module, kept).run(*flat))
+            return list(_Lowering(program.graph_module, kept, at_once).run(*flat))
 
     with _control.exporting(), fx_traceback.preserve_node_meta():
-        module = trace(torch.func.functionalize(run), inputs, pre_dispatch=False, decompositions=table)
+        module = trace(torch.func.functionalize(run), inputs, pre_dispatch=False, decompositions=rules or None)
     written = _take_writes(module, inputs)
     graph, specs, outputs, constants = finished(module, specs, inputs.leaves)
     mutations = [

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import mindtorch_v2 as torch
 from mindtorch_v2._sizes import SymInt
+from mindtorch_v2.export.decomp_utils import CustomDecompTable, OutOf
 from mindtorch_v2.export.graph_signature import InputKind, OutputKind
 from mindtorch_v2.fx import Graph, GraphModule
 from mindtorch_v2.fx._codegen import PyTreeCodeGen, PyTreeInfo
@@ -22,7 +23,15 @@ if TYPE_CHECKING:
     from mindtorch_v2.utils._pytree import TreeSpec
 
 
-__all__ = ["CallSpec", "ExportedProgram", "ModuleCallEntry", "ModuleCallSignature", "install", "sizes_of"]
+__all__ = [
+    "CallSpec",
+    "ExportedProgram",
+    "ModuleCallEntry",
+    "ModuleCallSignature",
+    "default_decompositions",
+    "install",
+    "sizes_of",
+]
 
 
 @dataclasses.dataclass
@@ -282,9 +291,22 @@ class ExportedProgram:
         """The program without writes, of the operators below autograd (`convolution` for `conv2d`).
 
         What it writes to (buffers, inputs) are further outputs in front; `graph_signature` says of what. `decomp_table` maps
-        operators to functions that take their place.
+        operators to functions that take their place; operators that it does not name stay whole. See
+        `default_decompositions` for one to begin with.
         """
-        return _decomposed[0](self, decomp_table)
+        return _decomposed[0](self, decomp_table, () if decomp_table is None else OutOf(decomp_table))
+
+
+def default_decompositions() -> CustomDecompTable:
+    """A table for `run_decompositions` that takes apart what is not among the core operators, to be changed.
+
+    >>> table = torch.export.default_decompositions()
+    >>> table[torch.ops.aten.silu.default] = lambda x: x * torch.ops.aten.sigmoid(x)
+    >>> program = torch.export.export(torch.nn.SiLU(), (torch.ones(2),)).run_decompositions(table)
+    >>> [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
+    ['aten.sigmoid.default', 'aten.mul.Tensor']
+    """
+    return CustomDecompTable()
 
 
 _decomposed: list = []  # what `run_decompositions` does: it makes ExportedPrograms, and registers itself

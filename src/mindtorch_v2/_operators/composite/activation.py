@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     tags="pointwise",
     out_tags="generated",
     samples=[S(3, 4), S(T(3, 4), 0.5)],
+    node="CeluBackward0",
 )
 def celu(self: Tensor, alpha: Number = 1.0) -> Tensor:
     if alpha == 0:
@@ -116,6 +117,7 @@ def _check_slopes(lower, upper) -> None:
     functional="rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False)",
     tags="pointwise nondeterministic_seeded",
     samples=[S(3, 4)],
+    node="RreluWithNoiseBackward0",
 )
 def rrelu(
     self: Tensor,
@@ -151,6 +153,7 @@ def selu(self: Tensor) -> Tensor:
     bind="function",
     functional="celu_",
     tags="pointwise",
+    node="CeluBackward1",
 )
 def celu_(self: Tensor, alpha: Number = 1.0) -> Tensor:
     if alpha == 0:
@@ -170,6 +173,7 @@ def relu6_(self: Tensor) -> Tensor:
     bind="function",
     functional="rrelu_",
     tags="nondeterministic_seeded",
+    node="RreluWithNoiseBackward1",
 )
 def rrelu_(
     self: Tensor,
@@ -185,7 +189,12 @@ def rrelu_(
 
 
 @composite(
-    "selu_(Tensor(a!) self) -> Tensor(a!)", "`selu` in place.", bind="function", functional="selu_", tags="pointwise"
+    "selu_(Tensor(a!) self) -> Tensor(a!)",
+    "`selu` in place.",
+    bind="function",
+    functional="selu_",
+    tags="pointwise",
+    node="EluBackward1",
 )
 def selu_(self: Tensor) -> Tensor:
     return aten.elu_(self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1.0)

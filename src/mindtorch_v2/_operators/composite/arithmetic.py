@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     bind="function method inplace out",
     tags="pointwise",
     samples=[S(3, 4)],
+    node="Deg2RadBackward0",
 )
 def deg2rad(self: Tensor) -> Tensor:
     return self * (math.pi / 180)
@@ -117,13 +118,18 @@ def float_power_of_number(self: Number, exponent: Tensor) -> Tensor:
     bind="function method out",
     tags="pointwise",
     samples=[S(T(3, 4), T(4))],
+    node="LdexpBackward0",
 )
 def ldexp(self: Tensor, other: Tensor) -> Tensor:
     return aten.mul(self, aten.pow(2.0, other))
 
 
 @composite(
-    "ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)", "`ldexp` in place.", bind="function method", tags="pointwise"
+    "ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)",
+    "`ldexp` in place.",
+    bind="function method",
+    tags="pointwise",
+    node="LdexpBackward0",
 )
 def ldexp_(self: Tensor, other: Tensor) -> Tensor:
     return aten.mul_(self, aten.pow(2.0, other))
@@ -149,6 +155,7 @@ def positive(self: Tensor) -> Tensor:
     bind="function method inplace out",
     tags="pointwise",
     samples=[S(3, 4)],
+    node="Rad2DegBackward0",
 )
 def rad2deg(self: Tensor) -> Tensor:
     return self * (180 / math.pi)

@@ -35,6 +35,7 @@ def _in_format_of(given: Tensor, result: Tensor) -> Tensor:
     "Sampling positions of affine maps: (batch, 2, 3) or (batch, 3, 4) matrices to grids.",
     bind="function generated_out",
     samples=[S(T(2, 2, 3), [2, 1, 3, 4], False), S(T(2, 3, 4), [2, 1, 2, 3, 4], True)],
+    node="AffineGridGeneratorBackward0",
 )
 def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     if len(size) not in (4, 5):
@@ -61,6 +62,7 @@ def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: boo
     functional="channel_shuffle native_channel_shuffle",
     alias="native_channel_shuffle",
     samples=[S(T(2, 6, 3, 2), 3)],
+    node="ChannelShuffleBackward0",
 )
 def channel_shuffle(self: Tensor, groups: int) -> Tensor:
     if self.dim() <= 2:
@@ -96,6 +98,7 @@ def grid_sampler(
     bind="function generated_out",
     functional="pixel_shuffle",
     samples=[S(T(2, 8, 2, 3), 2)],
+    node="PixelShuffleBackward0",
 )
 def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
     if self.dim() < 3:
@@ -127,6 +130,7 @@ def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
     bind="function generated_out",
     functional="pixel_unshuffle",
     samples=[S(T(2, 2, 4, 6), 2)],
+    node="PixelUnshuffleBackward0",
 )
 def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
     if self.dim() < 3:

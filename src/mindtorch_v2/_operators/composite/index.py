@@ -129,6 +129,7 @@ def _within(self, indices):
     "_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor",
     "Elements by index where the mask is set, whose other indices may be anything, and `fill` elsewhere.",
     bind="function",
+    node="UnsafeMaskedIndexBackward0",
 )
 def _unsafe_masked_index(self, mask, indices, fill):
     return aten.masked_fill(aten._unsafe_index(self, _within(self, indices)), aten.logical_not(mask), fill)
@@ -138,6 +139,7 @@ def _unsafe_masked_index(self, mask, indices, fill):
     "_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor",
     "The tensor with values added by index where the mask is set, whose other indices may be anything.",
     bind="function",
+    node="UnsafeMaskedIndexPutAccumulateBackward0",
 )
 def _unsafe_masked_index_put_accumulate(self, mask, indices, values):
     added = aten.masked_fill(values, aten.logical_not(mask), 0)

@@ -72,6 +72,7 @@ def atleast_3d_sequence(tensors: Sequence[Tensor]) -> list:
     "Matrices on the diagonal of one matrix, zeros elsewhere.",
     bind="generated_out",
     samples=[S([T(2, 3), T(3)])],
+    node="BlockDiagBackward0",
 )
 def block_diag(tensors: Sequence[Tensor]) -> Tensor:
     blocks = []

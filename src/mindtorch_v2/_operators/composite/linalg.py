@@ -50,6 +50,7 @@ def _broadcast(first, second):
     raises_by_values=True,
     autocast="float32",
     dtypes=_DTYPES,
+    node="CholeskyBackward0",
 )
 def cholesky(self: Tensor, upper: bool = False) -> Tensor:
     factor, info = aten.linalg_cholesky_ex(self, upper=upper)
@@ -190,6 +191,7 @@ def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> tuple:
     out_dtype="exact",
     raises_by_values=True,
     autocast="float32",
+    node="LinalgLuSolveBackward0",
 )
 def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     return aten.linalg_lu_solve(LU_data, LU_pivots, self)
@@ -255,6 +257,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     "A as permutation times lower times upper triangle.",
     bind="linalg out",
     out_dtype="exact",
+    node="LinalgLuBackward0",
 )
 def linalg_lu(A: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor, Tensor]:
     factors, pivots, _ = aten.linalg_lu_factor_ex(A, pivot=pivot)
@@ -266,6 +269,7 @@ def linalg_lu(A: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor, Tensor]
     "Solves with LU factors.",
     bind="linalg out",
     out_dtype="exact",
+    node="LinalgLuSolveBackward0",
 )
 def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
     _check_square(LU, "torch.linalg.lu_solve")
@@ -376,6 +380,7 @@ def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bo
     bind="linalg out",
     out_dtype="expected scalar type {result} but found {out}",
     raises_by_values=True,
+    node="LinalgSolveTriangularBackward0",
 )
 def linalg_solve_triangular(
     self: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
@@ -395,6 +400,7 @@ def linalg_solve_triangular(
     out_overload="X X M",
     out_dtype="exact",
     autocast="float32",
+    node="TriangularSolveBackward0",
 )
 def triangular_solve(
     self: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False

@@ -33,6 +33,7 @@ def _check_dtype(tensor, dtype) -> None:
     bind="function generated_out",
     autocast="float32",
     samples=[S(T(3, 4), T(3, 4, low=0, high=1, grad=False))],
+    node="BinaryCrossEntropyWithLogitsBackward0",
 )
 def binary_cross_entropy_with_logits(
     self: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: int = 1
@@ -307,6 +308,7 @@ def margin_ranking_loss(
     bind="nn",
     autocast="float32",
     samples=[S(T(3, 5), T(3, dtype="int64", low=0, high=5))],
+    node="MultiMarginLossBackward0",
 )
 def multi_margin_loss(
     self: Tensor, target: Tensor, p: Number = 1, margin: Number = 1, weight: Tensor | None = None, reduction: int = 1
@@ -346,6 +348,7 @@ def multi_margin_loss(
     bind="nn",
     autocast="float32",
     samples=[S(T(3, 4), T(3, 4, dtype="int64", low=0, high=4))],
+    node="MultilabelMarginLossBackward0",
 )
 def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
     if self.dim() > 2 or 0 in self.shape[1 if self.dim() == 2 else 0 :]:
@@ -439,6 +442,7 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
     bind="nn",
     autocast="float32",
     samples=[S(T(3, 4), T(3, 4))],
+    node="SoftMarginLossBackward0",
 )
 def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
     loss = (-self * target).exp().log1p()

@@ -48,6 +48,7 @@ def _compute_linear_combination(input, coefficients):
     bind="function method inplace out",
     samples=[S(T(3, 4), T(3), T(4)), S(T(4), T(3), T(4), beta=0.5, alpha=2)],
     old_order="beta self alpha vec1 vec2, beta self vec1 vec2",
+    node="AddrBackward0",
 )
 def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     for name, vector in (("vec1", vec1), ("vec2", vec2)):

@@ -211,6 +211,7 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     bind="function method inplace out",
     out_dtype="exact",
     samples=[S(T(3, 4), 2, 0, 1.0)],
+    node="RenormBackward0",
 )
 def renorm(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
     if self.dim() < 2:

@@ -264,6 +264,7 @@ def _unpool(self, indices, output_size, spatial):
     "Puts each value back where maximum pooling took it from; zeros elsewhere.",
     bind="nn",
     autocast="float32",
+    node="MaxUnpool2DBackward0",
 )
 def max_unpool2d(self: Tensor, indices: Tensor, output_size: Sequence[int]) -> Tensor:
     return _unpool(self, indices, output_size, 2)
@@ -274,6 +275,7 @@ def max_unpool2d(self: Tensor, indices: Tensor, output_size: Sequence[int]) -> T
     "Puts each value back where maximum pooling took it from; zeros elsewhere.",
     bind="nn",
     autocast="float32",
+    node="MaxUnpool3DBackward0",
 )
 def max_unpool3d(
     self: Tensor, indices: Tensor, output_size: Sequence[int], stride: Sequence[int], padding: Sequence[int]

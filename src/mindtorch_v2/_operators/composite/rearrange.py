@@ -125,6 +125,7 @@ def repeat_interleave_int(
     "A quarter turn, k times, in the plane of two dimensions.",
     bind="function method generated_out",
     samples=[S(3, 4), S(T(3, 4), 2), S(T(2, 3, 4), -1, [1, 2])],
+    node="Rot90Backward0",
 )
 def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     if len(dims) != 2:

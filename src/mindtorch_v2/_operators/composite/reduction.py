@@ -210,6 +210,7 @@ def _is_bool(x) -> bool:
     "The p-norm of self - other.",
     bind="function method generated_out",
     samples=[S(T(3, 4), T(3, 4)), S(T(3, 4), T(3, 4), 1)],
+    node="DistBackward0",
 )
 def dist(self: Tensor, other: Tensor, p: Number = 2) -> Tensor:
     return aten.linalg_vector_norm(self - other, p)

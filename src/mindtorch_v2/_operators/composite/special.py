@@ -146,6 +146,7 @@ def special_xlogy_of_number(self: Tensor, other: Number) -> Tensor:
     tags="pointwise",
     cheap=False,
     samples=[S(T(3, 4, low=2, high=5), 2)],
+    node="MvlgammaBackward0",
 )
 def mvlgamma(self: Tensor, p: int) -> Tensor:
     if p < 1:

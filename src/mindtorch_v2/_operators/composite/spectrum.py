@@ -303,6 +303,7 @@ def _check_lstsq(self, b):
     tags="dynamic_output_shape",
     raises_by_values=True,
     autocast="float32",
+    node="LinalgLstsqBackward0",
 )
 def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> tuple:
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):

@@ -478,6 +478,7 @@ for _schema, _view in (
     out_tags="",
     samples=[S(T(3, 4), 1, 1, 2)],
     dtypes="all",
+    node="NarrowCopyBackward0",
 )
 def narrow_copy(self: Tensor, dim: int, start: int, length: int) -> Tensor:
     if self.layout != _C.strided:

@@ -45,6 +45,7 @@ def _source(x, size, padding_mode, align_corners):
         S(T(2, 3, 4, 5, 3), T(2, 3, 2, 2, 3), 0, 2, False),
         S(T(2, 3, 4, 5, 3), T(2, 3, 2, 2, 3, grad=False), 1, 0, False),
     ],
+    node="GridSampler3DBackward0",
 )
 def grid_sampler_3d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool

@@ -435,6 +435,7 @@ op(
     "_lu_solve(Tensor LU, Tensor pivots, Tensor B, bool left, bool adjoint) -> Tensor",
     "Solves with LU factors; operands of one batch.",
     grad={("LU", "B"): _lu_solve_grads},
+    node="LinalgLuSolveBackward0",
     meta_kernel=lambda factors, pivots, right, left, adjoint: _columns(right, right.shape),
     dtypes=_DTYPES,
 )
@@ -443,6 +444,7 @@ op(
     "_solve_triangular(Tensor A, Tensor B, bool upper, bool left, bool unitriangular) -> Tensor",
     "Solves a triangular system; operands of one batch.",
     grad={("A", "B"): _triangle_grads},
+    node="LinalgSolveTriangularBackward0",
     meta_kernel=lambda matrix, right, upper, left, unit: _columns(right, right.shape),
     dtypes=_DTYPES,
 )

@@ -191,6 +191,7 @@ op(
     grad={
         ("input", "weight", "bias"): _linear_grad,
     },
+    edges="AddmmBackward0: bias input weight, MmBackward0: input weight",
     dtypes="floating+complex",
     samples=[S(T(3, 4), T(5, 4), T(5)), S(T(2, 3, 4), T(5, 4)), S(T(4), T(5, 4), T(5)), S(T(3, 4), T(4), T())],
 )

@@ -42,6 +42,7 @@ op(
     meta=rule("lstm_scan"),
     grad={("gates", "hx", "cx", "w_hh"): _lstm_gradients},
     nondiff=(2, 3),
+    node="MkldnnRnnLayerBackward0",  # as of PyTorch's float32
 )
 
 op(

@@ -67,6 +67,8 @@ class FactWords(TypedDict, total=False):
     underived: whether it has a gradient whose formula nobody wrote (`grad=None`): asking for it raises.
     seen_as: the overload that modes, classes and graphs see instead where a program gives a number: PyTorch's Python functions
         have no form for it, and call that one with the number. After it that of the in-place form, if it is another.
+    edges: "Node: arguments, ...": the arguments in the order in which `next_functions` of a node of that name has them, "-" for a number
+        of which PyTorch makes a tensor. Where `seen_as` names an overload, that follows from it.
     written_twice: where the in-place form may write to an expanded tensor, with a warning, how Python spells that.
     quiet_out: whether an `out=` of another size takes the result's without a warning, and so does the tensor in place.
     out_apart: the arguments with which an `out=` may share no memory.
@@ -103,6 +105,7 @@ class FactWords(TypedDict, total=False):
     crosses_devices: bool
     underived: bool
     seen_as: str
+    edges: str
     written_twice: str
     quiet_out: bool
     out_apart: str
@@ -140,6 +143,7 @@ class Facts(NamedTuple):
     crosses_devices: bool = False
     underived: bool = False
     seen_as: str = ""
+    edges: str = ""
     written_twice: str = ""
     quiet_out: bool = False
     out_apart: tuple[str, ...] = ()
@@ -298,6 +302,20 @@ def tell_core(form: Any, facts: Facts, tags: tuple[Tag, ...]) -> None:
                 f"{form.namespace}::{form.name}: no overload above this row is called {seen!r}, which seen_as= names"
             )
         form.__dict__["seen_as"] = seen
+        form.show_edges("", _edges_as_seen(form, seen))
+    for each in filter(None, facts.edges.split(",")):
+        node, _, arguments = each.partition(":")
+        names = [argument["name"] for argument in form.arguments]
+        form.show_edges(node.strip(), tuple(-1 if name == "-" else names.index(name) for name in arguments.split()))
+
+
+def _edges_as_seen(form: Any, overload: str) -> tuple[int, ...]:
+    """The positions of the arguments that another overload has as tensors; -1 where this one has a number."""
+    name = f"{form.namespace}::{form.name}"
+    seen = _C._find_operator(name, "" if overload == "default" else overload)
+    tensors = {each["name"] for each in seen.arguments if each["type"] == "Tensor"}
+    positions = enumerate(form.arguments)
+    return tuple(i if each["type"] == "Tensor" else -1 for i, each in positions if each["name"] in tensors)
 
 
 def needed_by(function: Callable[..., Any]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ function, what autograd saves, and the derived tests.
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Unpack
@@ -296,7 +297,8 @@ def composite(
     """State an operator whose Python body is its definition.
 
     Implicit by default: autograd sees the operators of the body. ``explicit=True`` makes the body a kernel for every device,
-    with its own formulas in ``grad``.
+    with its own formulas in ``grad``. An implicit one with ``node`` is an operator for which PyTorch records one node of that
+    name: the last node of the body carries it.
     """
 
     def decorate(body: Callable[..., Any]) -> Callable[..., Any]:
@@ -317,17 +319,32 @@ def composite(
             words=facts,
         )
         key = "CompositeExplicitAutograd" if explicit else "CompositeImplicitAutograd"
-        row.handle.impl(key, body)
+        last = None if grad else node
+        row.handle.impl(key, body if last is None else _naming_its_node(body, last))
         for derived in (row.inplace, row.out):
             if derived is None:
                 continue
             if derived is row.out and _lists(schema):
                 derived.impl("CompositeImplicitAutograd", into_generated(row.handle, derived))
-            else:
-                derived.impl("CompositeImplicitAutograd", through_functional(row.handle, derived, row.facts))
+                continue
+            through = through_functional(row.handle, derived, row.facts)
+            if derived is row.inplace and last is not None:
+                through = _naming_its_node(through, last)
+            derived.impl("CompositeImplicitAutograd", through)
         return body
 
     return decorate
+
+
+def _naming_its_node(body: Callable[..., Any], node: str) -> Callable[..., Any]:
+    @functools.wraps(body)
+    def named(*args: Any, **kwargs: Any) -> Any:
+        begin = _C._next_sequence_nr()
+        result = body(*args, **kwargs)
+        _C._name_last_node(result, begin, node)
+        return result
+
+    return named
 
 
 def declare(

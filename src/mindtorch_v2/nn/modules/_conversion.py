@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import __future__ as conversion
+from mindtorch_v2.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from ..parameter import Parameter
 
@@ -112,7 +113,8 @@ class ConversionMethods:
             with torch.no_grad():
                 applied = fn(param)
             grad = param.grad
-            new = self._replace(key, param, applied, overwrite, swap)
+            # A wrapper's memory is that of the tensors in it: its `data` cannot be set.
+            new = self._replace(key, param, applied, overwrite, swap or is_traceable_wrapper_subclass(applied))
             if grad is None:
                 continue
             with torch.no_grad():

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2 import __future__ as conversion
 from mindtorch_v2.utils.hooks import RemovableHandle
 
 from ..parameter import Parameter, is_lazy
@@ -19,6 +20,21 @@ if TYPE_CHECKING:
 
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
+
+
+def _swap_in(param: torch.Tensor, loaded: torch.Tensor, given: torch.Tensor) -> None:
+    """Put the insides of what `module_load` made of the `given` tensor into `param`."""
+    if loaded is given or loaded is param:
+        raise RuntimeError(
+            "module_load returned one of self or other, please .detach() the result if returning one of the inputs in "
+            "module_load"
+        )
+    if isinstance(param, Parameter):
+        if isinstance(loaded, Parameter):
+            loaded.requires_grad_(param.requires_grad)
+        else:
+            loaded = Parameter(loaded, requires_grad=param.requires_grad)
+    torch.utils.swap_tensors(param, loaded)
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -181,9 +197,12 @@ class StateDictMethods:
                 "corresponding key in the module instead of copying them in place?)",
                 stacklevel=3,
             )
+        swap = conversion.get_swap_module_params_on_conversion()
         try:
             with torch.no_grad():
-                if assign:
+                if swap:
+                    _swap_in(param, param.module_load(input_param, assign=assign), input_param)
+                elif assign:
                     if isinstance(param, Parameter):
                         if not isinstance(input_param, Parameter):
                             input_param = Parameter(input_param, requires_grad=param.requires_grad)
@@ -194,7 +213,7 @@ class StateDictMethods:
                     param.copy_(input_param)
         except Exception as ex:  # noqa: BLE001  (reported with every other key's error)
             error_msgs.append(
-                f'While copying the parameter named "{key}", '
+                f'While {"swapping" if swap else "copying"} the parameter named "{key}", '
                 f"whose dimensions in the model are {param.size()} and "
                 f"whose dimensions in the checkpoint are {input_param.size()}, "
                 f"an exception occurred : {ex.args}."
