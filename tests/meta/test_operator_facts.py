@@ -29,7 +29,11 @@ _NESTED = "which operators nested tensors take, and functions with a rule of the
 _IDENTITIES = "names that PyTorch's `_reduction_identity` and masked functions are asked for"
 # Lists that are no facts about operators, with the reason: file -> how many, why. What a function is registered for is none:
 # `@rule("sum", "mean")` names the operators that the function under it is the rule of.
+_QUANTIZED = "of modules, functions and methods, as PyTorch's configurations of quantization name them"
 ALLOWED = {
+    "ao/quantization/backend_config/_patterns.py": (2, _QUANTIZED),
+    "ao/quantization/backend_config/executorch.py": (1, _QUANTIZED),
+    "ao/quantization/utils.py": (2, _QUANTIZED),
     "_dispatch/schema_info.py": (
         1,
         "what PyTorch's schemas cannot say of operators that train, most of which are no rows here",

@@ -115,7 +115,7 @@ def scale_and_zero_point(
     qscheme: Any,
     middle: int,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """What maps [`least`, `most`] and 0 into the range. Symmetric schemes of unsigned dtypes have `middle` for a zero point."""
+    """The scale and the zero point that map [`least`, `most`] and 0 into the range. Symmetric schemes of unsigned dtypes have `middle` for a zero point."""
     if not check_min_max_valid(least, most):
         device = least.device.type
         return torch.tensor([1.0], device=device), torch.tensor([0], device=device)

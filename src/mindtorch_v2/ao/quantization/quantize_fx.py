@@ -10,6 +10,7 @@ from typing_extensions import deprecated
 
 from mindtorch_v2 import nn
 from mindtorch_v2.ao.nn import quantized
+from mindtorch_v2.ao.quantization.fx._standalone import METHODS
 from mindtorch_v2.ao.quantization.fx.convert import convert
 from mindtorch_v2.ao.quantization.fx.custom_config import ConvertCustomConfig, FuseCustomConfig, PrepareCustomConfig
 from mindtorch_v2.ao.quantization.fx.fuse import fuse
@@ -312,3 +313,8 @@ def _convert_standalone_module_fx(
     graph_module: GraphModule, is_reference: bool = False, convert_custom_config: Any = None
 ) -> GraphModule:
     return _convert_fx(graph_module, is_reference, convert_custom_config, is_standalone_module=True)
+
+
+METHODS.update(
+    prepare=_prepare_standalone_module_fx, convert_fx=convert_fx, convert_to_reference_fx=convert_to_reference_fx
+)

@@ -63,5 +63,5 @@ class QuantWrapper(nn.Module):
         self.train(module.training)
 
     def forward(self, X: Any) -> Any:
-        """What the module gives."""
+        """The result of the module."""
         return self.dequant(self.module(self.quant(X)))

@@ -66,7 +66,7 @@ class HistogramObserver(UniformQuantizationObserverBase):
         return density * ((delta_end * delta_end * delta_end - delta_begin * delta_begin * delta_begin) / 3)
 
     def _compute_quantization_error(self, next_start_bin: int, next_end_bin: int) -> float:
-        """What is lost, in squares, where bins from one to another become the range."""
+        """The loss, in squares, where bins from one to another become the range."""
         width = (self.max_val.item() - self.min_val.item()) / self.bins
         wide = width * (next_end_bin - next_start_bin + 1) / self.dst_nbins
         if wide == 0.0:

@@ -180,7 +180,7 @@ class PerChannelMinMaxObserver(UniformQuantizationObserverBase):
         return torch.min(least, self.min_val), torch.max(most, self.max_val)
 
     def calculate_qparams(self) -> tuple[torch.Tensor, torch.Tensor]:  # type: ignore[override]  # (as PyTorch's)
-        """Scales and zero points, one each of a channel."""
+        """The scale and the zero point of each channel."""
         return self._calculate_qparams(self.min_val, self.max_val)
 
     def extra_repr(self) -> str:

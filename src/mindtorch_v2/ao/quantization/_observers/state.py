@@ -1,4 +1,4 @@
-"""What observers of a model saw, apart from the model."""
+"""State of a model's observers, apart from the model."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def get_observer_state_dict(mod: nn.Module) -> OrderedDict[str, Any]:
     kept: OrderedDict[str, Any] = OrderedDict(
         (key, value) for key, value in state.items() if "activation_post_process" in key
     )
-    kept._metadata = state._metadata  # type: ignore[attr-defined]
+    kept._metadata = state._metadata  # type: ignore[attr-defined]  # (set on it)
     return kept
 
 

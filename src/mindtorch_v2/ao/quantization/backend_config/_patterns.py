@@ -205,7 +205,7 @@ _SHARING = [
 
 
 def sharing_patterns(dtypes: DTypes) -> Patterns:
-    """What moves numbers, or takes some of them: results have their arguments' scale."""
+    """Functions that move numbers, or take some of them: results have their arguments' scale."""
     return [pattern(each, dtypes, observation=SHARED) for each in _SHARING]
 
 
@@ -239,7 +239,7 @@ def embedding_patterns(dtypes: DTypes) -> Patterns:
 
 
 def information_patterns(dtypes: DTypes) -> Patterns:
-    """What tells of a tensor."""
+    """Functions that tell of a tensor."""
     return [pattern(each, dtypes, observation=ObservationType.INPUT_OUTPUT_NOT_OBSERVED) for each in ("shape", "size")]
 
 

@@ -1,4 +1,4 @@
-"""What a back end can quantize: patterns of modules and functions, with the dtypes that each may have."""
+"""Configurations of what a back end can quantize: patterns of modules and functions, with the dtypes that each may have."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class DTypeConfig:
         return cls(**made)
 
     def to_dict(self) -> dict[str, Any]:
-        """What is given, by its keys."""
+        """All that is given, by its keys."""
         made = {
             INPUT_DTYPE_DICT_KEY: self.input_dtype_with_constraints,
             OUTPUT_DTYPE_DICT_KEY: self.output_dtype_with_constraints,
@@ -140,7 +140,7 @@ class DTypeConfig:
 
 
 class BackendConfig:
-    """What a back end can quantize: a name, and a configuration for each pattern.
+    """Configuration of what a back end can quantize: a name, and a configuration for each pattern.
 
     >>> from mindtorch_v2.ao.quantization.backend_config import BackendConfig, BackendPatternConfig
     >>> config = BackendConfig("mine").set_backend_pattern_config(BackendPatternConfig(torch.nn.Linear))
@@ -212,7 +212,7 @@ _ENTRIES = {
 
 
 class BackendPatternConfig:
-    """What a back end does with a pattern: a module's class, a function, a method's name, or a tuple of such in a row.
+    """Configuration of a pattern of a back end: a module's class, a function, a method's name, or a tuple of such in a row.
 
     >>> from mindtorch_v2.ao.quantization.backend_config import BackendPatternConfig, DTypeConfig
     >>> config = BackendPatternConfig((torch.nn.Linear, torch.nn.ReLU))
@@ -332,7 +332,7 @@ class BackendPatternConfig:
         return made
 
     def to_dict(self) -> dict[str, Any]:
-        """What is given, by its keys."""
+        """All that is given, by its keys."""
         made: dict[str, Any] = {
             OBSERVATION_TYPE_DICT_KEY: self.observation_type,
             DTYPE_CONFIGS_DICT_KEY: [config.to_dict() for config in self.dtype_configs],

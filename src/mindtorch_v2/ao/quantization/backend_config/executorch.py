@@ -1,4 +1,4 @@
-"""What ExecuTorch can quantize."""
+"""Patterns that ExecuTorch can quantize."""
 
 import operator
 
@@ -79,7 +79,7 @@ def _embeddings() -> list:
 
 
 def get_executorch_backend_config() -> BackendConfig:
-    """What ExecuTorch can quantize.
+    """Patterns that ExecuTorch can quantize.
 
     >>> torch.ao.quantization.backend_config.get_executorch_backend_config().name
     'executorch'

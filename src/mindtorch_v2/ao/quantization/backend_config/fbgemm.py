@@ -1,4 +1,4 @@
-"""What the engine fbgemm can quantize."""
+"""Patterns that the engine fbgemm can quantize."""
 
 import mindtorch_v2 as torch
 from mindtorch_v2.ao.quantization.backend_config._patterns import engine
@@ -20,7 +20,7 @@ fbgemm_weight_only_quint4x2_dtype_config = DTypeConfig(torch.float, torch.float,
 
 
 def get_fbgemm_backend_config() -> BackendConfig:
-    """What the engine fbgemm can quantize.
+    """Patterns that the engine fbgemm can quantize.
 
     >>> torch.ao.quantization.backend_config.get_fbgemm_backend_config().name
     'fbgemm'

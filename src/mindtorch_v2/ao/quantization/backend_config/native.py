@@ -1,4 +1,4 @@
-"""What any engine can quantize: the configuration where none is given."""
+"""Patterns that any engine can quantize: the configuration where none is given."""
 
 from typing import Any
 
@@ -61,7 +61,7 @@ def get_test_only_legacy_native_backend_config() -> BackendConfig:
 
 
 def get_native_backend_config() -> BackendConfig:
-    """What any engine can quantize.
+    """Patterns that any engine can quantize.
 
     >>> torch.ao.quantization.backend_config.get_native_backend_config().name
     'native'

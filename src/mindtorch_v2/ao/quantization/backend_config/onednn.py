@@ -1,4 +1,4 @@
-"""What oneDNN can quantize: convolutions with a sum, and linear layers with more activations, besides the others."""
+"""Patterns that oneDNN can quantize: convolutions with a sum, and linear layers with more activations, besides the others."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ linear_configs = [*_patterns.linear_patterns(linear_dtype_configs), *_activation
 
 
 def get_onednn_backend_config() -> BackendConfig:
-    """What oneDNN can quantize.
+    """Patterns that oneDNN can quantize.
 
     >>> torch.ao.quantization.backend_config.get_onednn_backend_config().name
     'onednn'

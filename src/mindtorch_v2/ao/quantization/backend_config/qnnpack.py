@@ -1,4 +1,4 @@
-"""What the engine qnnpack can quantize."""
+"""Patterns that the engine qnnpack can quantize."""
 
 import mindtorch_v2 as torch
 from mindtorch_v2.ao.quantization.backend_config._patterns import engine
@@ -35,7 +35,7 @@ qnnpack_default_op_qint8_symmetric_dtype_config = DTypeConfig(
 
 
 def get_qnnpack_backend_config() -> BackendConfig:
-    """What the engine qnnpack can quantize.
+    """Patterns that the engine qnnpack can quantize.
 
     >>> torch.ao.quantization.backend_config.get_qnnpack_backend_config().name
     'qnnpack'

@@ -1,4 +1,4 @@
-"""What TensorRT can quantize."""
+"""Patterns that TensorRT can quantize."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ __all__ = ["get_tensorrt_backend_config", "get_tensorrt_backend_config_dict"]
 
 
 def get_tensorrt_backend_config() -> BackendConfig:
-    """What TensorRT can quantize.
+    """Patterns that TensorRT can quantize.
 
     >>> torch.ao.quantization.backend_config.get_tensorrt_backend_config().name
     'tensorrt'

@@ -1,4 +1,4 @@
-"""What the engine x86 can quantize."""
+"""Patterns that the engine x86 can quantize."""
 
 import mindtorch_v2 as torch
 from mindtorch_v2.ao.quantization.backend_config._patterns import engine
@@ -20,7 +20,7 @@ x86_weight_only_quint4x2_dtype_config = DTypeConfig(torch.float, torch.float, to
 
 
 def get_x86_backend_config() -> BackendConfig:
-    """What the engine x86 can quantize.
+    """Patterns that the engine x86 can quantize.
 
     >>> torch.ao.quantization.backend_config.x86.get_x86_backend_config().name
     'x86'

@@ -14,7 +14,7 @@ __all__ = ["has_none_qconfig", "insert_dequantize", "replace_observer", "replace
 
 _QUANTIZED = (torch.quint8, torch.qint8, torch.qint32, torch.float8_e5m2, torch.float8_e4m3fn)
 # Found by name: quantized tensors have it.
-_dynamically: Any = getattr(torch, "quantize_per_tensor_dynamic")  # noqa: B009
+_dynamically: Any = getattr(torch, "quantize_per_tensor_dynamic")  # noqa: B009  (of a name that types do not know)
 _CONVERTED = (*_QUANTIZED, torch.uint8, torch.int8, torch.uint16, torch.int16, torch.int32)
 
 

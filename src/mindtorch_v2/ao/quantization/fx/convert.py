@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import importlib
 import warnings
 from typing import Any
 
@@ -24,6 +23,7 @@ from mindtorch_v2.ao.quantization.fx._replacing import (
     replace_observer,
     replace_with_dequantize,
 )
+from mindtorch_v2.ao.quantization.fx._standalone import METHODS
 from mindtorch_v2.ao.quantization.fx.custom_config import ConvertCustomConfig
 from mindtorch_v2.ao.quantization.fx.graph_module import _is_observed_module, _is_observed_standalone_module
 from mindtorch_v2.ao.quantization.fx.qconfig_mapping_utils import (
@@ -100,7 +100,6 @@ def convert_standalone_module(
     >>> callable(convert_standalone_module)
     True
     """
-    quantize_fx: Any = importlib.import_module("mindtorch_v2.ao.quantization.quantize_fx")
     observed = modules[str(node.target)]
     known = observed.meta["_observed_graph_module_attrs"]
     for index, arg in enumerate(list(node.args)):
@@ -114,8 +113,7 @@ def convert_standalone_module(
         if outputs[0] != 0:
             raise AssertionError("Currently only quantized output idxs = [0] is supported")
         insert_dequantize(node, model.graph)
-    method = quantize_fx.convert_to_reference_fx if is_reference else quantize_fx.convert_fx
-    made = method(observed, backend_config=backend_config)
+    made = METHODS["convert_to_reference_fx" if is_reference else "convert_fx"](observed, backend_config=backend_config)
     _set(modules, node.target, made)
     modules[str(node.target)] = made
 

@@ -1,4 +1,4 @@
-"""What a user says of how a model is fused, prepared and converted."""
+"""Settings of a user for how a model is fused, prepared and converted."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class StandaloneModuleConfigEntry:
 
 
 class _Custom:
-    """What configurations share: their text."""
+    """The text of configurations."""
 
     def __repr__(self) -> str:
         given = {key: value for key, value in self.__dict__.items() if len(value) > 0}
@@ -73,7 +73,7 @@ def _read(kind: Any, given: Any, key: str) -> Any:
 
 
 class PrepareCustomConfig(_Custom):
-    """What `prepare_fx` and `prepare_qat_fx` are told besides: modules that are prepared by themselves, left as they are, or
+    """Further settings of `prepare_fx` and `prepare_qat_fx`: modules that are prepared by themselves, left as they are, or
     observed by a class of their own; which inputs and outputs are quantized; which attributes are kept.
 
     >>> from mindtorch_v2.ao.quantization.fx.custom_config import PrepareCustomConfig
@@ -170,7 +170,7 @@ class PrepareCustomConfig(_Custom):
         return made._taken(given, tuple(_LISTS))
 
     def to_dict(self) -> dict[str, Any]:
-        """What is given, by its keys."""
+        """All that is given, by its keys."""
         made: dict[str, Any] = {}
         for key, entries in (
             (STANDALONE_MODULE_NAME_DICT_KEY, self.standalone_module_names),
@@ -195,7 +195,7 @@ class PrepareCustomConfig(_Custom):
 
 
 class ConvertCustomConfig(_Custom):
-    """What `convert_fx` is told besides: the classes that take observed ones' places, and attributes that are kept.
+    """Further settings of `convert_fx`: the classes that take observed ones' places, and attributes that are kept.
 
     >>> from mindtorch_v2.ao.quantization.fx.custom_config import ConvertCustomConfig
     >>> ConvertCustomConfig().set_preserved_attributes(["name"])
@@ -228,7 +228,7 @@ class ConvertCustomConfig(_Custom):
         return made._taken(convert_custom_config_dict, ("preserved_attributes",))
 
     def to_dict(self) -> dict[str, Any]:
-        """What is given, by its keys."""
+        """All that is given, by its keys."""
         made: dict[str, Any] = {}
         if self.observed_to_quantized_mapping:
             made[OBSERVED_TO_QUANTIZED_DICT_KEY] = {
@@ -238,7 +238,7 @@ class ConvertCustomConfig(_Custom):
 
 
 class FuseCustomConfig(_Custom):
-    """What `fuse_fx` is told besides: attributes that are kept.
+    """Further settings of `fuse_fx`: attributes that are kept.
 
     >>> from mindtorch_v2.ao.quantization.fx.custom_config import FuseCustomConfig
     >>> FuseCustomConfig().set_preserved_attributes(["name"]).to_dict()
@@ -259,5 +259,5 @@ class FuseCustomConfig(_Custom):
         return cls()._taken(fuse_custom_config_dict, ("preserved_attributes",))
 
     def to_dict(self) -> dict[str, Any]:
-        """What is given, by its keys."""
+        """All that is given, by its keys."""
         return self._lists()

@@ -1,4 +1,4 @@
-"""What makes one module of the modules that a pattern matches in a graph."""
+"""Handlers that make one module of those that a pattern matches in a graph."""
 
 from __future__ import annotations
 

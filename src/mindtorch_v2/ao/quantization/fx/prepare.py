@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import importlib
 import warnings
 from typing import Any
 
@@ -15,6 +14,7 @@ from mindtorch_v2.ao.quantization.backend_config.utils import (
 from mindtorch_v2.ao.quantization.fx import _target_dtypes as targets
 from mindtorch_v2.ao.quantization.fx._lstm import insert_stubs_after_lstm, is_custom_lstm
 from mindtorch_v2.ao.quantization.fx._observing import Observing, standalone_config
+from mindtorch_v2.ao.quantization.fx._standalone import METHODS
 from mindtorch_v2.ao.quantization.fx.custom_config import PrepareCustomConfig
 from mindtorch_v2.ao.quantization.fx.match_utils import _find_matches
 from mindtorch_v2.ao.quantization.fx.pattern_utils import _sorted_patterns_dict
@@ -110,13 +110,14 @@ def insert_observers_for_model(
 ) -> Any:
     """Put observers into a model's graph, where its matches say so; the graph's output.
 
-    >>> from mindtorch_v2.ao.quantization.backend_config import get_native_backend_config
-    >>> from mindtorch_v2.ao.quantization.fx.custom_config import PrepareCustomConfig
-    >>> from mindtorch_v2.ao.quantization.fx.prepare import insert_observers_for_model
-    >>> traced = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.ReLU()))
-    >>> config = get_native_backend_config()
-    >>> insert_observers_for_model(traced, {}, {}, PrepareCustomConfig(), {}, config, set(), False).op
-    'output'
+        >>> from mindtorch_v2.ao.quantization.backend_config import get_native_backend_config
+        >>> from mindtorch_v2.ao.quantization.fx._standalone import METHODS
+    from mindtorch_v2.ao.quantization.fx.custom_config import PrepareCustomConfig
+        >>> from mindtorch_v2.ao.quantization.fx.prepare import insert_observers_for_model
+        >>> traced = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.ReLU()))
+        >>> config = get_native_backend_config()
+        >>> insert_observers_for_model(traced, {}, {}, PrepareCustomConfig(), {}, config, set(), False).op
+        'output'
     """
     matches, custom = node_name_to_match_result_with_qconfig, prepare_custom_config
     observing = Observing(model, custom, backend_config)
@@ -186,14 +187,11 @@ def _observe_node(node: Node, matches: dict[str, Any], observing: Observing, obs
 def _prepare_standalone_modules(
     modules: dict[str, Any], matches: dict[str, Any], is_qat: bool, custom: PrepareCustomConfig, backend_config: Any
 ) -> None:
-    quantize_fx: Any = importlib.import_module("mindtorch_v2.ao.quantization.quantize_fx")
     for root, _, _, handler, qconfig in matches.values():
         if handler is None or not handler.is_standalone_module():
             continue
         mapping, inputs, own, backend = standalone_config(root, modules, custom, qconfig, backend_config)
-        prepared = quantize_fx._prepare_standalone_module_fx(
-            modules[root.target], mapping, is_qat, inputs, own, backend
-        )
+        prepared = METHODS["prepare"](modules[root.target], mapping, is_qat, inputs, own, backend)
         parent, name = _parent_name(root.target)
         setattr(modules[parent], name, prepared)
         modules[root.target] = prepared

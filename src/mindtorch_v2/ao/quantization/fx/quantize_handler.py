@@ -1,4 +1,4 @@
-"""What a match of a pattern is to the graph: which of its numbers are observed, and how."""
+"""Matches of patterns and what they are to the graph: which of its numbers are observed, and how."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ NON_QUANTIZABLE_WEIGHT_OPS = {F.layer_norm, F.group_norm, F.instance_norm}
 
 @dataclass
 class ObservedGraphModuleAttrs:
-    """What converting needs to know of how a graph module was prepared.
+    """Facts that converting needs of how a graph module was prepared.
 
     >>> from mindtorch_v2.ao.quantization.fx.utils import ObservedGraphModuleAttrs
     >>> ObservedGraphModuleAttrs({}, {}, None, {}, None, False, set()).is_observed_standalone_module

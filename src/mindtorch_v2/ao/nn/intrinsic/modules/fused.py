@@ -316,5 +316,5 @@ class ConvAddReLU2d(_FusedModule):
         self.relu = relu
 
     def forward(self, x1: Any, x2: Any) -> Any:  # type: ignore[override]  # (of two arguments)
-        """What the ReLU gives."""
+        """The result of the ReLU."""
         return self.relu(self.add(self[0](x1), x2))

@@ -1,4 +1,4 @@
-"""What modules of training that is aware of quantization share: the configuration, and coming from float modules."""
+"""The common parts of modules of training that is aware of quantization: the configuration, and coming from float modules."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ class Conv1d(_ConvNd, nn.Conv1d):
         )
 
     @classmethod
-    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:  # type: ignore[override]
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:  # type: ignore[override]  # (a class method, as PyTorch's)
         """The module that takes the place of a float one, with its parameters."""
         return super().from_float(cls, mod, use_precomputed_fake_quant)
 
@@ -202,7 +202,7 @@ class Conv2d(_ConvNd, nn.Conv2d):
         )
 
     @classmethod
-    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:  # type: ignore[override]
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:  # type: ignore[override]  # (a class method, as PyTorch's)
         """The module that takes the place of a float one, with its parameters."""
         return super().from_float(cls, mod, use_precomputed_fake_quant)
 
@@ -251,6 +251,6 @@ class Conv3d(_ConvNd, nn.Conv3d):
         )
 
     @classmethod
-    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:  # type: ignore[override]
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:  # type: ignore[override]  # (a class method, as PyTorch's)
         """The module that takes the place of a float one, with its parameters."""
         return super().from_float(cls, mod, use_precomputed_fake_quant)

@@ -156,7 +156,7 @@ class EmbeddingBag(nn.EmbeddingBag):
         self.weight_fake_quant = qconfig.weight(factory_kwargs=where)
 
     def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
-        """What bags of rows of the rounded weight give."""
+        """The results of bags of rows of the rounded weight."""
         return F.embedding_bag(
             input,
             self.weight_fake_quant(self.weight),

@@ -27,7 +27,7 @@ _OLD_NAMES = {
 
 
 class Normed(nn.Module):
-    """What layers with a batch norm share: its switch, and the weight that batch norm's running statistics scale."""
+    """The parts that layers with a batch norm share: its switch, and the weight that batch norm's running statistics scale."""
 
     bn: Any
     weight: Any
@@ -111,7 +111,7 @@ class Normed(nn.Module):
         return self
 
     def _statistics(self) -> tuple:
-        """What fusing a batch norm into a layer needs."""
+        """The arguments of fusing a batch norm into a layer."""
         if self.bn.running_var is None or self.bn.running_mean is None:
             raise AssertionError("self.bn.running_var and self.bn.running_mean must not be None")
         return self.bn.running_mean, self.bn.running_var, self.bn.eps, self.bn.weight, self.bn.bias

@@ -91,7 +91,7 @@ class ConvBnReLU1d(ConvBn1d):
     _FUSED_FLOAT_MODULE: ClassVar[type | None] = nni.ConvReLU1d
 
     def forward(self, input: Any) -> Any:
-        """What the ReLU gives."""
+        """The result of the ReLU."""
         return F.relu(self._forward(input))
 
 
@@ -136,7 +136,7 @@ class ConvReLU1d(nnqat.Conv1d, nni._FusedModule):
         self.weight_fake_quant = self.qconfig.weight()
 
     def forward(self, input: Any) -> Any:
-        """What the ReLU gives."""
+        """The result of the ReLU."""
         return F.relu(self._conv_forward(input, self.weight_fake_quant(self.weight), self.bias))
 
 
@@ -205,7 +205,7 @@ class ConvBnReLU2d(ConvBn2d):
     _FUSED_FLOAT_MODULE: ClassVar[type | None] = nni.ConvReLU2d
 
     def forward(self, input: Any) -> Any:
-        """What the ReLU gives."""
+        """The result of the ReLU."""
         return F.relu(self._forward(input))
 
 
@@ -250,7 +250,7 @@ class ConvReLU2d(nnqat.Conv2d, nni._FusedModule):
         self.weight_fake_quant = self.qconfig.weight()
 
     def forward(self, input: Any) -> Any:
-        """What the ReLU gives."""
+        """The result of the ReLU."""
         return F.relu(self._conv_forward(input, self.weight_fake_quant(self.weight), self.bias))
 
 
@@ -319,7 +319,7 @@ class ConvBnReLU3d(ConvBn3d):
     _FUSED_FLOAT_MODULE: ClassVar[type | None] = nni.ConvReLU3d
 
     def forward(self, input: Any) -> Any:
-        """What the ReLU gives."""
+        """The result of the ReLU."""
         return F.relu(self._forward(input))
 
 
@@ -364,7 +364,7 @@ class ConvReLU3d(nnqat.Conv3d, nni._FusedModule):
         self.weight_fake_quant = self.qconfig.weight()
 
     def forward(self, input: Any) -> Any:
-        """What the ReLU gives."""
+        """The result of the ReLU."""
         return F.relu(self._conv_forward(input, self.weight_fake_quant(self.weight), self.bias))
 
 

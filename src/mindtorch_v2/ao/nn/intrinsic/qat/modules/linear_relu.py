@@ -27,7 +27,7 @@ class LinearReLU(nnqat.Linear, nni._FusedModule):
         super().__init__(in_features, out_features, bias, qconfig)
 
     def forward(self, input: Any) -> Any:
-        """What the ReLU gives."""
+        """The result of the ReLU."""
         return F.relu(F.linear(input, self.weight_fake_quant(self.weight), self.bias))
 
     def to_float(self) -> Any:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import mindtorch_v2 as torch
 from mindtorch_v2.ao.nn import qat
-from mindtorch_v2.ao.quantization.qconfig import _activation_is_memoryless
 
 __all__ = ["Linear"]
 
@@ -28,7 +28,8 @@ class Linear(qat.Linear):
         dtype: Any = None,
     ) -> None:
         super().__init__(in_features, out_features, bias, qconfig, device, dtype)
-        if not _activation_is_memoryless(qconfig):
+        configs: Any = torch.ao.quantization.qconfig  # which imports this module
+        if not configs._activation_is_memoryless(qconfig):
             raise ValueError(
                 "Dynamic QAT requires a memoryless observer.This means a MovingAverage observer with averaging "
                 "constant equal to 1"
