@@ -72,3 +72,43 @@ def test_copies_and_pickles() -> None:
     stream.seek(0)
     for other in (copy.deepcopy(x), torch.load(stream, weights_only=False)):
         assert nested_cases.shown(other) == nested_cases.shown(x)
+
+
+def _rows():
+    return torch.nested.nested_tensor([torch.arange(12.0).reshape(2, 6), torch.arange(18.0).reshape(3, 6)])
+
+
+@pytest.mark.parametrize("name", ["reshape", "view"])
+def test_entries_take_other_sizes(name):
+    x = _rows().requires_grad_()
+    y = getattr(x, name)(2, -1, 2, 3)
+    assert [each.shape for each in y.unbind()] == [(2, 2, 3), (3, 2, 3)]
+    y.backward(torch.nested.nested_tensor([torch.ones(2, 2, 3), torch.full((3, 2, 3), 2.0)]))
+    first, second = x.grad.unbind()
+    assert first.tolist() == [[1.0] * 6] * 2 and second.tolist() == [[2.0] * 6] * 3
+    assert [each.shape for each in getattr(y, name + "_as")(x).unbind()] == [(2, 6), (3, 6)]
+    assert [each.shape for each in getattr(x, name)([2, -1, -1]).unbind()] == [(2, 6), (3, 6)]
+    swapped = y.transpose(1, 2)
+    other = torch.nested.nested_tensor([torch.ones(2, 3, 4), torch.ones(2, 3, 5)])
+    assert [each.shape for each in torch.matmul(swapped, other).unbind()] == [(2, 2, 4), (2, 3, 5)]
+
+
+def test_a_view_of_entries_has_their_memory():
+    x = _rows()
+    x.view(2, -1, 2, 3).mul_(2)
+    assert x.unbind()[0][0].tolist() == [0, 2, 4, 6, 8, 10]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "text"),
+    [
+        ((3, -1, 6), "reshape: For now nested reshape cannot change or infer the implicit batch dimension"),
+        ((2, -1, 5), r"shape '\[2, -1, 5\]' is invalid for input of size 12"),
+        ((2, -1, -1, 1), "only one dimension can be inferred"),
+        ((2, -1, 3, -1), "nested tensor does not infer shape"),
+        ((2, -2, 6), "invalid shape dimension -2"),
+    ],
+)
+def test_sizes_that_entries_cannot_have(sizes, text):
+    with pytest.raises(RuntimeError, match=text):
+        _rows().reshape(*sizes)

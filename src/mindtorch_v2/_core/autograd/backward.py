@@ -41,7 +41,8 @@ def _root_gradients(outputs: tuple[Any, ...], grads: Sequence[Any], *, batched: 
             made.append(_edge_gradient(out, grad, len(made)))
             continue
         if isinstance(grad, _C.TensorBase):
-            _check_gradient(grad, grad.shape if batched else out.shape, out.dtype, len(made))
+            if not out.is_nested:  # which has no sizes to compare
+                _check_gradient(grad, grad.shape if batched else out.shape, out.dtype, len(made))
             made.append(grad)
         elif grad is None:
             if out.requires_grad:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -148,6 +150,8 @@ class StridedNestedTensor(torch.Tensor):
             return _each(func, args, kwargs)
         if name in _OF_DIM:
             return _of_dim(func, args, kwargs)
+        if name in ("reshape", "view", "reshape_as", "view_as"):
+            return _reshaped(name, *args, **kwargs)
         with torch._C.DisableTorchFunctionSubclass():
             return func(*args, **kwargs)
 
@@ -164,10 +168,7 @@ class StridedNestedTensor(torch.Tensor):
             "empty_like",
             "mul",
             "alias",
-            "view",
         ):
-            if name == "view":
-                return StridedNestedTensor(args[0]._tensors)
             many = len(next(x for x in args if isinstance(x, StridedNestedTensor))._tensors)
             rows = [[x._tensors[i] if isinstance(x, StridedNestedTensor) else x for x in args] for i in range(many)]
             return StridedNestedTensor(tuple(func(*row, **(kwargs or {})) for row in rows))
@@ -192,6 +193,39 @@ def _each(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
             func(*row, **kwargs)
         return args[0]
     return _FromEntries.apply(*(func(*row, **kwargs) for row in zip(*columns, strict=True)))
+
+
+def _reshaped(name: str, x: StridedNestedTensor, *sizes: Any, **keywords: Any) -> Any:
+    """Entry after entry in other sizes: by those of another nested tensor's entries, or by one list for all."""
+    if keywords:
+        sizes = tuple(keywords.values())
+    if name.endswith("_as"):
+        shapes = [other.shape for other in sizes[0].unbind()]
+    else:
+        asked = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+        if asked[0] != len(x._tensors):
+            raise RuntimeError(f"{name}: For now nested {name} cannot change or infer the implicit batch dimension")
+        shapes = [_sizes_of_entry(entry, asked) for entry in x._tensors]
+    change = torch.Tensor.view if name.startswith("view") else torch.Tensor.reshape
+    return _FromEntries.apply(*(change(entry, shape) for entry, shape in zip(x.unbind(), shapes, strict=True)))
+
+
+def _sizes_of_entry(entry: Any, asked: tuple[int, ...]) -> list[int]:
+    """The sizes of an entry where -1 keeps the size that it has in that dimension."""
+    found: list[int] = []
+    for place, size in enumerate(asked[1:]):
+        if size == -1:
+            if place >= entry.dim():
+                raise RuntimeError("nested tensor does not infer shape")
+            if len(asked) - 1 > entry.dim() and -1 in asked[1 : place + 1]:
+                raise RuntimeError("only one dimension can be inferred")
+            size = entry.shape[place]
+        elif size < 0:
+            raise RuntimeError(f"invalid shape dimension {size}")
+        found.append(size)
+    if math.prod(found) != entry.numel():
+        raise RuntimeError(f"shape '{list(asked)}' is invalid for input of size {entry.numel()}")
+    return found
 
 
 def _of_dim(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
