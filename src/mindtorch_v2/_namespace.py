@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math
 import sys
+import types
 import warnings
 from typing import Any
 
@@ -260,6 +262,20 @@ def _functorch_names() -> dict[str, Any]:
 
 
 PARTS["torch._C._functorch"] = _functorch_names
+
+
+def _moved(new: str) -> dict[str, Any]:
+    """The objects of a module that PyTorch keeps under an old name too; classes and functions are found by the list."""
+    listed = (types.ModuleType, types.FunctionType, type)
+    names = vars(importlib.import_module(new))
+    return {name: value for name, value in names.items() if name[0] != "_" and not isinstance(value, listed)}
+
+
+for _name in (
+    "",
+    *(f".{each}" for each in "fake_quantize observer qconfig quant_type quantization_mappings utils fx.utils".split()),
+):
+    PARTS[f"torch.quantization{_name}"] = functools.partial(_moved, f"mindtorch_v2.ao.quantization{_name}")
 provide_absent_modules()
 provide(
     companion_operators=_companion_operators,

@@ -1,0 +1,1 @@
+"""`torch.ao.pruning.scheduler`: levels of sparsity that change from step to step."""
