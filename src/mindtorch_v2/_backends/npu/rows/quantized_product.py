@@ -7,7 +7,7 @@ from typing import Any
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten, composite
 from .. import casts
-from . import operations
+from . import microscaled_product, operations
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
 from .numbers import numbers_of
 from .product import _ends, _permuted
@@ -350,6 +350,10 @@ def npu_add_quant_matmul_(
     x1_dtype: Any = None, x2_dtype: Any = None, x1_scale_dtype: Any = None, x2_scale_dtype: Any = None,
 ) -> Any:  # fmt: skip
     operator = "npu_add_quant_matmul_"
+    if microscaled_product.is_asked(x2_scale_dtype, x2_scale):
+        codes = (x1_dtype, x2_dtype)
+        y = microscaled_product.product(operator, x1, x2, x2_scale, x1_scale, None, self.dtype, codes, group_sizes)
+        return aten.add_(self, y)
     require_absent(
         operator, group_sizes=group_sizes, x1_dtype=x1_dtype, x2_dtype=x2_dtype, x1_scale_dtype=x1_scale_dtype,
         x2_scale_dtype=x2_scale_dtype,
@@ -373,11 +377,17 @@ def npu_add_quant_gmm_(
     x2_scale_dtype: Any = None,
 ) -> Any:  # fmt: skip
     operator = "npu_add_quant_gmm_"
+    ends = _ends(operator, group_list, group_list_type or 0, self.shape[0])
+    if microscaled_product.is_asked(x2_scale_dtype, x2_scale):
+        microscaled_product.check_sizes(operator, group_sizes)
+        require(x1_scale is not None, operator, "x1_scale is needed beside exponents of x2")
+        runs, codes = zip([0, *ends[:-1]], ends, strict=True), (x1_dtype, x2_dtype)
+        y = microscaled_product.of_inner_runs(operator, x1, x2, x1_scale, x2_scale, runs, codes)
+        return aten.add_(self, y.to(self.dtype))
     require_absent(
         operator, group_sizes=group_sizes, x1_dtype=x1_dtype, x2_dtype=x2_dtype, x1_scale_dtype=x1_scale_dtype,
         x2_scale_dtype=x2_scale_dtype,
     )  # fmt: skip
-    ends = _ends(operator, group_list, group_list_type or 0, self.shape[0])
     for group, (first, last) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
         y = _exact(wide(x1[:, first:last]), wide(x2[first:last])) * wide(x2_scale[group])
         aten.add_(self[group], (y if x1_scale is None else y * wide(x1_scale[group])).to(self.dtype))
