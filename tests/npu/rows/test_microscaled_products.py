@@ -112,6 +112,28 @@ def test_products_of_runs_of_rows_and_of_the_inner_dimension() -> None:
     _close(added, np.stack(expected) + 1)
 
 
+def test_gated_products_of_groups_are_in_blocks_again() -> None:
+    counts, inner, columns = [3, 4], 64, 64
+    x, x_scale, left = _quantized(9, inner, 24, 5)
+    parts = [_quantized(columns, inner, 24, 6 + i) for i in range(2)]
+    weight = torch.stack([part[0] for part in parts]).transpose(1, 2)
+    scale = torch.stack([part[1] for part in parts]).transpose(1, 2)
+    y, scales = npu.npu_grouped_matmul_swiglu_quant_v2(
+        x, [weight], [scale], x_scale, torch.tensor(counts), group_list_type=1, dequant_mode=2, quant_mode=2,
+        quant_dtype=24, weight_scale_dtype=_EXPONENTS, x_scale_dtype=_EXPONENTS,
+    )  # fmt: skip
+    product = np.concatenate([left[:3] @ parts[0][2].T, left[3:7] @ parts[1][2].T])
+    gate, up = product[:, :32], product[:, 32:]
+    expected = np.concatenate([gate / (1 + np.exp(-np.clip(gate, -600, 600))) * up, np.zeros((2, 32))])
+    assert y.dtype == torch.float8_e4m3fn and scales.shape == (9, 1, 2)
+    power = 2.0 ** (scales[:, :, 0].numpy().astype(np.float64) - 127)
+    largest = np.abs(expected[:7]).max(1) / power[:7, 0]
+    assert (largest >= 255.9).all() and (largest < 512.1).all()
+    bounded = np.clip(expected, -448 * power, 448 * power)
+    # As near as three bits of fraction are, and the least numbers of a block as near as the smallest step.
+    assert (np.abs(_values(y, scales, 24) - bounded) <= np.abs(bounded) / 15.9 + power / 1000).all()
+
+
 def test_a_product_is_added() -> None:
     a, a_scale, left = _quantized(3, 64, 24, 1)
     b, b_scale, right = _quantized(4, 64, 24, 2)
