@@ -133,17 +133,29 @@ def empty_cache() -> None:
 
 
 def get_memory_info(device_index: Device | None = None, /) -> tuple[int, int]:
-    """Bytes of a device that are free, and all of them; RuntimeError without an accelerator."""
+    """Bytes of a device that are free, and all of them; RuntimeError without an accelerator.
+
+    >>> if torch.accelerator.is_available():
+    ...     free, total = torch.accelerator.get_memory_info()
+    """
     return _present().mem_get_info(device_index)
 
 
 def reset_accumulated_memory_stats(device_index: Device | None = None, /) -> None:
-    """Begin again at zero what `memory_stats` sums up; RuntimeError without an accelerator."""
+    """Begin again at zero what `memory_stats` sums up; RuntimeError without an accelerator.
+
+    >>> if torch.accelerator.is_available():
+    ...     torch.accelerator.reset_accumulated_memory_stats()
+    """
     _present().reset_accumulated_memory_stats(device_index)
 
 
 def reset_peak_memory_stats(device_index: Device | None = None, /) -> None:
-    """Begin again the most that was in use at what is; RuntimeError without an accelerator."""
+    """Begin again the most that was in use at what is; RuntimeError without an accelerator.
+
+    >>> if torch.accelerator.is_available():
+    ...     torch.accelerator.reset_peak_memory_stats()
+    """
     _present().reset_peak_memory_stats(device_index)
 
 
