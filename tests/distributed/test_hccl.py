@@ -108,7 +108,9 @@ ERRORS = {
 
 
 def test_a_model_is_sharded_where_the_ranks_communicate():
-    """`fully_shard` without a mesh takes the accelerator by which the ranks communicate, and moves the module there."""
+    """`fully_shard` without a mesh takes the accelerator by which the ranks communicate, and moves the module there; so does
+    `distribute_tensor` with a tensor of the CPU."""
     found = ranks.results("npu_sharded.py", 2, device="npu", launcher=ranks.emulated())
     for rank, each in enumerate(found):
-        assert each == {"places": [f"npu:{rank}"], "grad": "DTensor", "rows": 2}
+        pieces = [f"npu:{rank}", True]
+        assert each == {"places": [f"npu:{rank}"], "grad": "DTensor", "rows": 2, "pieces": pieces}

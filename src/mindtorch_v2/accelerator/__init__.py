@@ -16,13 +16,17 @@ __all__ = [
     "current_device_index",
     "current_stream",
     "device_count",
+    "device_index",
     "empty_cache",
+    "get_memory_info",
     "is_available",
     "max_memory_allocated",
     "max_memory_reserved",
     "memory_allocated",
     "memory_reserved",
     "memory_stats",
+    "reset_accumulated_memory_stats",
+    "reset_peak_memory_stats",
     "set_device_idx",
     "set_device_index",
     "set_stream",
@@ -88,6 +92,26 @@ def set_device_index(device: Device, /) -> None:
 set_device_idx = set_device_index
 
 
+class device_index:
+    """Context within which a device is the current one; with None nothing changes. RuntimeError without an accelerator.
+
+    >>> with torch.accelerator.device_index(None):
+    ...     pass
+    """
+
+    def __init__(self, device: int | None, /) -> None:
+        self.idx, self.prev_idx = device, -1
+
+    def __enter__(self) -> None:
+        if self.idx is not None:
+            self.prev_idx = current_device_index()
+            set_device_index(self.idx)
+
+    def __exit__(self, *exc_info: object) -> None:
+        if self.idx is not None:
+            set_device_index(self.prev_idx)
+
+
 def current_stream(device: Device | None = None, /) -> Any:
     """The current stream; RuntimeError without an accelerator."""
     return _present().current_stream(device)
@@ -106,6 +130,33 @@ def synchronize(device: Device | None = None, /) -> None:
 def empty_cache() -> None:
     """Release cached memory; RuntimeError without an accelerator."""
     _present().empty_cache()
+
+
+def get_memory_info(device_index: Device | None = None, /) -> tuple[int, int]:
+    """Bytes of a device that are free, and all of them; RuntimeError without an accelerator.
+
+    >>> if torch.accelerator.is_available():
+    ...     free, total = torch.accelerator.get_memory_info()
+    """
+    return _present().mem_get_info(device_index)
+
+
+def reset_accumulated_memory_stats(device_index: Device | None = None, /) -> None:
+    """Begin again at zero what `memory_stats` sums up; RuntimeError without an accelerator.
+
+    >>> if torch.accelerator.is_available():
+    ...     torch.accelerator.reset_accumulated_memory_stats()
+    """
+    _present().reset_accumulated_memory_stats(device_index)
+
+
+def reset_peak_memory_stats(device_index: Device | None = None, /) -> None:
+    """Begin again the most that was in use at what is; RuntimeError without an accelerator.
+
+    >>> if torch.accelerator.is_available():
+    ...     torch.accelerator.reset_peak_memory_stats()
+    """
+    _present().reset_peak_memory_stats(device_index)
 
 
 def memory_stats(device_index: Device | None = None, /) -> dict[str, Any]:

@@ -10,6 +10,8 @@ mesh["tp"].get_local_rank()
 from __future__ import annotations
 
 import math
+import os
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,26 @@ if TYPE_CHECKING:
 
 
 __all__ = ["DeviceMesh", "init_device_mesh"]
+
+
+def _choose_device(device_type: str) -> None:
+    """Make this process' own device the current one where the program has not asked for any yet: that of LOCAL_RANK, or by the rank."""
+    module = {"npu": torch.npu, "cuda": torch.cuda}.get(device_type)
+    if module is None or module.is_initialized() or not module.device_count() or world.get_backend() == "fake":
+        return
+    if "LOCAL_RANK" in os.environ:
+        module.set_device(int(os.environ["LOCAL_RANK"]))
+        return
+    count, size = module.device_count(), world.get_world_size()
+    if size > count and size % count:
+        raise RuntimeError(
+            f"DeviceMesh only support homogeneous hardware, but found {size} ranks and {count} {device_type} devices!"
+        )
+    warnings.warn(
+        "no device was chosen before the DeviceMesh is made, and there is no LOCAL_RANK: it takes the rank modulo the number of devices",
+        stacklevel=3,
+    )
+    module.set_device(world.get_rank() % count)
 
 
 class DeviceMesh:
@@ -59,6 +81,7 @@ class DeviceMesh:
         ranks = self.mesh.flatten().tolist()
         if len(set(ranks)) != len(ranks) or not all(0 <= rank < world.get_world_size() for rank in ranks):
             raise ValueError(f"a mesh holds each rank below the world size at most once, got {ranks}")
+        _choose_device(device_type)
         self._rank = world.get_rank()
         self._groups = [self._make_groups(dim) for dim in range(self.mesh.dim())]
         self._flat: dict[str, DeviceMesh] = {}  # meshes of several dimensions in one, by name

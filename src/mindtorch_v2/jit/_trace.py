@@ -188,11 +188,20 @@ class ScriptFunction:
 
     def __init__(self, name: str, record: _Record) -> None:
         self.name = self.__name__ = name
-        self.graph, self.code = record.graph, record.code
         self._record = record
         self._self = types.SimpleNamespace(**record.constants)  # the code's `self`
 
-    inlined_graph = property(lambda self: self.graph)
+    @property
+    def graph(self) -> Graph:
+        """The record, a `torch.fx.Graph`."""
+        return self._record.graph
+
+    inlined_graph = graph
+
+    @property
+    def code(self) -> str:
+        """The record as Python's source."""
+        return self._record.code
 
     @property
     def qualified_name(self) -> str:
@@ -207,6 +216,21 @@ class ScriptFunction:
     def save(self, f: Any, **kwargs: Any) -> None:
         """Write it, see `torch.jit.save`."""
         torch.jit.save(self, f, **kwargs)
+
+
+def rewrite(traced: ScriptFunction | TopLevelTracedModule, change: Callable[[Graph], None]) -> None:
+    """Let `change` write copies of the records of a trace, which takes them instead; other copies of it stay as they are."""
+
+    def changed(name: str, record: _Record) -> _Record:
+        graph = copy.deepcopy(record.graph)
+        change(graph)
+        return _Record(graph, name, record.constants, record.example)
+
+    if isinstance(traced, ScriptFunction):
+        traced._record = changed(traced.name, traced._record)
+    else:
+        records = traced._records
+        records.update({name: changed(name, record) for name, record in records.items()})
 
 
 # ---- recording ----

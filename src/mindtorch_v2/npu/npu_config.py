@@ -5,6 +5,7 @@ operators are never compiled one by one here.
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -59,14 +60,14 @@ _OTHERS = {
 
 
 def set_compile_mode(jit_compile: bool = False) -> None:
-    """Whether operators may be compiled when they are called: here they never are, so False is what holds.
+    """Whether operators may be compiled when they are called: here they never are, and True, without effect, is a warning.
 
-    RuntimeError for True, which asks for operators that are not there.
+    >>> torch.npu.set_compile_mode(jit_compile=False)
     """
     if jit_compile:
-        raise RuntimeError(
-            "set_compile_mode(): jit_compile=True asks for operators that are compiled when they are called; this package "
-            "calls those of ACLNN, which are compiled already. Leave it False."
+        warnings.warn(
+            "set_compile_mode(): jit_compile=True has no effect: the operators called are those of ACLNN, which are compiled already",
+            stacklevel=2,
         )
 
 
@@ -76,7 +77,7 @@ def is_jit_compile_false() -> bool:
 
 
 def set_option(option: dict[str, Any]) -> None:
-    """Keep options, a dictionary of names and values. "jitCompile" may only be "disable".
+    """Keep options, a dictionary of names and values.
 
     Raises:
         TypeError: it is no dictionary.

@@ -61,6 +61,8 @@ def test_ties_of_four_bits_go_to_the_even_number() -> None:
     y, scales = npu.npu_dynamic_mx_quant(x, dst_type=296)
     assert scales.flatten().tolist() == [127, 0]
     assert unpacked(y)[0].tolist() == [0.0, 1.0, 1.0, 2.0, 2.0, 4.0, 4.0, 6.0, -0.0, -2.0]
+    y, _ = npu.npu_dynamic_mx_quant(x, dst_type=296, round_mode="round")
+    assert unpacked(y)[0].tolist() == [0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 6.0, -0.5, -3.0]
 
 
 def test_along_another_dimension_and_both() -> None:

@@ -156,7 +156,7 @@ def _parameter_names(model: Module) -> dict[Any, str]:
     return {parameter: names[name] for name, parameter in model.named_parameters()}
 
 
-def _begin(optimizer: Optimizer) -> None:
+def _init_optim_state(optimizer: Optimizer) -> None:
     """Let an optimizer that has not run yet make its states, without a change of the parameters."""
     if optimizer.state:
         return
@@ -198,7 +198,7 @@ def get_optimizer_state_dict(
     state: dict[str, Any] = {}
     groups: list[dict[str, Any]] = []
     for optimizer in _listed(optimizers):
-        _begin(optimizer)
+        _init_optim_state(optimizer)
         for parameter, values in optimizer.state.items():
             state[names[parameter]] = _given(values, options)
         for group in optimizer.param_groups:
@@ -361,7 +361,7 @@ def set_optimizer_state_dict(
     given = _from_first(optim_state_dict, options)
     names = _parameter_names(model)
     for optimizer in _listed(optimizers):
-        _begin(optimizer)
+        _init_optim_state(optimizer)
         own = _unflattened(optimizer, names, given) if options.flatten_optimizer_state_dict else given
         groups_of = {name: group for group in own["param_groups"] for name in group["params"]}
         numbers: dict[Any, int] = {}

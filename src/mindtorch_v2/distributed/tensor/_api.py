@@ -336,6 +336,8 @@ def distribute_tensor(
     if mesh.get_coordinate() is None:
         return DTensor(tensor.detach().new_empty(0), spec, requires_grad=tensor.requires_grad)
     local = tensor.detach()
+    if local.device.type not in ("meta", mesh.device_type):
+        local = local.to(mesh.device_type)
     if src_data_rank is not None and local.device.type != "meta":
         local = local.clone(memory_format=torch.contiguous_format)
         for dim in range(mesh.ndim):

@@ -13,7 +13,7 @@ from mindtorch_v2.npu.streams import erase_stream
 
 from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
 
-from . import _C, atb, contrib, dynamo, multiprocessing, op_plugin, optim, profiler, testing, utils
+from . import _C, atb, contrib, dynamo, jit, multiprocessing, op_plugin, optim, profiler, testing, utils
 from ._outputs import with_outputs
 from .formats import (
     Format,
@@ -48,6 +48,7 @@ __all__ = [
     "erase_stream",
     "empty_with_swapped_memory",
     "get_storage_size",
+    "jit",
     "multiprocessing",
     "npu",
     "npu_change_data_ptr",

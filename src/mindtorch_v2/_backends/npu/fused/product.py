@@ -52,6 +52,8 @@ def grouped_matmul(
         return None
     split, kind = split_item or 0, group_list_type or 0
     whole = x[0].dtype == _INT8
+    if not whole and x[0].dtype not in _FLOATING:
+        return None
     if _dtype(x, output_dtype) is None or any(each.dtype != x[0].dtype for each in (*x, *weight)) or kind not in (0, 1):
         return None
     if group_type == _APART:

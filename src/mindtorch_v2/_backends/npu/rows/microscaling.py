@@ -20,6 +20,7 @@ class _Element(NamedTuple):
     dtype: str  # of the tensor that holds them
     exponent: int  # of the largest number
     largest: float
+    ties_away: bool = False  # from zero; else to the even number
 
 
 _ELEMENTS = {
@@ -47,10 +48,11 @@ def _element(operator, dst_type, round_mode, scale_alg, dst_type_max) -> _Elemen
         "dst_type must be 23 or 291 (float8_e5m2), 24 or 292 (float8_e4m3fn) or 296 (float4_e2m1fn_x2), but it is "
         f"{dst_type}",
     )
-    require_choice(operator, "round_mode", round_mode, ("rint",))
+    element = _ELEMENTS[dst_type]
+    require_choice(operator, "round_mode", round_mode, ("rint", "round") if element.dtype == "uint8" else ("rint",))
     require_choice(operator, "scale_alg", scale_alg or 0, (0,))
     require(not dst_type_max, operator, f"dst_type_max must be 0, but it is {dst_type_max}")
-    return _ELEMENTS[dst_type]
+    return element._replace(ties_away=round_mode == "round")
 
 
 def _input(operator, x, element, least) -> None:
@@ -69,12 +71,12 @@ def _exponents(largest, element):
     return aten.clamp(bits - element.exponent, 0, 254)
 
 
-def _four_bits(values):
-    """The nearest of float4_e2m1's numbers, of two as near the even one, as four bits."""
+def _four_bits(values, ties_away):
+    """The nearest of float4_e2m1's numbers, of two as near the even one or the larger, as four bits."""
     magnitude = values.abs()
     code = aten.zeros_like(magnitude, dtype=DTYPES["int32"])
     for place, middle in enumerate(_HALFWAY):
-        above = magnitude > middle if place % 2 == 0 else magnitude >= middle
+        above = magnitude > middle if place % 2 == 0 and not ties_away else magnitude >= middle
         code = code + above.to(DTYPES["int32"])
     return code + 8 * aten.signbit(values).to(DTYPES["int32"])
 
@@ -84,7 +86,7 @@ def _stored(values, element):
     values = aten.clamp(values, -element.largest, element.largest)
     if element.dtype != "uint8":
         return values.to(DTYPES[element.dtype])
-    pairs = aten.unflatten(_four_bits(values), -1, [values.shape[-1] // 2, 2])
+    pairs = aten.unflatten(_four_bits(values, element.ties_away), -1, [values.shape[-1] // 2, 2])
     return (pairs[..., 0] + pairs[..., 1] * 16).to(DTYPES["uint8"])
 
 

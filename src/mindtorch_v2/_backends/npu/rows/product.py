@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
-from . import operations
+from . import microscaled_product, operations
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
 from .numbers import has_numbers
 from .quantization import dtype_named, scale_of, unpacked_int4
@@ -121,8 +121,10 @@ class _Extras:
         antiquant_offset: Tensor,
         per_token_scale: Tensor,
         one_weight: bool,
+        exponents: tuple | None = None,
     ) -> None:
         self._lists = (bias, scale, antiquant_scale, antiquant_offset)
+        self._exponents = exponents  # the codes of both types, where the scales are exponents of blocks
         self._per_token = per_token_scale
         self._one = one_weight  # the entries of all groups stacked in one tensor
 
@@ -135,6 +137,12 @@ class _Extras:
     def product(self, x: Tensor, weight: Tensor, group: int, rows: slice, dtype: Any) -> Tensor:
         """x @ weight with the group's bias and scales; `rows` are those of x within the whole."""
         bias, scale = self._of(0, group), self._of(1, group)
+        if self._exponents is not None:
+            by_row = self._per_token[0][rows] if len(self._per_token) == 1 else self._per_token[group]
+            a = microscaled_product.left("npu_grouped_matmul", "x", x, self._exponents[0], by_row)
+            b = microscaled_product.right("npu_grouped_matmul", "weight", weight, self._exponents[1], scale)
+            y = aten.matmul(a, b)
+            return (y if bias is None else y + wide(bias)).to(dtype)
         from_few_bits = self._of(2, group)
         if from_few_bits is not None:
             y = aten.matmul(wide(x), _weight_of(weight, from_few_bits, self._of(3, group)))
@@ -153,7 +161,7 @@ class _Extras:
         return (y if bias is None else y + wide(bias)).to(dtype)
 
 
-def _grouped(x, weight, group_list, lists, kinds, output_dtype):
+def _grouped(x, weight, group_list, lists, kinds, output_dtype, exponents=None):
     operator = "npu_grouped_matmul"
     split_item, group_type, group_list_type, act_type = kinds
     require_choice(operator, "split_item", split_item, (0, 1, 2, 3))
@@ -168,7 +176,15 @@ def _grouped(x, weight, group_list, lists, kinds, output_dtype):
     require(len(x) > 0 and len(weight) > 0, operator, "x and weight must not be empty lists")
     bias, scale, offset, antiquant_scale, antiquant_offset, per_token_scale = lists
     require_absent(operator, offset=offset)
-    if output_dtype is None and x[0].dtype.is_floating_point:
+    if exponents is not None:
+        require_absent(operator, antiquant_scale=antiquant_scale, antiquant_offset=antiquant_offset)
+        require(
+            bool(scale and per_token_scale),
+            operator,
+            "exponents are those of scale and of per_token_scale: both are needed",
+        )
+        dtype = microscaled_product.result_dtype(operator, output_dtype)
+    elif output_dtype is None and x[0].dtype.is_floating_point:
         dtype = x[0].dtype
     else:
         dtype = DTYPES[dtype_named(operator, output_dtype, _RESULTS)]
@@ -178,7 +194,7 @@ def _grouped(x, weight, group_list, lists, kinds, output_dtype):
             operator,
             f"several x take as many weights, but there are {len(x)} and {len(weight)}",
         )
-        extras = _Extras(bias, scale, antiquant_scale, antiquant_offset, per_token_scale, False)
+        extras = _Extras(bias, scale, antiquant_scale, antiquant_offset, per_token_scale, False, exponents)
         results = [extras.product(x[i], weight[i], i, slice(None), dtype) for i in range(len(x))]
         return results if split_item in (0, 1) else [aten.cat(results, 0)]
     require(len(x) == 1, operator, f"group_type {group_type} takes one x, but there are {len(x)}")
@@ -188,9 +204,14 @@ def _grouped(x, weight, group_list, lists, kinds, output_dtype):
         require(len(weight) == 1, operator, f"group_type 2 takes one weight, but there are {len(weight)}")
         groups = len(group_list) if isinstance(group_list, (list, tuple)) else group_list.shape[0]
         ends = _ends(operator, group_list, group_list_type, groups)
-        starts = [0, *ends[:-1]]
-        parts = [aten.matmul(whole[:, a:b], weight[0][a:b]).to(dtype) for a, b in zip(starts, ends, strict=True)]
-        return [aten.stack(parts)]
+        runs = list(zip([0, *ends[:-1]], ends, strict=True))
+        if exponents is not None:
+            return [
+                microscaled_product.of_inner_runs(
+                    operator, whole, weight[0], per_token_scale[0], scale[0], runs, exponents
+                ).to(dtype)
+            ]
+        return [aten.stack([aten.matmul(whole[:, a:b], weight[0][a:b]).to(dtype) for a, b in runs])]
     stacked = len(weight) == 1 and weight[0].dim() == 3
     weights = list(weight[0]) if stacked else list(weight)
     ends = _ends(operator, group_list, group_list_type, len(weights))
@@ -199,7 +220,7 @@ def _grouped(x, weight, group_list, lists, kinds, output_dtype):
         operator,
         f"group_list ends at row {ends[-1]}, but x has {whole.shape[0]} rows",
     )
-    extras = _Extras(bias, scale, antiquant_scale, antiquant_offset, per_token_scale, stacked)
+    extras = _Extras(bias, scale, antiquant_scale, antiquant_offset, per_token_scale, stacked, exponents)
     parts = [
         extras.product(whole[a:b], w, i, slice(a, b), dtype)
         for i, (w, a, b) in enumerate(zip(weights, [0, *ends[:-1]], ends, strict=True))
@@ -208,7 +229,7 @@ def _grouped(x, weight, group_list, lists, kinds, output_dtype):
         return parts
     rest = whole.shape[0] - ends[-1]
     if rest:  # rows of no group
-        parts.append(aten.zeros([rest, weights[0].shape[-1]], dtype=dtype, device=whole.device))
+        parts.append(aten.zeros([rest, parts[0].shape[-1]], dtype=dtype, device=whole.device))
     return [aten.cat(parts, 0)]
 
 
@@ -241,13 +262,19 @@ def npu_grouped_matmul(
 ) -> Any:  # fmt: skip
     require_absent(
         "npu_grouped_matmul", activation_input=activation_input, activation_quant_scale=activation_quant_scale,
-        activation_quant_offset=activation_quant_offset, x_dtype=x_dtype, weight_dtype=weight_dtype,
-        scale_dtype=scale_dtype, per_token_scale_dtype=per_token_scale_dtype,
+        activation_quant_offset=activation_quant_offset,
     )  # fmt: skip
-    lists = (bias, scale, offset, antiquant_scale, antiquant_offset, per_token_scale)
-    return _grouped(
-        x, weight, group_list, lists, (split_item or 0, group_type, group_list_type or 0, act_type or 0), output_dtype
+    exponents = (
+        (x_dtype, weight_dtype) if microscaled_product.is_asked(scale_dtype, scale[0] if scale else None) else None
     )
+    if exponents is None:
+        require_absent(
+            "npu_grouped_matmul", x_dtype=x_dtype, weight_dtype=weight_dtype, scale_dtype=scale_dtype,
+            per_token_scale_dtype=per_token_scale_dtype,
+        )  # fmt: skip
+    lists = (bias, scale, offset, antiquant_scale, antiquant_offset, per_token_scale)
+    kinds = (split_item or 0, group_type, group_list_type or 0, act_type or 0)
+    return _grouped(x, weight, group_list, lists, kinds, output_dtype, exponents)
 
 
 @composite(
@@ -338,7 +365,7 @@ def _of_groups_of_rows(operator, x1, x2, scale, offset, by_row, bias, output_dty
     "Tensor? bias=None, int? output_dtype=None, int? x1_dtype=None, int? x2_dtype=None, int? pertoken_scale_dtype=None, "
     "int? scale_dtype=None, int[]? group_sizes=None, Tensor? y_scale=None) -> Tensor",
     "The exact product of int8 (or packed int4) matrices, or that of float8 ones, times a scale a column and one a row; int32 "
-    "biases are added before the scales, others after.",
+    "biases are added before the scales, others after. Or that of float8 and packed float4 numbers in blocks of 32 with exponents.",
     explicit=True,
     flops=operations.of_factors,
 )
@@ -348,6 +375,11 @@ def npu_quant_matmul(
     scale_dtype: Any = None, group_sizes: Any = None, y_scale: Any = None,
 ) -> Any:  # fmt: skip
     operator = "npu_quant_matmul"
+    if microscaled_product.is_asked(scale_dtype, scale):
+        return microscaled_product.product(
+            operator, x1, x2, scale, pertoken_scale, bias, output_dtype, (x1_dtype, x2_dtype), group_sizes,
+            offset=offset, y_scale=y_scale,
+        )  # fmt: skip
     require_absent(
         operator, x1_dtype=x1_dtype, x2_dtype=x2_dtype, pertoken_scale_dtype=pertoken_scale_dtype,
         scale_dtype=scale_dtype, y_scale=y_scale,

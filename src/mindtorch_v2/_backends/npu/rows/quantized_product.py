@@ -7,7 +7,7 @@ from typing import Any
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten, composite
 from .. import casts
-from . import operations
+from . import microscaled_product, microscaling, operations
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
 from .numbers import numbers_of
 from .product import _ends, _permuted
@@ -110,6 +110,18 @@ def _swiglu_quant(
     return tuple(made)
 
 
+def _microscaled_swiglu(operator, x, weight, weight_scale, x_scale, group_list, kind, codes, quant_dtype) -> tuple:
+    """The gated product of rows and weights in blocks with exponents, in such blocks again; rows of no group are zero."""
+    element = microscaling._element(operator, quant_dtype, "rint", 0, 0.0)
+    scales = list(weight_scale[0]) if len(weight_scale) == 1 and weight_scale[0].dim() == 4 else list(weight_scale)
+    parts, last = [], 0
+    for (matrix, first, last), scale in zip(_groups(operator, x, weight, group_list, kind), scales, strict=True):
+        rows = microscaled_product.left(operator, "x", x[first:last], codes[0], x_scale[first:last])
+        parts.append(_gated(aten.matmul(rows, microscaled_product.right(operator, "weight", matrix, codes[1], scale))))
+    parts.append(aten.zeros([x.shape[0] - last, parts[0].shape[-1]], dtype=_FLOAT32, device=x.device))
+    return microscaling._quantized(aten.cat(parts, 0), -1, microscaling._BLOCK, element)
+
+
 def _by_rows(operator, weight) -> Any:
     """A weight (groups, K, N) of one in blocks of (16, 32) bytes, or 4-bit ones; 4-bit numbers unpacked.
 
@@ -164,7 +176,7 @@ def npu_grouped_matmul_swiglu_quant(
     "tuning_config=None, int? x_dtype=None, int? weight_dtype=None, int? weight_scale_dtype=None, int? "
     "x_scale_dtype=None) -> (Tensor, Tensor)",
     "npu_grouped_matmul_swiglu_quant with lists of matrices and scales, and ends or counts of rows; rows may be packed int4 too, "
-    "with a factor for the gated numbers of each group.",
+    "with a factor for the gated numbers of each group. With 2 for both modes all are in blocks of 32 with exponents.",
     explicit=True,
     flops=operations.of_quantised_groups,
     grad=no_gradient("npu_grouped_matmul_swiglu_quant_v2", "x_scale"),
@@ -176,6 +188,14 @@ def npu_grouped_matmul_swiglu_quant_v2(
     x_dtype: Any = None, weight_dtype: Any = None, weight_scale_dtype: Any = None, x_scale_dtype: Any = None,
 ) -> tuple:  # fmt: skip
     operator = "npu_grouped_matmul_swiglu_quant_v2"
+    if dequant_mode == quant_mode == 2:
+        require_absent(
+            operator, bias=bias, smooth_scale=smooth_scale, weight_assist_matrix=weight_assist_matrix or None
+        )
+        return _microscaled_swiglu(
+            operator, x, list(weight), weight_scale, x_scale, group_list, group_list_type or 0, (x_dtype, weight_dtype),
+            quant_dtype,
+        )  # fmt: skip
     require_absent(
         operator, bias=bias, x_dtype=x_dtype, weight_dtype=weight_dtype, weight_scale_dtype=weight_scale_dtype,
         x_scale_dtype=x_scale_dtype,
@@ -350,6 +370,10 @@ def npu_add_quant_matmul_(
     x1_dtype: Any = None, x2_dtype: Any = None, x1_scale_dtype: Any = None, x2_scale_dtype: Any = None,
 ) -> Any:  # fmt: skip
     operator = "npu_add_quant_matmul_"
+    if microscaled_product.is_asked(x2_scale_dtype, x2_scale):
+        codes = (x1_dtype, x2_dtype)
+        y = microscaled_product.product(operator, x1, x2, x2_scale, x1_scale, None, self.dtype, codes, group_sizes)
+        return aten.add_(self, y)
     require_absent(
         operator, group_sizes=group_sizes, x1_dtype=x1_dtype, x2_dtype=x2_dtype, x1_scale_dtype=x1_scale_dtype,
         x2_scale_dtype=x2_scale_dtype,
@@ -373,11 +397,17 @@ def npu_add_quant_gmm_(
     x2_scale_dtype: Any = None,
 ) -> Any:  # fmt: skip
     operator = "npu_add_quant_gmm_"
+    ends = _ends(operator, group_list, group_list_type or 0, self.shape[0])
+    if microscaled_product.is_asked(x2_scale_dtype, x2_scale):
+        microscaled_product.check_sizes(operator, group_sizes)
+        require(x1_scale is not None, operator, "x1_scale is needed beside exponents of x2")
+        runs, codes = zip([0, *ends[:-1]], ends, strict=True), (x1_dtype, x2_dtype)
+        y = microscaled_product.of_inner_runs(operator, x1, x2, x1_scale, x2_scale, runs, codes)
+        return aten.add_(self, y.to(self.dtype))
     require_absent(
         operator, group_sizes=group_sizes, x1_dtype=x1_dtype, x2_dtype=x2_dtype, x1_scale_dtype=x1_scale_dtype,
         x2_scale_dtype=x2_scale_dtype,
     )  # fmt: skip
-    ends = _ends(operator, group_list, group_list_type or 0, self.shape[0])
     for group, (first, last) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
         y = _exact(wide(x1[:, first:last]), wide(x2[first:last])) * wide(x2_scale[group])
         aten.add_(self[group], (y if x1_scale is None else y * wide(x1_scale[group])).to(self.dtype))
