@@ -17,6 +17,6 @@ def lower_to_fbgemm(
     >>> from mindtorch_v2.ao.quantization.fx.lower_to_fbgemm import lower_to_fbgemm
     >>> traced = torch.fx.symbolic_trace(torch.nn.ReLU())
     >>> [node.op for node in lower_to_fbgemm(traced, {}, {}).graph.nodes]
-    ['placeholder', 'call_module', 'output']
+    ['placeholder', 'call_function', 'output']
     """
     return lower(model, qconfig_map, node_name_to_scope, keep_original_weights)

@@ -15,6 +15,6 @@ def lower_to_qnnpack(model: Any, qconfig_map: dict[str, Any], node_name_to_scope
     >>> from mindtorch_v2.ao.quantization.fx.lower_to_qnnpack import lower_to_qnnpack
     >>> traced = torch.fx.symbolic_trace(torch.nn.ReLU())
     >>> [node.op for node in lower_to_qnnpack(traced, {}, {}).graph.nodes]
-    ['placeholder', 'call_module', 'output']
+    ['placeholder', 'call_function', 'output']
     """
     return lower(model, qconfig_map, node_name_to_scope)
