@@ -110,14 +110,13 @@ def insert_observers_for_model(
 ) -> Any:
     """Put observers into a model's graph, where its matches say so; the graph's output.
 
-        >>> from mindtorch_v2.ao.quantization.backend_config import get_native_backend_config
-        >>> from mindtorch_v2.ao.quantization.fx._standalone import METHODS
-    from mindtorch_v2.ao.quantization.fx.custom_config import PrepareCustomConfig
-        >>> from mindtorch_v2.ao.quantization.fx.prepare import insert_observers_for_model
-        >>> traced = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.ReLU()))
-        >>> config = get_native_backend_config()
-        >>> insert_observers_for_model(traced, {}, {}, PrepareCustomConfig(), {}, config, set(), False).op
-        'output'
+    >>> from mindtorch_v2.ao.quantization.backend_config import get_native_backend_config
+    >>> from mindtorch_v2.ao.quantization.fx.custom_config import PrepareCustomConfig
+    >>> from mindtorch_v2.ao.quantization.fx.prepare import insert_observers_for_model
+    >>> traced = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.ReLU()))
+    >>> config = get_native_backend_config()
+    >>> insert_observers_for_model(traced, {}, {}, PrepareCustomConfig(), {}, config, set(), False).op
+    'output'
     """
     matches, custom = node_name_to_match_result_with_qconfig, prepare_custom_config
     observing = Observing(model, custom, backend_config)
