@@ -160,6 +160,7 @@ from ._higher_order_ops.cond import cond as cond
 from ._C import contiguous_format as contiguous_format
 from ._C import default_generator as default_generator
 from ._C import device as device
+from .functional import dsmm as dsmm
 from ._C import dtype as dtype
 from ._namespace import e as e
 from ._linalg_utils import eig as eig

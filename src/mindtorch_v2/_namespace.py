@@ -68,7 +68,7 @@ LAZY_NAMES: dict[str, str] = {
         "storage",
     ),
     **dict.fromkeys(
-        "einsum split spmm meshgrid broadcast_tensors broadcast_shapes atleast_1d atleast_2d atleast_3d cartesian_prod cdist norm stft "
+        "einsum split dsmm spmm meshgrid broadcast_tensors broadcast_shapes atleast_1d atleast_2d atleast_3d cartesian_prod cdist norm stft "
         "tensordot unique unique_consecutive block_diag chain_matmul lu istft unravel_index gradient".split(),
         "functional",
     ),

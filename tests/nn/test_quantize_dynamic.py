@@ -151,3 +151,18 @@ def test_zero_points_that_are_floats():
     scale, zero_point = observer.calculate_qparams()
     torch.testing.assert_close(scale, torch.tensor([0.01, 0.5 / 255, 1.0]))
     torch.testing.assert_close(zero_point, torch.tensor([50.0, -255.0, -3.0]))
+
+
+def test_arithmetic_is_observed_but_for_numbers():
+    arithmetic, seen = torch.ao.nn.quantized.FloatFunctional(), []
+    arithmetic.activation_post_process.register_forward_hook(lambda module, args, result: seen.append(result.tolist()))
+    x = torch.tensor([1.0, -2.0])
+    for other in (arithmetic, torch.ao.nn.quantized.FXFloatFunctional()):
+        assert other.add(x, x).tolist() == [2, -4] and other.add_scalar(x, 2.0).tolist() == [3, 0]
+        assert other.mul(x, x).tolist() == [1, 4] and other.mul_scalar(x, 2.0).tolist() == [2, -4]
+        assert other.cat([x, x]).tolist() == [1, -2, 1, -2] and other.cat([x[None], x[None]], dim=1).shape == (1, 4)
+        assert other.add_relu(x, x).tolist() == [2, 0] and other.matmul(x, x).item() == 5
+        with pytest.raises(RuntimeError, match="FloatFunctional is not intended to use the 'forward'"):
+            other(x)
+    assert len(seen) == 6 and seen[0] == [2, -4] and seen[1] == [1, 4]
+    assert torch.nn.quantized.FloatFunctional is torch.ao.nn.quantized.FloatFunctional

@@ -17,6 +17,7 @@ import mindtorch_v2 as torch
 
 from .._core.profiler_config import check_config
 from . import _profiler_devices as _devices
+from . import _profiler_operators as _operators
 from . import _profiler_recorder as _recorder
 from . import _profiler_trace as _trace
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg
@@ -100,6 +101,9 @@ class record_function:
                 return fn(*args, **kwargs)
 
         return marked
+
+
+_operators.define(record_function)
 
 
 class profile:

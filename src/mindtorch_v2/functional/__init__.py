@@ -32,6 +32,7 @@ __all__ = [
     "cartesian_prod",
     "cdist",
     "chain_matmul",
+    "dsmm",
     "einsum",
     "gradient",
     "istft",
@@ -367,6 +368,16 @@ def split(tensor: torch.Tensor, split_size_or_sections: int | Sequence[int], dim
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
     return tensor.split(split_size_or_sections, dim)
+
+
+def dsmm(input: torch.Tensor, mat2: torch.Tensor) -> torch.Tensor:
+    """The matrix product, under another name that PyTorch gives it for a sparse `input` (n, m).
+
+    >>> torch.dsmm(torch.eye(2).to_sparse(), torch.ones(2, 1))
+    tensor([[1.],
+            [1.]])
+    """
+    return torch.mm(input, mat2)
 
 
 def spmm(input: torch.Tensor, mat2: torch.Tensor) -> torch.Tensor:

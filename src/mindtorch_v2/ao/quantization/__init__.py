@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import types
 from collections.abc import Iterable
 from typing import Any
 
