@@ -78,6 +78,12 @@ class _DerivedObserverOrFakeQuantize(ObserverBase):
         return self.derive_qparams_fn(self.obs_or_fqs)
 
 
+def __getattr__(name: str) -> types.ModuleType:
+    if name in {"backend_config", "fx", "quantize_fx"}:  # found when asked for
+        return importlib.import_module(f"mindtorch_v2.ao.quantization.{name}")
+    raise AttributeError(f"module 'torch.ao.quantization' has no attribute {name!r}")
+
+
 __all__ = [
     "MatchAllNode",
     "ObserverOrFakeQuantize",

@@ -27,8 +27,11 @@ def _as_bool(mask: torch.Tensor | None, name: str) -> torch.Tensor | None:
 class MultiheadAttention(nn.MultiheadAttention):
     """`torch.nn.MultiheadAttention` of linear layers that can be observed and quantized; `prepare` puts it in that one's place.
 
-    >>> torch.ao.nn.quantizable.MultiheadAttention._FLOAT_MODULE.__name__
-    'MultiheadAttention'
+    >>> attention = torch.ao.nn.quantizable.MultiheadAttention(4, 2)
+    >>> x = torch.ones(3, 1, 4)
+    >>> output, weights = attention(x, x, x)
+    >>> output.shape, weights.shape
+    (torch.Size([3, 1, 4]), torch.Size([1, 3, 3]))
     """
 
     _FLOAT_MODULE = nn.MultiheadAttention

@@ -22,8 +22,10 @@ class LSTMCell(nn.Module):
 
     `split_gates`: a linear layer for each gate, in place of one for all.
 
-    >>> torch.ao.nn.quantizable.LSTMCell._FLOAT_MODULE.__name__
-    'LSTMCell'
+    >>> cell = torch.ao.nn.quantizable.LSTMCell(3, 2)
+    >>> hidden, state = cell(torch.ones(1, 3))
+    >>> hidden.shape
+    torch.Size([1, 2])
     """
 
     _FLOAT_MODULE = nn.LSTMCell
@@ -226,8 +228,10 @@ class _LSTMLayer(nn.Module):
 class LSTM(nn.Module):
     """`torch.nn.LSTM` of modules that can be observed and quantized; `prepare` puts it in that one's place.
 
-    >>> torch.ao.nn.quantizable.LSTM._FLOAT_MODULE.__name__
-    'LSTM'
+    >>> lstm = torch.ao.nn.quantizable.LSTM(3, 2, num_layers=2)
+    >>> output, (hidden, state) = lstm(torch.ones(4, 1, 3))
+    >>> output.shape, hidden.shape
+    (torch.Size([4, 1, 2]), torch.Size([2, 1, 2]))
     """
 
     _FLOAT_MODULE = nn.LSTM
