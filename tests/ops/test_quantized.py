@@ -186,7 +186,11 @@ def test_files(tmp_path: Any) -> None:
     four = torch.quantize_per_tensor(torch.tensor([0.3, 1.0, 9.0]), 0.1, 2, torch.quint4x2)
     torch.save([names["q"].transpose(0, 1), names["c"], four], tmp_path / "file")
     for one, other in zip(torch.load(tmp_path / "file"), [names["q"].transpose(0, 1), names["c"], four], strict=True):
-        assert repr(one) == repr(other) and one.stride() == other.stride() and torch.equal(one.int_repr(), other.int_repr())
+        assert (
+            repr(one) == repr(other)
+            and one.stride() == other.stride()
+            and torch.equal(one.int_repr(), other.int_repr())
+        )
     copied = copy.deepcopy(names["q"])
     assert repr(copied) == repr(names["q"]) and copied.data_ptr() != names["q"].data_ptr()
 
