@@ -203,7 +203,8 @@ class _Followed(linear.Linear):
         observer(first.weight)
         if observer.dtype != torch.qint8:
             raise AssertionError(f"Weight observer must have dtype torch.qint8, got {observer.dtype}")
-        made = cls(first.in_features, first.out_features, *cls._extra(after), dtype=observer.dtype)
+        kind: Any = cls
+        made: Self = kind(first.in_features, first.out_features, *cls._extra(after), dtype=observer.dtype)
         made.set_weight_bias(_quantize_weight(first.weight.float(), observer), first.bias)
         made.scale, made.zero_point = scale, zero_point
         return made

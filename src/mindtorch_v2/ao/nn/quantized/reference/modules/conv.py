@@ -56,8 +56,9 @@ class _ConvNd(ReferenceQuantizedModule):
 
 
 class _ConvTransposeNd(_ConvNd):
-    def forward(self: Any, x: Any, output_size: list[int] | None = None) -> Any:
+    def forward(self: Any, input: Any, output_size: list[int] | None = None) -> Any:
         """The transposed convolution of a floating tensor."""
+        x = input
         outer = self._output_padding(
             x, output_size, self.stride, self.padding, self.kernel_size, self._dims, self.dilation
         )

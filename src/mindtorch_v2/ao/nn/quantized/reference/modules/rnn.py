@@ -187,6 +187,7 @@ class _Layer(_Reference):
     def forward(self: Any, input: Any, hx: Any = None) -> Any:
         """The outputs of a sequence (or a packed one), and the last state."""
         many, sizes, order, back = self.mode == "LSTM", None, None, None
+        output: Any
         if isinstance(input, PackedSequence):
             input, sizes, order, back = input
             batch = int(sizes[0])
