@@ -35,7 +35,7 @@ TITLES = (
 LEVELS = {
     "_C": 0, "_as_torch": 0, "version": 0,
     **dict.fromkeys(
-        "_core.above _core.absent_devices _core.absent_modules _core.absent_operators _core.annotations _core.deterministic _core.device _core.dtype _core.errors _core.first_aid _core.hooks _core.openmp _core.processor _core.qscheme _core.settings "
+        "_core.above _core.absent_devices _core.absent_modules _core.absent_operators _core.annotations _core.deterministic _core.device _core.dtype _core.errors _core.first_aid _core.hooks _core.openmp _core.processor _core.qscheme _core.quantizer _core.settings "
         "_core.stream _core.unavailable _core.exchange _core.loading _core.stable_libraries _core.warn_once _core.autograd.view_replay".split(),
         0,
     ),

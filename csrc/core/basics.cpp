@@ -287,6 +287,7 @@ constexpr const char* kKeyNames[] = {"Undefined",
                                      "Meta",
                                      "SparseCPU",
                                      "SparseCsrCPU",
+                                     "QuantizedCPU",
                                      "MixedDevices",
                                      "BackendSelect",
                                      "Python",
@@ -350,7 +351,7 @@ const std::vector<std::string>& other_keys() {
         for (const char* prefix : {"Quantized", "Sparse", "SparseCsr", "NestedTensor"}) {
             for (const char* backend : {"CPU", "CUDA", "PrivateUse1", "XPU", "Meta"}) {
                 std::string name = std::string(prefix) + backend;
-                if (name != "SparseCPU" && name != "SparseCsrCPU") all->push_back(name);
+                if (name != "SparseCPU" && name != "SparseCsrCPU" && name != "QuantizedCPU") all->push_back(name);
             }
             for (const char* backend : kOtherBackends) all->push_back(std::string(prefix) + backend);
         }

@@ -140,7 +140,7 @@ KeySet dispatch_keys(const Call& c) {
     const KeySet places = keys & kBackendKeys;
     if (__builtin_expect((places == KeySet(Key::CPU) || places == KeySet(Key::Meta)) && c.op->device_arg < 0, 1))
         return (keys | Key::BackendSelect | g_thread.include) - exclude;
-    if (!(places - Key::CPU - kSparseKeys).empty() && !(places == KeySet(Key::Meta)) && has_mixed_devices(c))
+    if (!(places - Key::CPU - kCodedKeys).empty() && !(places == KeySet(Key::Meta)) && has_mixed_devices(c))
         keys = keys | Key::MixedDevices;
     if (places.empty()) {
         Device d = g_thread.default_device;
@@ -151,10 +151,9 @@ KeySet dispatch_keys(const Call& c) {
             d = device_within(c);
         load_device(d);
         keys = keys | backend_key(d);
-    } else if (__builtin_expect(!(keys & kSparseKeys).empty(), 0)) {
+    } else if (__builtin_expect(!(keys & kCodedKeys).empty(), 0)) {
         // Whatever else takes part, no kernel for memory may see a tensor without.
-        const Key sparse = (keys & kSparseKeys).highest();
-        keys = (keys - kBackendKeys) | sparse;
+        keys = (keys - kBackendKeys) | (keys & kCodedKeys).highest();
     } else if (c.op->device_arg >= 0 && c.args[c.op->device_arg].tag == Tag::Device) {
         // new_empty(x, device=...) and the like: made where the argument says
         load_device(c.args[c.op->device_arg].device);

@@ -23,7 +23,7 @@ enum class DType : uint8_t {
     Complex64 = 9,
     Complex128 = 10,
     Bool = 11,
-    // Quantized: they name the dtypes of files, schemas and signatures; there are no kernels for them.
+    // Quantized: of tensors with a quantizer, whose memory holds whole numbers.
     QInt8 = 12,
     QUInt8 = 13,
     QInt32 = 14,

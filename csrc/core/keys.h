@@ -16,6 +16,7 @@ enum class Key : uint8_t {
     Meta,
     SparseCPU,
     SparseCsrCPU,  // every compressed layout
+    QuantizedCPU,  // whole numbers in memory, and a quantizer that says what they stand for
     // behaviours, lowest priority first
     MixedDevices,  // tensors of several devices: device_check.h
     BackendSelect,
@@ -66,9 +67,11 @@ constexpr KeySet kAutogradKeys = KeySet(Key::AutogradOther) | Key::AutogradCPU |
                                  Key::AutogradXPU | Key::AutogradMeta;
 constexpr KeySet kAutocastKeys = KeySet(Key::AutocastCPU) | Key::AutocastCUDA | Key::AutocastNPU;
 constexpr KeySet kSparseKeys = KeySet(Key::SparseCPU) | Key::SparseCsrCPU;
+// Keys of tensors whose memory, if any, does not hold their elements: only kernels that are meant for them may see it.
+constexpr KeySet kCodedKeys = kSparseKeys | Key::QuantizedCPU;
 // Keys of kernels that work on memory.
 constexpr KeySet kMemoryKeys = KeySet(Key::CPU) | Key::CUDA | Key::NPU | Key::XPU;
-constexpr KeySet kBackendKeys = kMemoryKeys | Key::Meta | kSparseKeys;
+constexpr KeySet kBackendKeys = kMemoryKeys | Key::Meta | kCodedKeys;
 constexpr KeySet kBelowAutograd = KeySet::below(Key::AutogradOther);
 constexpr KeySet kBelowADInplaceOrView = KeySet::below(Key::ADInplaceOrView);
 
@@ -89,6 +92,13 @@ constexpr DeviceKeys device_keys(DeviceType type) {
         default:
             return {Key::NPU, Key::AutogradNPU};
     }
+}
+
+// The keys of a quantized tensor over memory of the keys `of`. Its gradients, if there were any, would be
+// AutogradOther's: what PyTorch composes for memory may have a kernel of its own here.
+constexpr KeySet quantized_keys(KeySet of) {
+    const KeySet autograd = (of & kAutogradKeys).empty() ? KeySet() : KeySet(Key::AutogradOther);
+    return (of - kBackendKeys - kAutogradKeys) | Key::QuantizedCPU | autograd;
 }
 
 const char* key_name(Key k);

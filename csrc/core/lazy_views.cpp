@@ -147,7 +147,7 @@ TensorRef toggled(const Tensor& t, KeySet keys) {
 
 bool may_be_lazy(const Tensor& t) {
     constexpr KeySet kWatched = KeySet(Key::Python) | Key::Functionalize | Key::Batched | Key::Tracer;
-    return t.is_cpu() && (t.keys & (kWatched | kSparseKeys)).empty() && (g_thread.include & kWatched).empty() &&
+    return t.is_cpu() && (t.keys & (kWatched | kCodedKeys)).empty() && (g_thread.include & kWatched).empty() &&
            !hides_data(t);
 }
 

@@ -241,6 +241,7 @@ namespace {
 bool is_backend(Key k) { return static_cast<int>(k) < kKeyCount && kBackendKeys.has(k); }
 
 Key backend_of(Key autograd) {
+    if (autograd == Key::AutogradOther) return Key::QuantizedCPU;
     for (DeviceType type : {DeviceType::CPU, DeviceType::CUDA, DeviceType::NPU, DeviceType::XPU, DeviceType::Meta})
         if (device_keys(type).autograd == autograd) return device_keys(type).backend;
     return Key::Undefined;
@@ -273,7 +274,9 @@ void Operator::resolve() {
         bool autograd = !(as_set & kAutogradKeys).empty();
         if (!chosen && backend) chosen = explicit_kernel ? explicit_kernel : implicit_kernel;
         // Native kernels for every device work on strides and memory, which sparse tensors do not have.
-        if (chosen && chosen == explicit_kernel && chosen->python == nullptr && !(as_set & kSparseKeys).empty())
+        // Those of views serve quantized tensors, too.
+        const KeySet unfit = is_view || inplace_view ? kSparseKeys : kCodedKeys;
+        if (chosen && chosen == explicit_kernel && chosen->python == nullptr && !(as_set & unfit).empty())
             chosen = nullptr;
         if (!chosen && autograd) {
             // A back end's own kernel makes an implicit composite opaque to autograd, for that back end.

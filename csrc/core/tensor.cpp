@@ -159,6 +159,7 @@ Device shown_device(Device d) {
 void refresh_keys(Tensor& t) {
     t.device = t.storage->device;
     t.keys = keys_for(t.device, t.flags & kInference);
+    if (t.quantizer) t.keys = quantized_keys(t.keys);
 }
 
 int64_t numel_of(IntSpan sizes) {
@@ -346,6 +347,10 @@ TensorRef as_strided(const Tensor& t, IntSpan sizes, IntSpan strides, int64_t of
     }
     r->keys = r->keys | (t.keys & kLazyKeys);
     r->device = t.device;
+    if (__builtin_expect(t.quantizer != nullptr, 0)) {
+        r->quantizer = Py_NewRef(t.quantizer);
+        r->keys = quantized_keys(r->keys);
+    }
     return r;
 }
 TensorRef shallow_alias(const Tensor& t) { return as_strided(t, t.sizes(), t.strides(), t.offset); }

@@ -46,6 +46,7 @@ struct Tensor {
     Device device;
     uint8_t flags;
     uint32_t* own_version;  // null: the storage's counter
+    PyObject* quantizer;    // of a quantized tensor: what its whole numbers stand for; else null
     static constexpr int kInlineDims = 5;
     int64_t inline_[2 * kInlineDims];
 

@@ -34,6 +34,8 @@ void backward_weight(const Geometry& g, const Tensor& image, const Tensor& map, 
 // Through oneDNN (float32, bfloat16); false where it has no primitive.
 bool onednn_forward(const Geometry& g, const Tensor& image, const Tensor& weight, const Tensor* bias, Tensor& map,
                     bool channels_last);
+// Sums of 32 bits of an image of uint8 and a weight of int8, exact; false where oneDNN has none.
+bool onednn_int8_forward(const Geometry& g, const Tensor& image, const Tensor& weight, Tensor& sums);
 bool onednn_backward_data(const Geometry& g, const Tensor& map, const Tensor& weight, Tensor& image,
                           bool channels_last);
 bool onednn_backward_weight(const Geometry& g, const Tensor& image, const Tensor& map, Tensor& weight,

@@ -23,14 +23,14 @@ struct Problem {
             const Tensor& map_, bool channels_last)
         : kind(kind_), g(geometry), type(onednn::data_type(image_.dtype)), has_bias(bias_ != nullptr) {
         image = Operand(image_.sizes(), image_.strides(), type);
-        map = Operand(map_.sizes(), map_.strides(), type);
+        map = Operand(map_.sizes(), map_.strides(), onednn::data_type(map_.dtype));
         Dims sizes(weight_.sizes()), strides(weight_.strides());
         if (g.groups > 1) {
             sizes[0] /= g.groups;
             sizes.insert(0, g.groups);
             strides.insert(0, strides[0] * sizes[1]);
         }
-        weight = Operand(sizes, strides, type);
+        weight = Operand(sizes, strides, onednn::data_type(weight_.dtype));
         if (bias_) bias = Operand(bias_->sizes(), bias_->strides(), type);
         const bool one_by_one = std::all_of(g.kernel.begin(), g.kernel.end(), [](int64_t k) { return k == 1; });
         free_layout = !channels_last && !(one_by_one && g.groups == 1 && kind != kBackwardWeight) &&
@@ -61,8 +61,8 @@ struct Problem {
                            dm = free_layout ? map.any() : map.plain(), db = has_bias ? bias.plain() : nullptr;
         dnnl_primitive_desc_t hint = nullptr, made = nullptr;
         dnnl_status_t status = api.dnnl_convolution_forward_primitive_desc_create(
-            &hint, api.engine, dnnl_forward_training, dnnl_convolution_direct, di, dw, kind == kForward ? db : nullptr,
-            dm, stride, dilation, near, far, nullptr);
+            &hint, api.engine, type == dnnl_u8 ? dnnl_forward_inference : dnnl_forward_training,
+            dnnl_convolution_direct, di, dw, kind == kForward ? db : nullptr, dm, stride, dilation, near, far, nullptr);
         if (status == dnnl_success && kind == kBackwardData)
             status = api.dnnl_convolution_backward_data_primitive_desc_create(
                 &made, api.engine, dnnl_convolution_direct, di, dw, dm, stride, dilation, near, far, hint, nullptr);
@@ -114,6 +114,15 @@ bool onednn_forward(const Geometry& g, const Tensor& image, const Tensor& weight
         p->execute({image.raw(), weight.raw(), map.raw(), bias->raw()});
     else
         p->execute({image.raw(), weight.raw(), map.raw()});
+    return true;
+}
+
+bool onednn_int8_forward(const Geometry& g, const Tensor& image, const Tensor& weight, Tensor& sums) {
+    if (!onednn::is_wanted() || !onednn::has_exact_int8()) return false;
+    const Problem problem(kForward, g, image, weight, nullptr, sums, true);
+    onednn::Primitive& p = onednn::cached(problem.key(), [&](onednn::Primitive& fresh) { problem.make(fresh); });
+    if (!p.is_made()) return false;
+    p.execute({image.raw(), weight.raw(), sums.raw()});
     return true;
 }
 

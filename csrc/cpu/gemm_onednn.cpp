@@ -129,18 +129,14 @@ bool onednn_product(const Product& p) {
     return true;
 }
 
-bool onednn_int8_product(int64_t m, int64_t n, int64_t k, const int8_t* a, const int8_t* b, int32_t* c) {
-#if defined(__x86_64__)
-    // Without these instructions sums of pairs are cut off at 16 bits.
-    static const bool exact = __builtin_cpu_supports("avx512vnni");
-#else
-    const bool exact = false;
-#endif
-    if (!exact || !onednn::is_wanted() || m * n * k < 1 << 15) return false;
+bool onednn_int8_product(int64_t m, int64_t n, int64_t k, const void* a, bool a_is_signed, const int8_t* b,
+                         int32_t* c) {
+    if (!onednn::has_exact_int8() || !onednn::is_wanted() || m * n * k < 1 << 15) return false;
     onednn::Key key;
-    for (int64_t word : {int64_t{2}, m, n, k}) key.add(word);
+    for (int64_t word : {int64_t{2}, m, n, k, int64_t{a_is_signed}}) key.add(word);
     onednn::Primitive& primitive = onednn::cached(key, [&](onednn::Primitive& fresh) {
-        const onednn::Operand x({m, k}, {k, 1}, dnnl_s8), w({k, n}, {1, k}, dnnl_s8), y({m, n}, {n, 1}, dnnl_s32);
+        const onednn::Operand x({m, k}, {k, 1}, a_is_signed ? dnnl_s8 : dnnl_u8), w({k, n}, {1, k}, dnnl_s8),
+            y({m, n}, {n, 1}, dnnl_s32);
         const onednn::Api& api = onednn::api();
         dnnl_memory_desc_t dx = x.plain(), dw = w.plain(), dy = y.plain();
         dnnl_primitive_desc_t description = nullptr;
@@ -153,7 +149,7 @@ bool onednn_int8_product(int64_t m, int64_t n, int64_t k, const int8_t* a, const
         fresh.bind(DNNL_ARG_WEIGHTS, w, dnnl_query_weights_md, 0, false);
         fresh.bind(DNNL_ARG_DST, y, dnnl_query_dst_md, 0, true);
     });
-    primitive.execute({const_cast<int8_t*>(a), const_cast<int8_t*>(b), c});
+    primitive.execute({const_cast<void*>(a), const_cast<int8_t*>(b), c});
     return true;
 }
 

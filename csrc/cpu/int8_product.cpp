@@ -12,20 +12,29 @@ namespace {
 
 constexpr int64_t kFewRows = 4;  // of `a`: up to here each row of `b` is read once, as fast as memory gives it
 
-int32_t dot(const int8_t* a, const int8_t* b, int64_t k) {
+template <class T>
+int32_t dot(const T* a, const int8_t* b, int64_t k) {
     int32_t sum = 0;
     for (int64_t i = 0; i < k; i++) sum += int32_t(a[i]) * int32_t(b[i]);
     return sum;
 }
 
-}  // namespace
-
-void int8_product(int64_t m, int64_t n, int64_t k, const int8_t* a, const int8_t* b, int32_t* c) {
-    if (m > kFewRows && onednn_int8_product(m, n, k, a, b, c)) return;
+template <class T>
+void product(int64_t m, int64_t n, int64_t k, const T* a, const int8_t* b, int32_t* c) {
+    if (m > kFewRows && onednn_int8_product(m, n, k, a, std::is_signed_v<T>, b, c)) return;
     parallel_for(n, grain_for(m * k), [&](int64_t begin, int64_t end) {
         for (int64_t j = begin; j < end; j++)
             for (int64_t i = 0; i < m; i++) c[i * n + j] = dot(a + i * k, b + j * k, k);
     });
+}
+
+}  // namespace
+
+void int8_product(int64_t m, int64_t n, int64_t k, const int8_t* a, const int8_t* b, int32_t* c) {
+    product(m, n, k, a, b, c);
+}
+void int8_product(int64_t m, int64_t n, int64_t k, const uint8_t* a, const int8_t* b, int32_t* c) {
+    product(m, n, k, a, b, c);
 }
 
 namespace {

@@ -8,9 +8,10 @@ namespace mt {
 Sgemm onednn_sgemm() { return nullptr; }
 void check_sgemm() {}
 bool onednn_product(const Product&) { return false; }
-bool onednn_int8_product(int64_t, int64_t, int64_t, const int8_t*, const int8_t*, int32_t*) { return false; }
+bool onednn_int8_product(int64_t, int64_t, int64_t, const void*, bool, const int8_t*, int32_t*) { return false; }
 
 namespace conv {
+bool onednn_int8_forward(const Geometry&, const Tensor&, const Tensor&, Tensor&) { return false; }
 bool onednn_forward(const Geometry&, const Tensor&, const Tensor&, const Tensor*, Tensor&, bool) { return false; }
 bool onednn_backward_data(const Geometry&, const Tensor&, const Tensor&, Tensor&, bool) { return false; }
 bool onednn_backward_weight(const Geometry&, const Tensor&, const Tensor&, Tensor&, bool) { return false; }

@@ -87,9 +87,24 @@ dnnl_data_type_t data_type(DType t) {
             return dnnl_bf16;
         case DType::Float16:
             return dnnl_f16;
+        case DType::Int8:
+            return dnnl_s8;
+        case DType::UInt8:
+            return dnnl_u8;
+        case DType::Int32:
+            return dnnl_s32;
         default:
             return dnnl_data_type_undef;
     }
+}
+
+bool has_exact_int8() {
+#if defined(__x86_64__)
+    static const bool exact = __builtin_cpu_supports("avx512vnni");
+    return exact;
+#else
+    return false;
+#endif
 }
 
 bool has_native_bfloat16() {

@@ -80,6 +80,9 @@ dnnl_data_type_t data_type(DType t);
 // Whether this processor has instructions for bfloat16 products (AVX512_BF16).
 bool has_native_bfloat16();
 
+// Whether products of 8-bit numbers are exact: without AVX-512's VNNI sums of pairs are cut off at 16 bits.
+bool has_exact_int8();
+
 // What identifies a primitive: a fixed number of words, compared as bytes.
 struct Key {
     static constexpr int kWords = 96;

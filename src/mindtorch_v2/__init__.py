@@ -90,6 +90,7 @@ from ._behaviours.sparse.create import (
     sparse_csc_tensor,
     sparse_csr_tensor,
 )
+from ._behaviours import quantized as _quantized_kernels
 from . import _namespace
 from ._core.absent_modules import complete as _complete
 from ._core import torch_dispatch as _torch_dispatch  # fills in what is made of several of the above

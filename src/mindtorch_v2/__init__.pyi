@@ -233,8 +233,6 @@ from ._namespace import pi as pi
 from ._C import preserve_format as preserve_format
 from ._C import promote_types as promote_types
 from ._core.qscheme import qscheme as qscheme
-from ._quantized import quantize_per_channel as quantize_per_channel
-from ._quantized import quantize_per_tensor as quantize_per_tensor
 from ._C import result_type as result_type
 from .serialization import save as save
 from .random import seed as seed
@@ -420,6 +418,8 @@ def _cast_Long(input: Tensor, non_blocking: _bool = ...) -> Tensor:
     """The elements as int64."""
 def _cast_Short(input: Tensor, non_blocking: _bool = ...) -> Tensor:
     """The elements as int16."""
+def _choose_qparams_per_tensor(input: Tensor, reduce_range: _bool = ...) -> tuple[_float, _int]:
+    """The scale and the zero point by which the numbers of `self`, and zero, become 0 to 255; to 127 with `reduce_range`."""
 def _chunk_cat(tensors: _Sequence[Tensor], dim: _int, num_chunks: _int, *, out: Tensor | None = ...) -> Tensor:
     """Each tensor padded with zeros along `dim` to a multiple of `num_chunks`, cut into so many flat chunks, and these joined: row i of the result holds chunk i of every tensor."""
 def _compute_linear_combination(input: Tensor, coefficients: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -448,6 +448,18 @@ def _embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_
     """Sums, means or maxima of bags of table rows; also the bag of each index, bag sizes and winning rows."""
 def _embedding_bag_forward_only(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = ..., mode: _int = ..., sparse: _bool = ..., per_sample_weights: Tensor | None = ..., include_last_offset: _bool = ..., padding_idx: _int = ...) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """`_embedding_bag` for when no gradient is needed."""
+@overload
+def _empty_affine_quantized(size: _Sequence[_int], *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., scale: _float = ..., zero_point: _int = ..., memory_format: _memory_format | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """A tensor of a quantized dtype with one scale and one zero point, whose whole numbers are whatever was in memory."""
+@overload
+def _empty_affine_quantized(*size: _int, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., scale: _float = ..., zero_point: _int = ..., memory_format: _memory_format | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """A tensor of a quantized dtype with one scale and one zero point, whose whole numbers are whatever was in memory."""
+@overload
+def _empty_per_channel_affine_quantized(size: _Sequence[_int], *, scales: Tensor, zero_points: Tensor, axis: _int, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., memory_format: _memory_format | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """The same with a scale and a zero point for each index of the dimension `axis`."""
+@overload
+def _empty_per_channel_affine_quantized(*size: _int, scales: Tensor, zero_points: Tensor, axis: _int, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., memory_format: _memory_format | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """The same with a scale and a zero point for each index of the dimension `axis`."""
 def _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(input: Tensor, scale: Tensor, zero_point: Tensor, fake_quant_enabled: Tensor, quant_min: _int, quant_max: _int) -> return_types.fake_quantize_per_tensor_affine_cachemask_tensor_qparams:
     """`self` rounded to the numbers of a quantized tensor where that is switched on, and where it lay in their range."""
 def _fft_c2c(input: Tensor, dim: _Sequence[_int], normalization: _int, forward: _bool, *, out: Tensor | None = ...) -> Tensor:
@@ -881,6 +893,10 @@ def _log_softmax(input: Tensor, dim: _int, half_to_float: _bool, *, out: Tensor 
     """Logarithm of the softmax along `dim`."""
 def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype) -> Tensor:
     """The gradient of log_softmax."""
+def _make_per_channel_quantized_tensor(input: Tensor, scale: Tensor, zero_point: Tensor, axis: _int) -> Tensor:
+    """The quantized tensor of the whole numbers of `self` (int8, uint8 or int32), with a scale and a zero point for each index of `axis`."""
+def _make_per_tensor_quantized_tensor(input: Tensor, scale: _float, zero_point: _int) -> Tensor:
+    """The quantized tensor of the whole numbers of `self` (int8, uint8 or int32)."""
 def _masked_scale(input: Tensor, mask: Tensor, scale: _float) -> Tensor:
     """`self * mask * scale`."""
 @overload
@@ -1498,8 +1514,12 @@ def deg2rad(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Degrees to radians."""
 def deg2rad_(input: Tensor) -> Tensor:
     """Degrees to radians."""
+@overload
 def dequantize(input: Tensor) -> Tensor:
-    """The numbers of a tensor that is not quantised, in float32."""
+    """The numbers of a quantized tensor, or of any other, in float32."""
+@overload
+def dequantize(tensors: _Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`dequantize` of each."""
 def det(input: Tensor) -> Tensor:
     """Determinant."""
 def detach(input: Tensor) -> Tensor:
@@ -1620,6 +1640,8 @@ def empty_like(input: Tensor, *, dtype: _dtype | None = ..., layout: _layout | N
     """Uninitialised, shaped like `self`."""
 def empty_permuted(size: _Sequence[_int], physical_layout: _Sequence[_int], *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Uninitialised, with the dimensions in the given order in memory."""
+def empty_quantized(size: _Sequence[_int], qtensor: Tensor, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., memory_format: _memory_format | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """A tensor of other sizes, quantized as `qtensor` is, whose whole numbers are whatever was in memory."""
 def empty_strided(size: _Sequence[_int], stride: _Sequence[_int], *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Uninitialised, with the given strides."""
 @overload
@@ -1963,6 +1985,8 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Sum product over the last dimension of both."""
 def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, use_input_stats: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool) -> Tensor:
     """Normalises each channel of each sample."""
+def int_repr(input: Tensor) -> Tensor:
+    """The whole numbers of a quantized tensor, copied; of those with several to a byte the bytes."""
 def inverse(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inverse of square matrices."""
 def is_nonzero(input: Tensor) -> _bool:
@@ -2492,6 +2516,16 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ...) -
     """`source` put (or added) at positions of the flattened tensor."""
 def put_(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
     """`source` put (or added) at positions of the flattened tensor."""
+def q_per_channel_axis(input: Tensor) -> _int:
+    """The dimension whose indices have scales of their own."""
+def q_per_channel_scales(input: Tensor) -> Tensor:
+    """The scale of each index."""
+def q_per_channel_zero_points(input: Tensor) -> Tensor:
+    """The zero point of each index."""
+def q_scale(input: Tensor) -> _float:
+    """The scale."""
+def q_zero_point(input: Tensor) -> _int:
+    """The zero point."""
 def qr(input: Tensor, some: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> return_types.qr:
     """Orthonormal columns times an upper triangle."""
 @overload
@@ -2500,6 +2534,27 @@ def quantile(input: Tensor, q: Tensor, dim: _int | None = ..., keepdim: _bool = 
 @overload
 def quantile(input: Tensor, q: _float, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ..., out: Tensor | None = ...) -> Tensor:
     """Quantiles along `dim`; NaN where there is one."""
+def quantize_per_channel(input: Tensor, scales: Tensor, zero_points: Tensor, axis: _int, dtype: _dtype) -> Tensor:
+    """`quantize_per_tensor` with a scale and a zero point for each index of `axis`; floating zero points are added first."""
+@overload
+def quantize_per_tensor(input: Tensor, scale: Tensor, zero_point: Tensor, dtype: _dtype) -> Tensor:
+    """The same with a scale and a zero point from tensors of one element."""
+@overload
+def quantize_per_tensor(tensors: _Sequence[Tensor], scales: Tensor, zero_points: Tensor, dtype: _dtype) -> tuple[Tensor, ...]:
+    """The same for each tensor, with a scale and a zero point of its own."""
+@overload
+def quantize_per_tensor(input: Tensor, scale: _float, zero_point: _int, dtype: _dtype) -> Tensor:
+    """round(self / scale + zero_point), kept in the range of a quantized dtype (`qint8`, `quint8`, `qint32`, `quint4x2`)."""
+def quantize_per_tensor_dynamic(input: Tensor, dtype: _dtype, reduce_range: _bool) -> Tensor:
+    """`quantize_per_tensor` by the least and the greatest number of `self`; one bit is left free with `reduce_range`."""
+def quantized_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor, var: Tensor, eps: _float, output_scale: _float, output_zero_point: _int) -> Tensor:
+    """Batch normalization of a quantized tensor by a given mean and variance."""
+def quantized_max_pool1d(input: Tensor, kernel_size: _Sequence[_int] | _int, stride: _Sequence[_int] | _int = ..., padding: _Sequence[_int] | _int = ..., dilation: _Sequence[_int] | _int = ..., ceil_mode: _bool = ...) -> Tensor:
+    """The greatest element of each window of a quantized tensor."""
+def quantized_max_pool2d(input: Tensor, kernel_size: _Sequence[_int] | _int, stride: _Sequence[_int] | _int = ..., padding: _Sequence[_int] | _int = ..., dilation: _Sequence[_int] | _int = ..., ceil_mode: _bool = ...) -> Tensor:
+    """The greatest element of each window of a quantized tensor."""
+def quantized_max_pool3d(input: Tensor, kernel_size: _Sequence[_int] | _int, stride: _Sequence[_int] | _int = ..., padding: _Sequence[_int] | _int = ..., dilation: _Sequence[_int] | _int = ..., ceil_mode: _bool = ...) -> Tensor:
+    """The greatest element of each window of a quantized tensor."""
 def rad2deg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Radians to degrees."""
 def rad2deg_(input: Tensor) -> Tensor:

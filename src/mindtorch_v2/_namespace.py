@@ -52,7 +52,6 @@ LAZY_NAMES: dict[str, str] = {
     **dict.fromkeys("manual_seed seed initial_seed get_rng_state set_rng_state".split(), "random"),
     **dict.fromkeys("save load".split(), "serialization"),
     **dict.fromkeys("set_printoptions".split(), "_tensor_str"),
-    **dict.fromkeys("quantize_per_channel quantize_per_tensor".split(), "_quantized"),
     **dict.fromkeys("autocast".split(), "amp"),
     **dict.fromkeys(
         "autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_cpu_dtype "
@@ -129,6 +128,9 @@ def _companion_operators(namespace: str) -> bool:
         "higher_order": "._higher_order_ops",
         "npu": "._backends.npu.rows",
         "mkldnn": "._as_torch.mkldnn",
+        "quantized": "._quantized",
+        "_quantized": "._quantized",
+        "quantized_decomposed": "._quantized.decomposed",
         "torchvision": "._as_torch.torchvision",
     }.get(namespace)
     if module is not None:

@@ -183,7 +183,9 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         with_grad = _C.is_grad_enabled()
         _C._set_grad_enabled(False)
         try:
-            if _C._is_wrapper(self):
+            if self.is_quantized:
+                new = self.clone()
+            elif _C._is_wrapper(self):
                 new = self.clone()
                 if type(new) is not type(self):
                     raise RuntimeError(
@@ -446,6 +448,22 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         False
         """
         return self.layout == _C.strided and self.untyped_storage().is_pinned()
+
+    def qscheme(self) -> Any:
+        """How whole numbers stand for the elements of a quantized tensor: with one scale, or with one for each index.
+
+        >>> torch.quantize_per_tensor(torch.tensor([0.5, 1.0]), 0.5, 0, torch.qint8).qscheme()
+        torch.per_tensor_affine
+        """
+        if torch_function.has_torch_function((self,)):
+            return torch_function.hand_over(Tensor.qscheme, (self,), self)
+        quantizer = _C._quantizer(self)
+        if quantizer is None:
+            where = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta"}.get(self.device.type, "PrivateUse1")
+            raise NotImplementedError(
+                f"Could not run 'aten::qscheme' with arguments from the '{where}' backend. It is for quantized tensors."
+            )
+        return quantizer.scheme
 
     def to_sparse_coo(self) -> Tensor:
         """The elements that are not zero as a coordinate tensor.

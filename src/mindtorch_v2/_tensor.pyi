@@ -452,7 +452,7 @@ class Tensor(TensorBase):
     def dense_dim(self) -> _int:
         """Number of dense dimensions."""
     def dequantize(self) -> Tensor:
-        """The numbers of a tensor that is not quantised, in float32."""
+        """The numbers of a quantized tensor, or of any other, in float32."""
     def det(self) -> Tensor:
         """Determinant."""
     def detach(self) -> Tensor:
@@ -801,6 +801,8 @@ class Tensor(TensorBase):
         """Sum product over the last dimension of both."""
     def int(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """The tensor as int32."""
+    def int_repr(self) -> Tensor:
+        """The whole numbers of a quantized tensor, copied; of those with several to a byte the bytes."""
     def inverse(self) -> Tensor:
         """Inverse of square matrices."""
     def is_coalesced(self) -> _bool:
@@ -1197,6 +1199,16 @@ class Tensor(TensorBase):
         """`source` put (or added) at positions of the flattened tensor."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
         """`source` put (or added) at positions of the flattened tensor."""
+    def q_per_channel_axis(self) -> _int:
+        """The dimension whose indices have scales of their own."""
+    def q_per_channel_scales(self) -> Tensor:
+        """The scale of each index."""
+    def q_per_channel_zero_points(self) -> Tensor:
+        """The zero point of each index."""
+    def q_scale(self) -> _float:
+        """The scale."""
+    def q_zero_point(self) -> _int:
+        """The zero point."""
     def qr(self, some: _bool = ...) -> return_types.qr:
         """Orthonormal columns times an upper triangle."""
     @overload
@@ -1742,7 +1754,6 @@ class Tensor(TensorBase):
     def imag(self) -> Tensor: ...
     @imag.setter
     def imag(self, value: Any) -> None: ...
-    def int_repr(*args: Any, **kwargs: Any) -> Any: ...
     def is_distributed(self) -> _bool: ...
     def is_pinned(self, device: Any = ...) -> _bool: ...
     def is_set_to(self, tensor: Tensor) -> _bool: ...
@@ -1764,12 +1775,7 @@ class Tensor(TensorBase):
     def npu(self, device: Any = ..., non_blocking: _bool = ..., **kwargs: Any) -> Tensor: ...
     def pin_memory(self, device: Any = ...) -> Tensor: ...
     def polygamma(self, n: _int) -> Any: ...
-    def q_per_channel_axis(*args: Any, **kwargs: Any) -> Any: ...
-    def q_per_channel_scales(*args: Any, **kwargs: Any) -> Any: ...
-    def q_per_channel_zero_points(*args: Any, **kwargs: Any) -> Any: ...
-    def q_scale(*args: Any, **kwargs: Any) -> Any: ...
-    def q_zero_point(*args: Any, **kwargs: Any) -> Any: ...
-    def qscheme(*args: Any, **kwargs: Any) -> Any: ...
+    def qscheme(self) -> Any: ...
     @property
     def real(self) -> Tensor: ...
     @real.setter

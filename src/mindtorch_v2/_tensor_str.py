@@ -272,6 +272,22 @@ def _sparse_str(tensor, indent):
     return (",\n" + " " * indent).join(parts), [*suffixes, f"layout={tensor.layout}"]
 
 
+def _quantized_str(tensor, indent):
+    """The numbers that a quantized tensor stands for, and how it does that."""
+    suffixes = [f"size={tuple(tensor.shape)}", f"dtype={tensor.dtype}", f"quantization_scheme={tensor.qscheme()}"]
+    if tensor.qscheme() in (torch.per_tensor_affine, torch.per_tensor_symmetric):
+        suffixes += [f"scale={tensor.q_scale()}", f"zero_point={tensor.q_zero_point()}"]
+    else:
+        suffixes += [
+            f"scale={tensor.q_per_channel_scales()}",
+            f"zero_point={tensor.q_per_channel_zero_points()}",
+            f"axis={tensor.q_per_channel_axis()}",
+        ]
+    if tensor.device.type == "meta":
+        return "...", suffixes
+    return _tensor_str(tensor.dequantize(), indent), suffixes
+
+
 def _str_intern(tensor, *, tensor_contents=None):
     mapped = torch._C._batched_parts(tensor)
     if mapped is not None:
@@ -285,6 +301,9 @@ def _str_intern(tensor, *, tensor_contents=None):
         suffixes.append(f"device='{tensor.device}'")
     if tensor.layout != torch.strided:
         contents, said = _sparse_str(tensor, len(prefix))
+        suffixes += said
+    elif tensor.is_quantized:
+        contents, said = _quantized_str(tensor.detach(), len(prefix))
         suffixes += said
     elif tensor.device.type == "meta" or tensor.numel() == 0:
         if tensor.device.type == "meta" or tensor.dim() != 1:

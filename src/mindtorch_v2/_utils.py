@@ -15,7 +15,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import mindtorch_v2 as torch
+from mindtorch_v2._core.quantizer import PerChannel, PerTensor
 from mindtorch_v2._core.storage import orders
+from mindtorch_v2._operators.composite.quantize import PLAIN, TO_A_BYTE
 
 if TYPE_CHECKING:
     from mindtorch_v2._core.storage import UntypedStorage
@@ -184,8 +186,34 @@ def _rebuild_nested_tensor(buffer, sizes, strides, storage_offsets):
     raise NotImplementedError("loading a nested tensor: nested tensors are not implemented")
 
 
-def _rebuild_qtensor(*args):
-    raise NotImplementedError("loading a quantized tensor: quantized tensors are not implemented")
+def _rebuild_qtensor(
+    storage, storage_offset, size, stride, quantizer_params, requires_grad, backward_hooks
+) -> torch.Tensor:
+    """A quantized tensor; `quantizer_params` are its scheme and the scheme's numbers."""
+    scheme, *numbers = quantizer_params
+    untyped = storage._untyped_storage if isinstance(storage, torch.storage.TypedStorage) else storage
+    if scheme in (torch.per_tensor_affine, torch.per_tensor_symmetric):
+        quantizer: Any = PerTensor(*numbers)
+    elif scheme in (torch.per_channel_affine, torch.per_channel_affine_float_qparams):
+        scales, zero_points, axis = numbers
+        if isinstance(scales, list):  # of old files
+            kind = torch.float64 if scheme == torch.per_channel_affine else torch.float32
+            scales, zero_points = (
+                torch.tensor(scales, dtype=kind),
+                torch.tensor(zero_points, dtype=torch.int64 if kind == torch.float64 else torch.float32),
+            )
+        quantizer = PerChannel(scales, zero_points, axis)
+    else:
+        raise RuntimeError(f"Can't deserialize quantized tensor with qscheme {scheme}")
+    plain = PLAIN[storage.dtype][0]
+    if storage.dtype in TO_A_BYTE:
+        whole = torch.empty(0, dtype=plain, device=untyped.device).set_(untyped)
+        tensor = torch._C._make_quantized(whole, storage.dtype, quantizer, tuple(size))
+    else:
+        whole = set_checked(torch.empty(0, dtype=plain, device=untyped.device), untyped, storage_offset, size, stride)
+        tensor = torch._C._make_quantized(whole, storage.dtype, quantizer)
+    tensor._backward_hooks = backward_hooks or None
+    return tensor
 
 
 def _rebuild_wrapper_subclass(cls, dtype, size, stride, storage_offset, layout, device, requires_grad):
@@ -277,7 +305,21 @@ def _reduce_plain(tensor):
         starts = plain.crow_indices() if by_rows else plain.ccol_indices()
         others = plain.col_indices() if by_rows else plain.row_indices()
         return _rebuild_sparse_tensor, (tensor.layout, (starts, others, plain.values(), tensor.size()))
+    if tensor.is_quantized:
+        return _reduce_quantized(tensor)
     return _reduce_strided(tensor)
+
+
+def _reduce_quantized(tensor):
+    quantizer: Any = torch._C._quantizer(tensor)
+    numbers: tuple[Any, ...]
+    if isinstance(quantizer, PerTensor):
+        numbers = (torch.per_tensor_affine, quantizer.scale, quantizer.zero_point)
+    else:
+        numbers = (quantizer.scheme, quantizer.scales, quantizer.zero_points, quantizer.axis)
+    storage = torch.storage.TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=tensor.dtype, _internal=True)
+    place = (tensor.storage_offset(), tuple(tensor.size()), tensor.stride())
+    return _rebuild_qtensor, (storage, *place, numbers, tensor.requires_grad, torch.storage.no_hooks())
 
 
 def _reduce_strided(tensor):

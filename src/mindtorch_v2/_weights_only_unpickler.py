@@ -142,6 +142,14 @@ def _own_globals():
     for name in ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d"):
         if hasattr(torch, name):
             table[f"torch.{name}"] = getattr(torch, name)
+    for name in (
+        "per_tensor_affine",
+        "per_tensor_symmetric",
+        "per_channel_affine",
+        "per_channel_symmetric",
+        "per_channel_affine_float_qparams",
+    ):
+        table[f"torch.{name}"] = getattr(torch, name)
     for name in torch.storage._dtype_to_storage_type_map().values():
         table[f"torch.{name}"] = torch.serialization.StorageType(name)
     return table

@@ -408,7 +408,7 @@ PyObject* item(PyObject* self, PyObject*) {
         // Other devices and modes that watch dispatch answer themselves.
         bool plain =
             t.is_cpu() && (g_thread.include - kUnconcernedByItem).empty() &&
-            (t.keys & (KeySet(Key::Python) | Key::Functionalize | Key::Batched | kSparseKeys | kLazyKeys)).empty();
+            (t.keys & (KeySet(Key::Python) | Key::Functionalize | Key::Batched | kCodedKeys | kLazyKeys)).empty();
         if (plain) {
             check_bounds(t);
             return item_of(t, 0);

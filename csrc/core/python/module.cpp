@@ -213,9 +213,10 @@ PyObject* make_module() {
     if (!m) return nullptr;
     if (!init_scalar_types(m) || !init_storage_type(m) || !init_tensor_type(m) || !init_operator_types(m) ||
         !init_schema_types(m) || !init_callable_type(m) || !init_autograd_types(m) || !init_transform_types(m) ||
-        !init_device_types(m) || !init_functional_types(m) || !init_sparse_types(m) || !init_check_types(m) ||
-        !init_deferred(m) || !boundary::init_compiled_types(m) || !init_guards(m) || !init_call_sites(m) ||
-        !init_fused_types(m) || !init_layer_type(m) || !cuda::init_driver(m) || !cuda::init_pointwise(m))
+        !init_device_types(m) || !init_functional_types(m) || !init_sparse_types(m) || !init_quantized_types(m) ||
+        !init_check_types(m) || !init_deferred(m) || !boundary::init_compiled_types(m) || !init_guards(m) ||
+        !init_call_sites(m) || !init_fused_types(m) || !init_layer_type(m) || !cuda::init_driver(m) ||
+        !cuda::init_pointwise(m))
         return nullptr;
     if (PyModule_AddFunctions(m, tensor_new_methods) < 0) return nullptr;
     PyModule_AddObjectRef(m, "Generator", reinterpret_cast<PyObject*>(generator_type()));

@@ -54,6 +54,7 @@ PyObject* get_device(PyObject* o, void*) {
 PyObject* get_layout(PyObject* o, void*) { return Py_NewRef(layout_object(layout_of(as_tensor(o)))); }
 PyObject* get_is_sparse(PyObject* o, void*) { return PyBool_FromLong(as_tensor(o).keys.has(Key::SparseCPU)); }
 PyObject* get_is_sparse_csr(PyObject* o, void*) { return PyBool_FromLong(layout_of(as_tensor(o)) == kSparseCsr); }
+PyObject* get_is_quantized(PyObject* o, void*) { return PyBool_FromLong(as_tensor(o).quantizer != nullptr); }
 PyObject* get_ndim(PyObject* o, void*) {
     return guarded<PyObject*>(nullptr, [&] {
         if (as_tensor(o).flags & kAsksSizes)
@@ -180,7 +181,7 @@ int set_data(PyObject* o, PyObject* v, void*) {
         if (&t == &s) return 0;
         MT_CHECK(!requires_grad(t) || is_differentiable(s.dtype),
                  "data set to a tensor that requires gradients must be floating point or complex dtype");
-        MT_CHECK((t.keys & kSparseKeys) == (s.keys & kSparseKeys) && t.is_meta() == s.is_meta(),
+        MT_CHECK((t.keys & kCodedKeys) == (s.keys & kCodedKeys) && t.is_meta() == s.is_meta(),
                  "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor "
                  "type.");
         settle_all();
@@ -192,6 +193,8 @@ int set_data(PyObject* o, PyObject* v, void*) {
         t.storage = s.storage;
         t.offset = s.offset;
         t.dtype = s.dtype;
+        Py_XINCREF(s.quantizer);
+        Py_XSETREF(t.quantizer, s.quantizer);
         t.device = s.device;
         constexpr KeySet kOfStorage = kBackendKeys | Key::Functionalize | kLazyKeys;
         t.keys = (t.keys - kOfStorage) | (s.keys & kOfStorage);
@@ -321,7 +324,8 @@ PyGetSetDef tensor_attributes[] = {
     {"is_mkldnn", get_false, nullptr, "False: there are no tensors in oneDNN's own layouts.", nullptr},
     {"is_sparse", get_is_sparse, nullptr, "Whether the layout is torch.sparse_coo.", nullptr},
     {"is_sparse_csr", get_is_sparse_csr, nullptr, "Whether the layout is torch.sparse_csr.", nullptr},
-    {"is_quantized", get_false, nullptr, "False: there are no quantized tensors.", nullptr},
+    {"is_quantized", get_is_quantized, nullptr,
+     "Whether whole numbers stand for the elements, by a scale and a zero point.", nullptr},
     {"is_nested", get_false, nullptr, "False: there are no nested tensors.", nullptr},
     {"name", get_none, nullptr, "None.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};

@@ -52,6 +52,7 @@ int tensor_traverse(PyObject* o, visitproc visit, void* arg) {
     Tensor& t = as_tensor(o);
     Py_VISIT(Py_TYPE(o));
     Py_VISIT(t.dict);
+    Py_VISIT(t.quantizer);
     if (AutogradMeta* a = t.autograd) {
         Py_VISIT(reinterpret_cast<PyObject*>(a->grad_fn));
         Py_VISIT(reinterpret_cast<PyObject*>(a->grad));
@@ -73,6 +74,7 @@ int tensor_traverse(PyObject* o, visitproc visit, void* arg) {
 int tensor_clear(PyObject* o) {
     Tensor& t = as_tensor(o);
     Py_CLEAR(t.dict);
+    Py_CLEAR(t.quantizer);
     if (AutogradMeta* a = t.autograd) {
         Py_CLEAR(a->grad_fn);
         Py_CLEAR(a->grad);
@@ -92,6 +94,7 @@ void tensor_dealloc(PyObject* o) {
     Tensor& t = as_tensor(o);
     if (t.weakrefs) PyObject_ClearWeakRefs(o);
     Py_CLEAR(t.dict);
+    Py_CLEAR(t.quantizer);
     if (t.autograd) {
         AutogradMeta* a = t.autograd;
         t.autograd = nullptr;
@@ -269,6 +272,7 @@ PyObject* m_swap(PyObject* o, PyObject* other) {
     std::swap(a.device, b.device);
     std::swap(a.keys, b.keys);
     std::swap(a.flags, b.flags);
+    std::swap(a.quantizer, b.quantizer);
     std::swap(a.own_version, b.own_version);
     Dims as(a.sizes()), ast(a.strides()), bs(b.sizes()), bst(b.strides());
     set_sizes_strides(a, bs, bst);

@@ -45,6 +45,7 @@ bool init_transform_types(PyObject* module);
 bool init_device_types(PyObject* module);
 bool init_functional_types(PyObject* module);
 bool init_sparse_types(PyObject* module);
+bool init_quantized_types(PyObject* module);
 bool init_check_types(PyObject* module);
 bool init_deferred(PyObject* module);
 

@@ -12,21 +12,20 @@ _FUNCTIONS = {
     "torch": frozenset(
         (
             "__and__ __or__ __xor__ _add_batch_dim _add_relu _add_relu_ _aminmax "
-            "_batch_norm_impl_index _choose_qparams_per_tensor _conj_copy "
+            "_batch_norm_impl_index _conj_copy "
             "_convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo _convert_weight_to_int4pack "
             "_convolution_mode _copy_from _copy_from_and_resize _cslt_compress _cslt_sparse_mm "
             "_cslt_sparse_mm_search _cudnn_ctc_loss _cudnn_init_dropout_state _cudnn_rnn "
             "_cudnn_rnn_flatten_weight _cufft_clear_plan_cache _cufft_get_plan_cache_max_size "
             "_cufft_get_plan_cache_size _cufft_set_plan_cache_max_size _cummax_helper _cummin_helper _dim_arange "
-            "_dyn_quant_matmul_4bit _dyn_quant_pack_4bit_weight _empty_affine_quantized "
-            "_empty_per_channel_affine_quantized _euclidean_dist _fake_quantize_learnable_per_channel_affine "
-            ""
+            "_dyn_quant_matmul_4bit _dyn_quant_pack_4bit_weight _euclidean_dist "
+            "_fake_quantize_learnable_per_channel_affine "
             "_fill_mem_eff_dropout_mask_ _flash_attention_forward_no_dropout_inplace _foobar _foreach_powsum "
             "_functional_assert_async _functional_assert_scalar _functional_sym_constrain_range "
             "_functional_sym_constrain_range_for_size _fw_primal_copy "
             "_grid_sampler_2d_cpu_fallback _indices_copy _logcumsumexp _lstm_mps _lu_with_info "
-            "_make_dep_token _make_dual _make_dual_copy _make_per_channel_quantized_tensor "
-            "_make_per_tensor_quantized_tensor _masked_softmax _mixed_dtypes_linear _mkldnn_reshape "
+            "_make_dep_token _make_dual _make_dual_copy "
+            "_masked_softmax _mixed_dtypes_linear _mkldnn_reshape "
             "_mkldnn_transpose _mkldnn_transpose_ _mps_convolution _mps_convolution_transpose "
             "_native_multi_head_attention _neg_view_copy _nested_compute_contiguous_strides_offsets "
             "_nested_from_padded _nested_from_padded_and_nested_example _nested_from_padded_tensor "
@@ -71,8 +70,8 @@ _FUNCTIONS = {
 METHODS = (
     "_autocast_to_full_precision _autocast_to_reduced_precision _nested_tensor_size "
     "_nested_tensor_storage_offsets _nested_tensor_strides _philox_normal_ _philox_uniform_ "
-    "_sparse_mask_projection int_repr q_per_channel_axis "
-    "q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme resize_as_sparse_ slice_inverse "
+    "_sparse_mask_projection "
+    "resize_as_sparse_ slice_inverse "
     "smm sparse_resize_ sparse_resize_and_clear_ sspaddmm to_padded_tensor "
 ).split()
 

@@ -1,4 +1,4 @@
-"""Schemes by which PyTorch quantizes tensors: there are no quantized tensors here, and programs name the schemes."""
+"""Schemes by which tensors are quantized."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ class qscheme:
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self.__module__ = __package__.rpartition(".")[0]  # where pickles look for it by its name
 
     def __repr__(self) -> str:
         return f"torch.{self._name}"

@@ -63,17 +63,6 @@ def zero(self: Tensor) -> Tensor:
     return aten.zero_(aten.clone(self))
 
 
-@composite(
-    "dequantize.self(Tensor self) -> Tensor",
-    "The numbers of a tensor that is not quantised, in float32.",
-    bind="function method generated_out",
-    samples=[S(T(3, 4))],
-    gives_back=True,
-)
-def dequantize(self: Tensor) -> Tensor:
-    return self if self.dtype == DTYPES["float32"] else aten._to_copy(self, dtype=DTYPES["float32"])
-
-
 def _cast_to(name):
     return lambda self, non_blocking=False: aten.to(self, DTYPES[name], non_blocking)
 

@@ -85,6 +85,8 @@ class _BaseDataLoaderIter:
         self._persistent_workers = loader.persistent_workers
         self._num_yielded = 0
         self._pin_memory = loader.pin_memory and torch.accelerator.is_available()
+        accelerator = torch.accelerator.current_accelerator() if self._pin_memory else None
+        self._pin_memory_device = None if accelerator is None else accelerator.type
         if loader.pin_memory and not self._pin_memory:
             warnings.warn(
                 "'pin_memory' argument is set as true but no accelerator is found, "

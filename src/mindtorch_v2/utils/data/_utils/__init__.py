@@ -16,7 +16,16 @@ def _set_python_exit_flag() -> None:
 
 atexit.register(_set_python_exit_flag)
 
-from . import collate, fetch, pin_memory, transport, worker
+from . import collate, fetch, pin_memory, signal_handling, transport, worker
 from .transport import MP_STATUS_CHECK_INTERVAL
 
-__all__ = ["MP_STATUS_CHECK_INTERVAL", "collate", "fetch", "pin_memory", "python_exit_status", "transport", "worker"]
+__all__ = [
+    "MP_STATUS_CHECK_INTERVAL",
+    "collate",
+    "fetch",
+    "pin_memory",
+    "python_exit_status",
+    "signal_handling",
+    "transport",
+    "worker",
+]
