@@ -13,7 +13,6 @@ from mindtorch_v2.ao.nn import qat as nnqat
 from mindtorch_v2.ao.nn import quantizable, quantized
 from mindtorch_v2.ao.nn.intrinsic import qat as nniqat
 from mindtorch_v2.ao.nn.intrinsic import quantized as nniq
-from mindtorch_v2.ao.nn.intrinsic.quantized import dynamic as nniqd
 from mindtorch_v2.ao.nn.qat import dynamic as nnqatd
 from mindtorch_v2.ao.nn.quantized import dynamic as nnqd
 from mindtorch_v2.ao.nn.sparse import quantized as nnsq
@@ -55,6 +54,7 @@ __all__ = [
 
 
 nnq: Any = quantized
+nniqd: Any = importlib.import_module("mindtorch_v2.ao.nn.intrinsic.quantized.dynamic")
 nnqr: Any = importlib.import_module("mindtorch_v2.ao.nn.quantized.reference")
 
 
