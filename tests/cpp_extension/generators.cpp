@@ -6,6 +6,7 @@
 #include <ATen/AccumulateType.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/OpMathType.h>
+#include <ATen/core/Array.h>
 #include <ATen/native/DistributionTemplates.h>
 #include <ATen/native/cpu/DistributionTemplates.h>
 
@@ -134,6 +135,9 @@ static void types() {
     static_assert(std::is_same_v<at::acc_type<c10::complex<float>, false>, c10::complex<double>>);
     static_assert(std::is_same_v<at::acc_type<c10::complex<float>, true>, c10::complex<float>>);
     EXPECT(c10::get_contiguous_memory_format() == at::MemoryFormat::Contiguous);
+    at::detail::Array<int, 3> list(7);
+    list[1] = 2;
+    EXPECT(list.size() == 3 && list[0] == 7 && list[1] == 2 && list.data[2] == 7);
     at::Tensor t = at::ones({2});
     EXPECT(at::Tensor(t.getIntrusivePtr()).is_same(t));
     EXPECT(t.use_count() == 1);

@@ -113,6 +113,7 @@ _FORWARDS = {
     "mindtorch/accessor.h": "ATen/core/TensorAccessor.h ATen/TensorAccessor.h",
     "mindtorch/allocator.h": "c10/core/Allocator.h c10/core/CPUAllocator.h c10/util/UniqueVoidPtr.h c10/core/alignment.h c10/core/impl/alloc_cpu.h",
     "mindtorch/distributions.h": "ATen/core/DistributionsHelper.h ATen/core/TransformationHelper.h",
+    "mindtorch/fixed_array.h": "ATen/core/Array.h",
     "mindtorch/own_generator.h": "c10/core/GeneratorImpl.h",
     "mindtorch/random.h": "ATen/native/DistributionTemplates.h ATen/native/cpu/DistributionTemplates.h",
     "mindtorch/expand.h": "ATen/ExpandUtils.h",
