@@ -37,7 +37,7 @@ class OwnGenerator(_C.Generator):
         return self._answer(what, self._held, number - (number >> 63 << 64), state)
 
     @property
-    def device(self) -> Any:  # type: ignore[override]  # that of the base class cannot be written to either
+    def device(self) -> Any:  # type: ignore[override]  # (read-only there too)
         return _C.device(self._device)
 
     def manual_seed(self, seed: int) -> OwnGenerator:
@@ -76,7 +76,7 @@ def prepared() -> None:
 
 
 def held_by(generator: Any) -> Any:
-    """What a library in C++ holds of a generator; None of one of the framework's."""
+    """The object behind a generator that a library in C++ made; None for one of the framework's."""
     return generator._held if isinstance(generator, OwnGenerator) else None
 
 

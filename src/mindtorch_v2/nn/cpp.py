@@ -11,7 +11,7 @@ __all__ = ["ModuleWrapper"]
 
 
 class _Shown(Mapping):
-    """What a module of C++ has under its names, as it is now."""
+    """Tensors or children of a module of C++ by their names, as they are now."""
 
     def __init__(self, items: Callable[[], Any]) -> None:
         self._items = items
