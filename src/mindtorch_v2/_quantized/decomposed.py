@@ -8,7 +8,25 @@ from typing import Any
 import mindtorch_v2 as torch
 from mindtorch_v2.library import Library
 
-__all__ = ["quantized_decomposed_lib"]
+__all__ = [
+    "choose_qparams",
+    "choose_qparams_per_token",
+    "choose_qparams_per_token_asymmetric",
+    "choose_qparams_symmetric",
+    "convert_element_type",
+    "dequantize_per_channel",
+    "dequantize_per_channel_group",
+    "dequantize_per_tensor",
+    "dequantize_per_tensor_tensor",
+    "dequantize_per_token",
+    "fake_quant_per_channel",
+    "quantize_per_channel",
+    "quantize_per_channel_group",
+    "quantize_per_tensor",
+    "quantize_per_tensor_tensor",
+    "quantize_per_token",
+    "quantized_decomposed_lib",
+]
 
 quantized_decomposed_lib = Library("quantized_decomposed", "FRAGMENT")
 
