@@ -422,6 +422,15 @@ Generator& generator_of(const Value& argument) {
     if (argument.is_none()) return default_generator();
     MT_CHECK_TYPE((argument.tag == Tag::Generator || argument.tag == Tag::Object) && generator_check(argument.obj),
                   "expected a torch.Generator");
+    // A generator of a program's own has no state here: own_generators.py.
+    if (Py_TYPE(argument.obj) != generator_type()) {
+        PyObject* held = PyObject_GetAttrString(argument.obj, "_held");
+        PyErr_Clear();
+        Py_XDECREF(held);
+        MT_CHECK_AS(NotImplemented, !held,
+                    "Could not run this operator with arguments from the 'CustomRNGKeyId' backend: the "
+                    "library of the generator registers no kernel for it");
+    }
     Generator& g = *as_generator(argument.obj);
     MT_CHECK(g.device.is_cpu(), "Expected a 'cpu' device type for generator but found '",
              device_type_name(g.device.type), "'");

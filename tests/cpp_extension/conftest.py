@@ -18,6 +18,7 @@ SHARED = {
     "built",
     "corners",
     "data",
+    "generators",
     "iterators",
     "jit",
     "layers",
@@ -115,6 +116,12 @@ def training(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 def data(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> types.SimpleNamespace:
     """Those of data.cpp."""
     return build(request.param, "data", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def generators(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> types.SimpleNamespace:
+    """Those of generators.cpp."""
+    return build(request.param, "generators", tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

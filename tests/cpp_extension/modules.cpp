@@ -72,6 +72,7 @@ struct ScaleImpl : nn::Cloneable<ScaleImpl> {
         seen += 1;
         return inner(x * factor);
     }
+    void grow(const std::string& name) { register_parameter(name, torch::ones({2})); }
     int64_t n_;
     torch::Tensor factor, seen;
     nn::Linear inner{nullptr};
@@ -194,5 +195,5 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     m.def("modules", &modules, Unlocked());
     m.def("layers", &layers, Unlocked());
     m.def("seeded", &seeded);
-    torch::python::bind_module<ScaleImpl>(m, "Scale").def(py::init<int64_t>()).def("forward", &ScaleImpl::forward);
+    torch::python::bind_module<ScaleImpl>(m, "Scale").def(py::init<int64_t>()).def("grow", &ScaleImpl::grow);
 }

@@ -113,6 +113,9 @@ def test_autograd_functions(built):
         lambda x, w: torch.ops.checks.scale(x, 2.0, w),
         (x.detach().double().requires_grad_(), w.detach().double().requires_grad_()),
     )
+    for transform in (torch.func.vmap, torch.func.grad):
+        with pytest.raises(RuntimeError, match=r"cannot use C\+\+ torch::autograd::Function with functorch transforms"):
+            transform(lambda x: torch.ops.checks.scale(x, 2.0, w).sum())(torch.ones(2))
     doubled, index = torch.ops.checks.two_outputs(x)
     assert doubled.requires_grad and not index.requires_grad
     doubled.sum().backward()

@@ -42,6 +42,23 @@ def test_a_module_of_cpp_in_python(modules):
     assert scale.forward(torch.ones(3, dtype=torch.float64)).dtype == torch.float64
 
 
+def test_it_gives_lists_of_what_it_has_now(modules):
+    torch = modules.torch
+    scale = modules.module.Scale(3)
+    assert str(scale) == "ScaleImpl" and len(scale.modules()) == 2
+    assert scale.parameters()[0] is scale.factor and len(scale.buffers()) == 1
+    named = scale.named_parameters()
+    assert "factor" in named and "seen" not in named and named["factor"] is scale.factor
+    assert scale.named_buffers()[0][0] == "seen"
+    assert len(scale._parameters) == 1 and list(scale._modules) == ["inner"]
+    copy = scale.clone()
+    assert len(copy.parameters()) == 2 and copy.parameters()[0] is not scale.factor
+    scale.grow("more")
+    assert len(scale._parameters) == 2 and len(scale.parameters()) == 3
+    around = torch.nn.Sequential(scale)
+    assert len(list(around.parameters())) == 3 and len(list(around.modules())) == 3
+
+
 def test_its_state(modules):
     torch = modules.torch
     if torch.__name__ == "torch":

@@ -199,3 +199,16 @@ def test_views_share_memory() -> None:
     q = torch.quantize_per_tensor(torch.zeros(2, 3), 0.5, 0, torch.quint8)
     q[1].fill_(2.0)
     assert q.int_repr().tolist() == [[0, 0, 0], [4, 4, 4]] and type(q) is torch.Tensor
+
+
+def test_compared_by_what_they_stand_for() -> None:
+    q = torch.quantize_per_tensor(torch.ones(2), 0.5, 0, torch.quint8)
+    torch.testing.assert_close(q, q.clone())
+    with pytest.raises(AssertionError, match="Tensor-likes are not"):
+        torch.testing.assert_close(q, torch.quantize_per_tensor(torch.zeros(2), 0.5, 0, torch.quint8))
+
+
+def test_elements_are_put_at_indices() -> None:
+    q = torch.quantize_per_tensor(torch.zeros(3), 0.5, 0, torch.quint8)
+    q.index_put_((torch.tensor([1]),), torch.tensor([2.0]))
+    assert q.int_repr().tolist() == [0, 4, 0]

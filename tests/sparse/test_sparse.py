@@ -407,3 +407,18 @@ def test_ones_like_a_compressed_tensor_on_a_named_device() -> None:
     made = torch.ones_like(x, device="cpu", dtype=torch.float64)
     assert made.layout is torch.sparse_csr and made.dtype is torch.float64
     assert made.to_dense().tolist() == [[0.0, 1.0], [1.0, 0.0]]
+
+
+def test_row_numbers_and_where_rows_begin():
+    begins, rows = torch._convert_indices_from_coo_to_csr, torch._convert_indices_from_csr_to_coo
+    numbers = torch.tensor([0, 0, 2, 3])
+    assert begins(numbers, 5).tolist() == [0, 2, 2, 3, 4, 4] and begins(numbers, 5).dtype == torch.int64
+    assert begins(numbers.int(), 5, out_int32=True).dtype == torch.int32
+    assert begins(numbers[:0], 3).tolist() == [0, 0, 0, 0]
+    with pytest.raises(RuntimeError, match="Input is supposed to be a vector, but got 2 dimensional tensor."):
+        begins(numbers[None], 5)
+    crow, col = torch.tensor([0, 2, 2, 3]), torch.tensor([0, 1, 1])
+    assert rows(crow, col).tolist() == [[0, 0, 2], [0, 1, 1]]
+    assert rows(crow, col, transpose=True, out_int32=True).tolist() == [[0, 1, 1], [0, 0, 2]]
+    both = rows(torch.stack([crow, torch.arange(4)]), torch.stack([col, torch.arange(3)]))
+    assert both.tolist() == [[0, 0, 0, 1, 1, 1], [0, 0, 2, 0, 1, 2], [0, 1, 1, 0, 1, 2]]

@@ -1,6 +1,7 @@
 """Parts of the data loader that loaders of other libraries are built on."""
 
 import multiprocessing
+import multiprocessing.synchronize
 import os
 import queue
 import signal
@@ -55,6 +56,25 @@ def _ends(by: str) -> None:
     if by == "signal":
         os.kill(os.getpid(), signal.SIGKILL)
     os._exit(3 if by == "error" else 0)
+
+
+def _waits(ready: multiprocessing.synchronize.Event) -> None:
+    signal_handling._set_worker_signal_handlers()
+    ready.set()
+    time.sleep(60)
+
+
+def test_a_worker_that_is_told_to_end_has_not_failed(handler: None) -> None:
+    context = multiprocessing.get_context("fork")
+    ready = context.Event()
+    worker = context.Process(target=_waits, args=(ready,))
+    worker.start()
+    assert worker.pid is not None and ready.wait(timeout=20)
+    signal_handling._set_worker_pids(1, (worker.pid,))
+    worker.terminate()
+    worker.join(timeout=20)
+    assert worker.exitcode == 0
+    signal_handling._error_if_any_worker_fails()
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ inline Tensor& Tensor::operator=(Tensor&& o) && { return copy_(o); }
 inline Tensor& Tensor::operator=(const Scalar& v) && { return fill_(v); }
 inline Tensor Tensor::to(const TensorOptions& options, bool non_blocking, bool copy,
                          std::optional<MemoryFormat> f) const {
-    return at::to(*this, options, non_blocking, copy, f ? f : options.memory_format_opt());
+    return method::to(*this, options, non_blocking, copy, f ? f : options.memory_format_opt());
 }
 inline Tensor Tensor::to(Device device, ScalarType dtype, bool non_blocking, bool copy,
                          std::optional<MemoryFormat> f) const {
@@ -61,10 +61,10 @@ inline Tensor Tensor::data() const { return detach(); }
 inline Tensor Tensor::pin_memory(std::optional<Device> device) const {
     return mindtorch::tensor_of(mindtorch::call_method(*this, "pin_memory", {mindtorch::arg(device)}));
 }
-inline Tensor& Tensor::set_() const { return at::set_(const_cast<Tensor&>(*this)); }
-inline Tensor& Tensor::set_(const Tensor& source) const { return at::set_(const_cast<Tensor&>(*this), source); }
+inline Tensor& Tensor::set_() const { return method::set_(const_cast<Tensor&>(*this)); }
+inline Tensor& Tensor::set_(const Tensor& source) const { return method::set_(const_cast<Tensor&>(*this), source); }
 inline Tensor& Tensor::set_(const Tensor& source, int64_t offset, IntArrayRef size, IntArrayRef stride) const {
-    return at::set_(const_cast<Tensor&>(*this), source, offset, size, stride);
+    return method::set_(const_cast<Tensor&>(*this), source, offset, size, stride);
 }
 inline Tensor& Tensor::set_(const c10::Storage& source, int64_t offset, IntArrayRef size, IntArrayRef stride) const {
     TORCH_CHECK(source.keeper(), "set_: a storage that was made by hand has no tensor over its memory");
@@ -652,4 +652,5 @@ using at::OptionalDeviceGuard;
 using at::promoteTypes;
 }  // namespace c10
 
+#include <mindtorch/own_generator.h>
 #include <mindtorch/print.h>

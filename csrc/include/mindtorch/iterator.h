@@ -156,6 +156,7 @@ struct TensorIterator : TensorIteratorBase {
     }
     static TensorIterator comparison_op(const Tensor& out, const Tensor& a, const Tensor& b);
     static TensorIterator nullary_op(const Tensor& out);
+    static TensorIterator borrowing_nullary_op(const Tensor& out) { return nullary_op(out); }
     // Outputs have the input's dimensions, of size one where it is reduced.
     static TensorIterator reduce_op(Tensor& out, const Tensor& a);
     static TensorIterator reduce_op(Tensor& out1, Tensor& out2, const Tensor& a);

@@ -113,10 +113,9 @@ inline void print_numbers(std::ostream& out, const at::Tensor& tensor, int64_t l
 inline std::ostream& print_tensor(std::ostream& out, const at::Tensor& tensor, int64_t line) {
     if (!tensor.defined()) return out << "[ Tensor (undefined) ]";
     if (tensor.is_sparse())
-        return print_tensor(
-                   print_tensor(out << "[ " << tensor.toString() << "{}\nindices:\n", at::_indices(tensor), line)
-                       << "\nvalues:\n",
-                   at::_values(tensor), line)
+        return print_tensor(print_tensor(out << "[ " << tensor.toString() << "{}\nindices:\n", tensor._indices(), line)
+                                << "\nvalues:\n",
+                            tensor._values(), line)
                << "\nsize:\n"
                << tensor.sizes() << "\n]";
     const auto flags = out.flags();

@@ -285,12 +285,13 @@ void bind_base(py::handle scope) {
             py::arg("recurse") = true)
         .def("children", &Module::children)
         .def("named_children", [](const Module& m) { return items_of(m.named_children()); })
-        .def("__repr__", [](const Module& m) {
-            std::ostringstream text;
-            text << m;
-            return text.str();
-        });
+        .def("__repr__", [](const Module& m) { return m.name(); });
 }
+
+template <class M, class = void>
+struct HasForward : std::false_type {};
+template <class M>
+struct HasForward<M, std::void_t<decltype(&M::forward)>> : std::true_type {};
 
 // Gives a class of `module` what every module has.
 template <class M, class... Extra>
@@ -305,6 +306,7 @@ PyModuleClass<M> bind_module(py::module_ module, const char* name) {
     py::module_ cpp = module.def_submodule("cpp");
     bind_base<torch::nn::Module>(cpp);
     PyModuleClass<M> made(cpp, name);
+    if constexpr (HasForward<M>::value) made.def("forward", &M::forward).def("__call__", &M::forward);
     const py::object wrapper = py::module_::import("mindtorch_v2.nn.cpp").attr("ModuleWrapper");
     py::dict attributes;
     attributes["__module__"] = module.attr("__name__");

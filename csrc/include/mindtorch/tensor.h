@@ -153,11 +153,17 @@ namespace at {
 using c10::Storage;
 
 struct CPUGeneratorImpl;
+namespace detail {
+// What stands behind a generator that a program derived from c10::GeneratorImpl: own_generator.h.
+template <class T>
+struct OwnGenerator;
+std::mutex* mutex_of_own(mt_object generator);
+}  // namespace detail
 class Generator {
   public:
     Generator() = default;
     explicit Generator(mindtorch::Object o) : object_(std::move(o)) {}
-    // The object behind: a view of the generator, with the lock that all views of it share.
+    // The object behind: a view of the generator, with the lock that all views of it share; or the program's own.
     template <class T = CPUGeneratorImpl>
     T* get() const;
     std::mutex& mutex() const;
@@ -226,11 +232,17 @@ inline std::shared_ptr<CPUGeneratorImpl> view_of_generator(mt_object o) {
 }  // namespace detail
 template <class T>
 T* Generator::get() const {
-    static_assert(std::is_same<T, CPUGeneratorImpl>::value, "there are generators of the CPU only");
-    if (!view_) view_ = detail::view_of_generator(handle());
-    return view_.get();
+    if constexpr (std::is_same_v<T, CPUGeneratorImpl>) {
+        if (!view_) view_ = detail::view_of_generator(handle());
+        return view_.get();
+    } else {
+        return detail::OwnGenerator<T>::get(handle());
+    }
 }
-inline std::mutex& Generator::mutex() const { return get()->mutex_; }
+inline std::mutex& Generator::mutex() const {
+    std::mutex* own = detail::mutex_of_own(handle());
+    return own ? *own : get()->mutex_;
+}
 inline CPUGeneratorImpl* Generator::unsafeGetGeneratorImpl() const { return get(); }
 class TensorBase {
   public:
@@ -474,6 +486,13 @@ class TensorImpl {
     bool has_storage() const { return layout() == Layout::Strided; }
     bool storage_initialized() const { return has_storage() && (mutable_data() || numel() == 0); }
     bool requires_grad() const { return (mindtorch::api().flags(handle()) & MT_FLAG_REQUIRES_GRAD) != 0; }
+    // As an intrusive_ptr counts.
+    void retain_() const { mindtorch::api().retain(handle()); }
+    bool release_() const {
+        mindtorch::find_api()->release(handle());
+        return false;  // the core frees it
+    }
+    size_t references() const { return static_cast<size_t>(mindtorch::api().references(handle())); }
     void bump_version() { mindtorch::api().bump_version(handle()); }
 
   private:
@@ -488,6 +507,11 @@ class Tensor : public TensorBase {
     Tensor() = default;
     Tensor(const TensorBase& b) : TensorBase(b) {}
     Tensor(TensorBase&& b) noexcept : TensorBase(std::move(b)) {}
+    explicit Tensor(c10::intrusive_ptr<c10::TensorImpl> shared)
+        : Tensor(steal(reinterpret_cast<mt_tensor>(shared.release()))) {}
+    c10::intrusive_ptr<c10::TensorImpl> getIntrusivePtr() const {
+        return c10::intrusive_ptr<c10::TensorImpl>(unsafeGetTensorImpl());
+    }
     Tensor(const Tensor&) = default;
     Tensor(Tensor&&) noexcept = default;
     Tensor& operator=(const Tensor&) & = default;
@@ -637,13 +661,17 @@ Generator createCPUGenerator(uint64_t seed = 67280421310721);
 }  // namespace detail
 template <class T, class... Seed>
 Generator make_generator(Seed&&... seed) {
-    static_assert(std::is_same_v<T, CPUGeneratorImpl>, "there are generators of the CPU only");
-    return detail::createCPUGenerator(std::forward<Seed>(seed)...);
+    if constexpr (std::is_same_v<T, CPUGeneratorImpl>)
+        return detail::createCPUGenerator(std::forward<Seed>(seed)...);
+    else
+        return detail::OwnGenerator<T>::make(std::forward<Seed>(seed)...);
 }
 template <class T>
 T* check_generator(const std::optional<Generator>& g) {
     TORCH_CHECK(g.has_value(), "Expected Generator but received nullopt");
     TORCH_CHECK(g->defined(), "Generator with undefined implementation is not allowed");
+    TORCH_CHECK(T::device_type() == g->device().type(), "Expected a '", T::device_type(),
+                "' device type for generator but found '", g->device().type(), "'");
     return g->get<T>();
 }
 template <class T>

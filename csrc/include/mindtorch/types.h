@@ -454,6 +454,7 @@ inline std::ostream& operator<<(std::ostream& s, Layout l) {
     return s << names[static_cast<int>(l) & 7];
 }
 enum class MemoryFormat : int8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
+inline MemoryFormat get_contiguous_memory_format() { return MemoryFormat::Contiguous; }
 inline std::ostream& operator<<(std::ostream& s, MemoryFormat f) {
     static const char* const names[] = {"Contiguous", "Preserve", "ChannelsLast", "ChannelsLast3d"};
     return s << names[static_cast<int>(f) & 3];
@@ -747,8 +748,38 @@ struct AccumulateType {
         std::conditional_t<std::is_integral<T>::value, int64_t,
                            std::conditional_t<std::is_same<T, float>::value && !is_cuda, double, opmath_type<T>>>>;
 };
+template <class T>
+struct AccumulateType<c10::complex<T>, false> {
+    using type = c10::complex<typename AccumulateType<T, false>::type>;
+};
 template <class T, bool is_cuda>
 using acc_type = typename AccumulateType<T, is_cuda>::type;
+// The same of types that are known when the program runs.
+inline ScalarType toOpMathType(ScalarType t) {
+    switch (t) {
+        case ScalarType::Half:
+        case ScalarType::BFloat16:
+        case ScalarType::Float8_e5m2:
+        case ScalarType::Float8_e4m3fn:
+        case ScalarType::Float8_e5m2fnuz:
+        case ScalarType::Float8_e4m3fnuz:
+            return ScalarType::Float;
+        case ScalarType::ComplexHalf:
+            return ScalarType::ComplexFloat;
+        default:
+            return t;
+    }
+}
+inline ScalarType toAccumulateType(ScalarType t, bool is_cuda) {
+    if (t == ScalarType::Bool || c10::isFloatingType(t) || c10::isComplexType(t)) {
+        if (is_cuda) return toOpMathType(t);
+        if (t == ScalarType::Float) return ScalarType::Double;
+        if (t == ScalarType::ComplexFloat) return ScalarType::ComplexDouble;
+        return toOpMathType(t);
+    }
+    TORCH_INTERNAL_ASSERT(c10::isIntegralType(t, false), "sums of ", t, " have no type of their own");
+    return ScalarType::Long;
+}
 }  // namespace at
 
 namespace std {

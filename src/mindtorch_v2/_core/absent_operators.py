@@ -13,7 +13,7 @@ _FUNCTIONS = {
         (
             "__and__ __or__ __xor__ _add_batch_dim _add_relu _add_relu_ _aminmax "
             "_batch_norm_impl_index _conj_copy "
-            "_convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo _convert_weight_to_int4pack "
+            "_convert_weight_to_int4pack "
             "_convolution_mode _copy_from _copy_from_and_resize _cslt_compress _cslt_sparse_mm "
             "_cslt_sparse_mm_search _cudnn_ctc_loss _cudnn_init_dropout_state _cudnn_rnn "
             "_cudnn_rnn_flatten_weight _cufft_clear_plan_cache _cufft_get_plan_cache_max_size "

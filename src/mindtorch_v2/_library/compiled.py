@@ -14,6 +14,7 @@ from mindtorch_v2._core.loading import load_failed
 from mindtorch_v2._dispatch.tags import Tag
 from mindtorch_v2._ops import classes
 
+from . import own_generators
 from .names import handle_named
 from .registration import Library, fallthrough_kernel
 
@@ -69,6 +70,9 @@ def define(library: Any, schema: str, tags: Any) -> Any:
 
 
 def implement(library: Any, name: str, key: str, kernel: Any) -> Any:
+    if (key or library.dispatch_key) == "CustomRNGKeyId" and kernel is not None:
+        own_generators.register(library, name, kernel)
+        return
     library.impl(name, fallthrough_kernel if kernel is None else kernel, key or "")
 
 
@@ -91,7 +95,11 @@ def _backward(ctx, *grads):
 
 
 def apply_function(name: str, run: Any, tensors: Any) -> Any:
-    """Apply a torch::autograd::Function; a tuple of what its forward gave."""
+    """Apply a torch::autograd::Function; a tuple of what its forward gave. RuntimeError within vmap, grad and the like."""
+    if _C._change_transforms(0) > 0 or any(
+        isinstance(t, _C.TensorBase) and _C._batched_parts(t) is not None for t in tensors
+    ):
+        raise RuntimeError("cannot use C++ torch::autograd::Function with functorch transforms (vmap, grad, vjp, etc)")
     cls: Any = _functions.get(name)
     if cls is None:
         body = {"forward": staticmethod(_forward), "backward": staticmethod(_backward)}

@@ -26,7 +26,8 @@ def _sigmoid(qx: Any, output_scale: float, output_zero_point: int) -> Any:
 
 @operator(f"hardswish(Tensor input, {_TO}) -> Tensor")
 def _hardswish(input: Any, output_scale: float, output_zero_point: int) -> Any:
-    return _into(input, functional.hardswish(floats(input)), output_scale, output_zero_point)
+    x = floats(input)
+    return _into(input, x * torch.clamp(x + 3.0, 0.0, 6.0) / 6.0, output_scale, output_zero_point)
 
 
 @operator(f"elu(Tensor self, {_TO}, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor")

@@ -8,7 +8,25 @@ from typing import Any
 import mindtorch_v2 as torch
 from mindtorch_v2.library import Library
 
-__all__ = ["quantized_decomposed_lib"]
+__all__ = [
+    "choose_qparams",
+    "choose_qparams_per_token",
+    "choose_qparams_per_token_asymmetric",
+    "choose_qparams_symmetric",
+    "convert_element_type",
+    "dequantize_per_channel",
+    "dequantize_per_channel_group",
+    "dequantize_per_tensor",
+    "dequantize_per_tensor_tensor",
+    "dequantize_per_token",
+    "fake_quant_per_channel",
+    "quantize_per_channel",
+    "quantize_per_channel_group",
+    "quantize_per_tensor",
+    "quantize_per_tensor_tensor",
+    "quantize_per_token",
+    "quantized_decomposed_lib",
+]
 
 quantized_decomposed_lib = Library("quantized_decomposed", "FRAGMENT")
 
@@ -124,7 +142,7 @@ def dequantize_per_tensor_tensor(
 def choose_qparams(input: Any, quant_min: int, quant_max: int, eps: float, dtype: Any) -> tuple[Any, Any]:
     """The scale and the zero point of a tensor's range, with zero in it."""
     _check_choice(input, quant_min, quant_max, dtype)
-    least, greatest = torch.aminmax(input)
+    least, greatest = (each.reshape(1) for each in torch.aminmax(input))
     low, high = least.clamp_max(0.0), greatest.clamp_min(0.0)
     scale = torch.clamp_min((high - low) / float(quant_max - quant_min), eps)
     zero_point = quant_min - torch.round(low / scale).to(torch.int)
@@ -138,7 +156,7 @@ def choose_qparams(input: Any, quant_min: int, quant_max: int, eps: float, dtype
 def choose_qparams_symmetric(input: Any, quant_min: int, quant_max: int, eps: float, dtype: Any) -> tuple[Any, Any]:
     """The scale of a tensor's range around zero."""
     _check_choice(input, quant_min, quant_max, dtype)
-    least, greatest = torch.aminmax(input)
+    least, greatest = (each.reshape(1) for each in torch.aminmax(input))
     most = torch.maximum(-least.clamp_max(0.0), greatest.clamp_min(0.0))
     scale = torch.clamp_min(most / (float(quant_max - quant_min) / 2), eps)
     middle = (quant_max + quant_min + 1) // 2 if dtype == torch.uint8 else 0

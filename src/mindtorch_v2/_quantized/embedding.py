@@ -122,7 +122,10 @@ def _table_of(packed: EmbeddingParams) -> Any:
     weight = packed.unpack()
     quantizer = _C._quantizer(weight)
     scales, points = quantizer.scales.reshape(-1, 1), quantizer.zero_points.reshape(-1, 1)
-    return unpacked(weight).float() * scales + (-points * scales)
+    least = -points * scales
+    if weight.dtype == torch.quint4x2:  # they are packed as float16
+        scales, least = scales.half().float(), least.half().float()
+    return unpacked(weight).float() * scales + least
 
 
 def _lookup(name: str) -> None:

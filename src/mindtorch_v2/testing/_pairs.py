@@ -336,7 +336,9 @@ class TensorLikePair(Pair):
 
     def _compare_values(self, actual: torch.Tensor, expected: torch.Tensor) -> None:
         options: dict[str, Any] = {"rtol": self.rtol, "atol": self.atol, "equal_nan": self.equal_nan}
-        if actual.layout == torch.sparse_coo:
+        if actual.is_quantized and expected.is_quantized:  # the numbers that they stand for
+            self._compare_regular_values_close(actual.dequantize(), expected.dequantize(), **options)
+        elif actual.layout == torch.sparse_coo:
             self._compare_sparse_coo_values(actual, expected, **options)
         elif actual.layout in _COMPRESSED:
             self._compare_sparse_compressed_values(actual, expected, **options)

@@ -104,7 +104,7 @@ _FORWARDS = {
     "mindtorch/generated/native_functions.h": "ATen/NativeFunctions.h",
     "mindtorch/config.h": "ATen/Config.h",
     "mindtorch/functions.h": "ATen/Storage.h ATen/Formatting.h ATen/core/Formatting.h ATen/Version.h ATen/InferSize.h ATen/WrapDimUtilsMulti.h "
-    "ATen/core/ATen_fwd.h ATen/core/ATenGeneral.h c10/core/StorageImpl.h c10/core/WrapDimMinimal.h c10/core/GeneratorImpl.h ATen/Functions.h ATen/Tensor.h "
+    "ATen/core/ATen_fwd.h ATen/core/ATenGeneral.h c10/core/StorageImpl.h c10/core/WrapDimMinimal.h ATen/Functions.h ATen/Tensor.h "
     "ATen/core/Tensor.h ATen/core/TensorBody.h ATen/core/TensorBase.h ATen/TensorOperators.h ATen/TensorIndexing.h "
     "ATen/TensorUtils.h ATen/TensorGeometry.h ATen/ScalarOps.h ATen/WrapDimUtils.h ATen/DeviceGuard.h "
     "ATen/Utils.h ATen/Generator.h ATen/core/Generator.h ATen/CPUGeneratorImpl.h ATen/ATenVersion.h "
@@ -113,6 +113,9 @@ _FORWARDS = {
     "mindtorch/accessor.h": "ATen/core/TensorAccessor.h ATen/TensorAccessor.h",
     "mindtorch/allocator.h": "c10/core/Allocator.h c10/core/CPUAllocator.h c10/util/UniqueVoidPtr.h c10/core/alignment.h c10/core/impl/alloc_cpu.h",
     "mindtorch/distributions.h": "ATen/core/DistributionsHelper.h ATen/core/TransformationHelper.h",
+    "mindtorch/fixed_array.h": "ATen/core/Array.h",
+    "mindtorch/own_generator.h": "c10/core/GeneratorImpl.h",
+    "mindtorch/random.h": "ATen/native/DistributionTemplates.h ATen/native/cpu/DistributionTemplates.h",
     "mindtorch/expand.h": "ATen/ExpandUtils.h",
     "mindtorch/functional.h": "ATen/FunctionalTensorWrapper.h ATen/EmptyTensor.h ATen/MemoryOverlap.h",
     "mindtorch/scalar.h": "ATen/TensorOptions.h ATen/core/Scalar.h c10/core/Scalar.h c10/core/TensorOptions.h c10/core/DefaultDtype.h ATen/Scalar.h",
@@ -485,6 +488,12 @@ def _space_functions(function, seen):
     return [f"namespace {space} {{\ninline {function.result[0]} {name}({declared}) {{ {body} }}\n}}"]
 
 
+def _place(name):
+    """The namespace of an operator's function: what PyTorch has as a method alone must not meet a program's own name."""
+    of_methods = hasattr(mindtorch_v2.Tensor, name) and not hasattr(mindtorch_v2, name)
+    return "at::method::" if of_methods else "at::"
+
+
 def _functions(function, seen):
     """Definitions in namespace at."""
     parts = []
@@ -495,7 +504,8 @@ def _functions(function, seen):
             return
         declared = _trailing_defaults(parameters, name, seen) if defaults else _without_defaults(parameters)
         seen.add(key)
-        parts.append(f"inline {function.result[0]} {name}({declared}) {{\n    {body}\n}}")
+        text = f"inline {function.result[0]} {name}({declared}) {{\n    {body}\n}}"
+        parts.append(text if _place(name) == "at::" else f"namespace method {{\n{text}\n}}")
 
     if function.out:
         inputs = [p for p in function.parameters if p not in function.out]
@@ -533,7 +543,7 @@ def _gradient_into(function, seen):
     declared = _trailing_defaults([out, *function.parameters], f"{function.name}_out", seen)
     return [
         f"inline at::Tensor& {function.name}_out({declared}) {{\n    const at::Tensor made = at::{function.name}({given});\n"
-        "    at::resize_(grad_input, made.sizes());\n    return at::copy_(grad_input, made);\n}"
+        "    grad_input.resize_(made.sizes());\n    return grad_input.copy_(made);\n}"
     ]
 
 
@@ -576,7 +586,7 @@ def _methods(function, by_hand, seen):
         pairs.append(
             (
                 f"{result} {function.name}({declared}) const;",
-                f"inline {result} Tensor::{function.name}({_without_defaults(rest)}) const {{ {returned}at::{function.name}({call}); }}",
+                f"inline {result} Tensor::{function.name}({_without_defaults(rest)}) const {{ {returned}{_place(function.name)}{function.name}({call}); }}",
             )
         )
     return pairs
@@ -617,7 +627,7 @@ def _operator_headers(handles):
             methods.append(definition)
         if any("SymInt" in p.type_text for p in function.parameters):
             name = f"{function.name}{'_out' if function.out else ''}"
-            with_sizes.setdefault(_with_sizes(function, name, function.parameters, "at::"))
+            with_sizes.setdefault(_with_sizes(function, name, function.parameters, _place(name)))
             if made:
                 methods_with_sizes.setdefault(
                     _with_sizes(function, function.name, function.parameters[1:], "this->", " const")
@@ -641,7 +651,7 @@ def _operator_headers(handles):
         "mindtorch/generated/native_functions.h": f"{head}#pragma once\n#include <mindtorch/functions.h>\n"
         # Kernels under their own names: here the operator, which finds them.
         "namespace at {\nnamespace native {\n"
-        + "\n".join(f"using at::{name};" for name in dict.fromkeys(name for name, *_ in seen))
+        + "\n".join(f"using {_place(name)}{name};" for name in dict.fromkeys(name for name, *_ in seen))
         + "\n}  // namespace native\n}  // namespace at\n",
         "mindtorch/generated/spaces.h": f"{head}#pragma once\n#include <mindtorch/functions.h>\nnamespace torch {{\n"
         + "\n".join(spaces)

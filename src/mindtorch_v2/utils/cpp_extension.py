@@ -10,6 +10,7 @@ import importlib.util
 import logging
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -53,6 +54,7 @@ LIB_EXT, CLIB_EXT, EXEC_EXT = ".so", ".so", ""
 CLIB_PREFIX = "lib"
 COMMON_NVCC_FLAGS: list[str] = []
 TORCH_LIB_PATH = str(_cpp_headers.library_path())
+_TORCH_PATH = str(Path(__file__).resolve().parents[1])  # private in PyTorch too, and imported by programs all the same
 
 _CUDA_SOURCES = (".cu", ".cuh")
 
@@ -244,8 +246,9 @@ def load(
     folder = str(build_directory) if build_directory is not None else _get_build_directory(name, verbose)
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"the build_directory {folder!r} does not exist")
-    flags, link_flags = list(extra_cflags or ()), list(extra_ldflags or ())
-    includes = [os.path.abspath(path) for path in extra_include_paths or ()]
+    # One item may hold several flags, as a shell reads them.
+    flags, link_flags = ([w for f in given or () for w in shlex.split(f)] for given in (extra_cflags, extra_ldflags))
+    includes = [os.path.abspath(path.strip()) for path in extra_include_paths or ()]
     # Not "lock": PyTorch, which builds in the same folder if TORCH_EXTENSIONS_DIR says so, waits until no such file is there.
     with _ninja.Lock(os.path.join(folder, "mindtorch.lock")):
         built = _versioned(name, folder, (flags, link_flags, includes, is_python_module, is_standalone), sources)

@@ -7,8 +7,8 @@ from typing import Any
 from ... import _C
 from ..._core.dtype import DTYPES
 from ..._operators.composite.quantize import rounded
-from ..._operators.table import ROWS, aten
-from .table import KEY, inplace, kernel, on_whole, per_tensor, with_whole
+from ..._operators.table import aten
+from .table import inplace, kernel, on_whole, per_tensor, with_whole
 
 on_whole("index.Tensor")
 
@@ -29,21 +29,19 @@ def _whole_number(self: Any, value: Any) -> Any:
     return rounded(single, per_tensor(self), self.dtype)
 
 
-def _put(row: str) -> None:
+def _put(self: Any, indices: list, values: Any, accumulate: bool = False, unsafe: bool = False) -> Any:
     """The values, floating or quantized, become whole numbers of the tensor."""
-    handle = ROWS[row].handle
-
-    def put(self: Any, indices: list, values: Any, accumulate: bool = False, unsafe: bool = False) -> Any:
-        if accumulate:
-            raise RuntimeError("index_put for quantized tensors is currently not supported for accumulate=True")
-        numbers = aten.dequantize(values) if values.is_quantized else values
-        whole = rounded(numbers, per_tensor(self), self.dtype)
-        aten.index_put_(_C._whole(self), indices, whole)
-        return self
-
-    handle.impl(KEY, put)
+    if accumulate:
+        raise RuntimeError("index_put for quantized tensors is currently not supported for accumulate=True")
+    numbers = aten.dequantize(values) if values.is_quantized else values
+    aten.index_put_(_C._whole(self), indices, rounded(numbers, per_tensor(self), self.dtype))
+    return self
 
 
-for _row in ("_index_put_impl_", "index_put_"):
-    if _row in ROWS:
-        _put(_row)
+kernel("_index_put_impl_")(_put)
+inplace("index_put")(_put)
+
+
+@kernel("index_put")
+def _index_put(self: Any, indices: list, values: Any, accumulate: bool = False) -> Any:
+    return _put(aten.clone(self), indices, values, accumulate)

@@ -167,6 +167,46 @@ _only("row_indices(Tensor(a) self) -> Tensor(a)", "The row of each value of a cs
 _only("is_coalesced(Tensor self) -> bool", "Whether the coordinates are sorted and distinct.", "sparse coordinate")
 
 
+@composite(
+    "_convert_indices_from_coo_to_csr(Tensor self, int size, *, bool out_int32=False) -> Tensor",
+    "Where each of `size` rows begins among sorted row numbers, and where the last one ends.",
+    bind="function generated_out",
+    explicit=True,
+    samples=None,
+)
+def _convert_indices_from_coo_to_csr(self: Tensor, size: int, *, out_int32: bool = False) -> Tensor:
+    if self.dim() > 1:
+        raise RuntimeError(f"Input is supposed to be a vector, but got {self.dim()} dimensional tensor.")
+    if self.is_floating_point() or self.is_complex() or self.dtype == DTYPES["bool"]:
+        raise NotImplementedError(
+            f"\"convert_indices_from_coo_to_csr_cpu\" not implemented for '{class_name(self.dtype)}'"
+        )
+    rows = aten.arange(size + 1, dtype=self.dtype, device=self.device)
+    return aten.searchsorted(self.reshape(-1), rows, out_int32=out_int32)
+
+
+@composite(
+    "_convert_indices_from_csr_to_coo(Tensor crow_indices, Tensor col_indices, *, bool out_int32=False,"
+    " bool transpose=False) -> Tensor",
+    "The coordinates of the values of a csr tensor, or of a batch of them; `transpose` names columns first.",
+    bind="function generated_out",
+    explicit=True,
+    samples=None,
+)
+def _convert_indices_from_csr_to_coo(
+    crow_indices: Tensor, col_indices: Tensor, *, out_int32: bool = False, transpose: bool = False
+) -> Tensor:
+    size = crow_indices.size(-1) - 1
+    counts = crow_indices.diff().reshape([-1])
+    places = aten.arange(counts.numel(), device=crow_indices.device)
+    places = aten.repeat_interleave(places, counts)
+    columns = col_indices.reshape([-1])
+    parts = [columns, places % size] if transpose else [places % size, columns]
+    if crow_indices.dim() > 1:
+        parts.insert(0, places // size)
+    return aten.stack([part.to(DTYPES["int32" if out_int32 else "int64"]) for part in parts])
+
+
 @composite("sparse_dim(Tensor self) -> int", "Number of sparse dimensions.", bind="method", explicit=True, samples=None)
 def sparse_dim(self: Tensor) -> int:
     return 0

@@ -149,7 +149,7 @@ class StridedNestedTensor(torch.Tensor):
             return _each(func, args, kwargs)
         if name in _OF_DIM:
             return _of_dim(func, args, kwargs)
-        if name in ("reshape", "view", "reshape_as", "view_as"):
+        if name.removesuffix("_as") in ("reshape", "view"):
             return _reshaped(name, *args, **kwargs)
         with torch._C.DisableTorchFunctionSubclass():
             return func(*args, **kwargs)

@@ -43,10 +43,10 @@ def _error_if_any_worker_fails() -> None:
 
 
 def _set_worker_signal_handlers() -> None:
-    """In a worker: what the program does with signals is not the worker's; it ends when it is told to."""
+    """In a worker: what the program does with signals is not the worker's. One that is told to end has not failed."""
     _pids.clear()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, lambda number, frame: os._exit(0))
 
 
 def _set_SIGCHLD_handler() -> None:
