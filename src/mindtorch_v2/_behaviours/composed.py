@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mindtorch_v2 import _C
+from mindtorch_v2._core.composing import composing
 from mindtorch_v2._core.dimensions import broadcast_sizes
 from mindtorch_v2._core.dtype import DTYPES, finfo
-from mindtorch_v2._core.torch_dispatch import composing
 from mindtorch_v2._operators.composite.dropout import drop
 from mindtorch_v2._operators.composite.loss import cross_entropy
 from mindtorch_v2._operators.table import aten

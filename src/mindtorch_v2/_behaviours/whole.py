@@ -2,7 +2,7 @@
 
 `whole_operators.txt` names those that are of one piece in PyTorch: they are seen whole. A call whose gradient is recorded, and one
 under `vmap` or forward mode, is seen in its parts: the rules for these are the parts' rules. What the others are composed of is seen as
-calls from C++ are, see `torch_dispatch.composing`. The kernels are at the key PythonDispatcher, which is there while a mode is on
+calls from C++ are, see `_core/composing.py`. The kernels are at the key PythonDispatcher, which is there while a mode is on
 that looks at calls below autograd; `composed.py` has those of operators that are of one piece here, and composed in PyTorch.
 """
 
@@ -17,7 +17,9 @@ from mindtorch_v2 import _C
 from mindtorch_v2._behaviours.functional import _call as functional
 from mindtorch_v2._behaviours.functional._values import is_functional
 from mindtorch_v2._core import torch_dispatch
+from mindtorch_v2._core.composing import composing
 from mindtorch_v2._core.torch_function import values_among
+from mindtorch_v2._dispatch.keys import AUTOGRAD
 
 __all__ = ["install"]
 
@@ -38,7 +40,7 @@ def install() -> None:
 
 def _in_parts(handle: Any) -> Callable[..., Any]:
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        with torch_dispatch.composing():
+        with composing():
             return handle.redispatch(_PARTS, *args, **kwargs)
 
     return kernel
@@ -49,15 +51,17 @@ def _seen_whole(handle: Any) -> Callable[..., Any]:
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         tensors = [value for value in values_among(args, kwargs) if isinstance(value, _C.TensorBase)]
-        if any(map(_needs_parts, tensors)):
+        included, excluded = _C._tls_keys()
+        recording = _C.is_grad_enabled() and not excluded & int(AUTOGRAD)
+        if any((recording and tensor.requires_grad) or _has_levels(tensor) for tensor in tensors):
             return in_parts(*args, **kwargs)
-        if _C._tls_keys()[0] & _FUNCTIONALIZE or any(map(is_functional, tensors)):
+        if included & _FUNCTIONALIZE or any(map(is_functional, tensors)):
             return functional.handle(handle, args, kwargs)
         return torch_dispatch.ask(handle, args, kwargs)
 
     return kernel
 
 
-def _needs_parts(tensor: Any) -> bool:
-    recorded = tensor.requires_grad and _C.is_grad_enabled()
-    return recorded or bool(_C._tangent_levels(tensor)) or _C._batched_parts(tensor) is not None
+def _has_levels(tensor: Any) -> bool:
+    """Whether it is one of `vmap`'s, or has a tangent."""
+    return bool(_C._tangent_levels(tensor)) or _C._batched_parts(tensor) is not None

@@ -13,6 +13,7 @@ from typing import Any
 
 from mindtorch_v2 import _C
 from mindtorch_v2._core.above import above
+from mindtorch_v2._core.composing import composing, is_composing
 from mindtorch_v2._core.dimensions import wrap_dim
 from mindtorch_v2._core.dtype import Size
 from mindtorch_v2._core.torch_function import subclasses_first, values_among
@@ -33,12 +34,11 @@ def overload_of(handle: Any) -> Any:
 
 
 class _State(threading.local):
-    """The modes of this thread, innermost last, and how many blocks of `whole_calls` and of `composing` it is in."""
+    """The modes of this thread, innermost last, and how many blocks of `whole_calls` it is in."""
 
     def __init__(self) -> None:
         self.modes: list[Any] = []
         self.whole = 0
-        self.composed = 0
 
 
 _state = _State()
@@ -96,20 +96,6 @@ def popped() -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def composing(inside: bool = True) -> Iterator[None]:
-    """Within this block calls are parts of an operator: modes see them as calls from PyTorch's C++.
-
-    There `x * 2` is `mul.Scalar`, while Python calls `mul.Tensor`, and nobody says where a new tensor is to be.
-    """
-    before = _state.composed
-    _state.composed = before + 1 if inside else 0
-    try:
-        yield
-    finally:
-        _state.composed = before
-
-
-@contextlib.contextmanager
 def no_modes() -> Iterator[list[Any]]:
     """Within this block all modes are off."""
     before = _state.modes
@@ -162,10 +148,10 @@ def seen_call(
     if places is None:
         places = handle.__dict__["places"] = _places_of(func._schema)
     unsaid = [name for name in places if kwargs.get(name) is None]
-    if unsaid and not _state.composed:
+    if unsaid and not is_composing():
         kwargs = {**kwargs, **{name: _C._get_default_device() if name == "device" else False for name in unsaid}}
     name = handle.__dict__.get("seen_as")
-    if name is not None and not _state.composed:
+    if name is not None and not is_composing():
         func = getattr(func.overloadpacket, name)
         positional = sum(not each.kwarg_only for each in func._schema.arguments)
         named = {each.name: value for each, value in zip(func._schema.arguments[positional:], args[positional:])}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import TracebackType
 from typing import Any, TYPE_CHECKING
 
 import mindtorch_v2 as torch
@@ -182,3 +183,42 @@ def memory_reserved(device_index: Device | None = None, /) -> int:
 def max_memory_reserved(device_index: Device | None = None, /) -> int:
     """Highest number of bytes held by the allocator; RuntimeError without an accelerator."""
     return _present().max_memory_reserved(device_index)
+
+
+def get_memory_info(device_index: Device | None = None, /) -> tuple[int, int]:
+    """Free and all bytes of a device's memory; RuntimeError without an accelerator."""
+    return _present().mem_get_info(device_index)
+
+
+def reset_peak_memory_stats(device_index: Device | None = None, /) -> None:
+    """Let the peaks of the allocator's statistics begin anew; RuntimeError without an accelerator."""
+    _present().reset_peak_memory_stats(device_index)
+
+
+def reset_accumulated_memory_stats(device_index: Device | None = None, /) -> None:
+    """Let the sums of the allocator's statistics begin anew; RuntimeError without an accelerator."""
+    _present().reset_accumulated_memory_stats(device_index)
+
+
+class device_index:
+    """A context in which another device is the current one; None changes nothing.
+
+    >>> with torch.accelerator.device_index(None):
+    ...     print(torch.ones(2).sum())
+    tensor(2.)
+    """
+
+    def __init__(self, device: int | None, /) -> None:
+        self.idx = device
+        self._before: int | None = None
+
+    def __enter__(self) -> None:
+        if self.idx is not None:
+            self._before = current_device_index()
+            set_device_index(self.idx)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._before is not None:
+            set_device_index(self._before)

@@ -269,7 +269,7 @@ def _mutation_on_bases(op: Any, values: list, written: list, level: int) -> Any:
 
 def _into_others(op: Any, values: list, level: int, all_of_them: bool) -> Any:
     """A write to tensors that are not functional, or belong to another level."""
-    if not 0 < active_level() < level or not all_of_them:
+    if active_level() >= level or not all_of_them:
         raise RuntimeError(
             f"{op.namespace}::{op.name}: mutating a non-functional tensor with a functional tensor is not allowed. Please "
             "ensure that all of your inputs are wrapped inside of a functionalize() call."
