@@ -47,7 +47,7 @@ def _in_parts(handle: Any) -> Callable[..., Any]:
 
 
 def _seen_whole(handle: Any) -> Callable[..., Any]:
-    in_parts = _in_parts(handle)
+    in_parts, gives_nothing = _in_parts(handle), not handle.returns
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         tensors = [value for value in values_among(args, kwargs) if isinstance(value, _C.TensorBase)]
@@ -56,8 +56,10 @@ def _seen_whole(handle: Any) -> Callable[..., Any]:
         if any((recording and tensor.requires_grad) or _has_levels(tensor) for tensor in tensors):
             return in_parts(*args, **kwargs)
         if included & _FUNCTIONALIZE or any(map(is_functional, tensors)):
-            return functional.handle(handle, args, kwargs)
-        return torch_dispatch.ask(handle, args, kwargs)
+            made = functional.handle(handle, args, kwargs)
+        else:
+            made = torch_dispatch.ask(handle, args, kwargs)
+        return None if gives_nothing else made
 
     return kernel
 
