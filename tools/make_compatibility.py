@@ -104,6 +104,11 @@ def yardsticks_table() -> str:
     lines.append(
         f"| transformers' classes of models, made small | {agree} of {len(classes)} agree in every step ({agree / len(classes):.1%}) | [model families](model-families.md) |"
     )
+    run = json.loads((SNAPSHOTS / "docstring_examples.json").read_text())
+    right, whole = run["same"] + run["close"], sum(run[key] for key in ("same", "close", "differs", "raises"))
+    lines.append(
+        f"| Examples in PyTorch's docstrings | {right} of {whole} print the same ({right / whole:.1%}); {run['date']} | `python -m tests.docstring_examples` |"
+    )
     for page, what in (
         ("pytorch-test-files.md", "PyTorch's own test files"),
         ("torch-npu.md", "torch_npu's tests and names"),

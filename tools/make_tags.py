@@ -1,8 +1,10 @@
-"""PyTorch's tags of every operator that we have, as data: what `tests/ops/test_facts.py` holds the rows to.
+"""PyTorch's facts of every operator that we have, as data.
 
-    PYTHONPATH=src path/to/python-with-torch tools/make_tags.py     # writes tests/snapshots/tags.json
+    PYTHONPATH=src path/to/python-with-torch tools/make_tags.py
 
-An operator that PyTorch has not, or calls otherwise, is null.
+It writes tests/snapshots/tags.json, the tags, which `tests/ops/test_facts.py` holds the rows to (an operator that PyTorch has not,
+or calls otherwise, is null), and src/mindtorch_v2/_behaviours/whole_operators.txt: the operators that are composed of others here, and
+that PyTorch has kernels or a gradient for.
 """
 
 import json
@@ -10,9 +12,12 @@ import pathlib
 
 import torch
 
+from mindtorch_v2 import _C
 from mindtorch_v2._operators.table import ROWS
 
-PLACE = pathlib.Path(__file__).parents[1] / "tests" / "snapshots" / "tags.json"
+ROOT = pathlib.Path(__file__).parents[1]
+PLACE = ROOT / "tests" / "snapshots" / "tags.json"
+WHOLE = ROOT / "src" / "mindtorch_v2" / "_behaviours" / "whole_operators.txt"
 
 
 def tags_of(name, overload):
@@ -22,8 +27,22 @@ def tags_of(name, overload):
     return None if found is None else " ".join(sorted(tag.name for tag in found.tags))
 
 
+def is_whole(handle):
+    """Whether an operator is composed here, and of one piece in PyTorch, where it gives no view."""
+    name = f"{handle.namespace}::{handle.name}" + (f".{handle.overload}" if handle.overload else "")
+    return (
+        handle.namespace == "aten"
+        and "CompositeImplicitAutograd" in handle.kernels()
+        and not handle.is_view
+        and name in torch._C._dispatch_get_all_op_names()
+        and not torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd")
+    )
+
+
 def main():
-    """Write the file: one operator a line."""
+    """Write the files: one operator a line."""
+    whole = sorted({f"{each.name}.{each.overload}".rstrip(".") for each in _C._all_operators() if is_whole(each)})
+    WHOLE.write_text("\n".join(whole) + "\n")
     handles = [
         form
         for row in ROWS.values()

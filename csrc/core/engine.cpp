@@ -241,9 +241,10 @@ class Task {
         TensorRef& slot = s.grads[nr];
         if (!slot) {
             slot = std::move(grad);
-        } else if (!g_thread.grad_mode && Py_REFCNT(slot->py()) == 1 && slot->storage->refs.load() == 1 &&
-                   slot->is_non_overlapping_and_dense() && slot->dtype == grad->dtype &&
-                   slot->sizes() == grad->sizes() && !slot->autograd && Py_TYPE(slot->py()) == tensor_type()) {
+        } else if (!g_thread.grad_mode && !watched_by_python(slot.get()) && Py_REFCNT(slot->py()) == 1 &&
+                   slot->storage->refs.load() == 1 && slot->is_non_overlapping_and_dense() &&
+                   slot->dtype == grad->dtype && slot->sizes() == grad->sizes() && !slot->autograd &&
+                   Py_TYPE(slot->py()) == tensor_type()) {
             call_tensor(g_engine_ops.add_inplace, {Value::of(slot.get()), Value::of(grad.get())});
         } else {
             slot = engine_add(*slot, *grad);

@@ -188,9 +188,10 @@ def _load_functionalization() -> None:
 
 
 def _install_parts() -> None:
-    from ._behaviours import composed
+    from ._behaviours import composed, whole
 
     composed.install()
+    whole.install()
 
 
 def _operators() -> Any:

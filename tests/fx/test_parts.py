@@ -31,11 +31,11 @@ PROGRAMS = {
     "batches and vector": (lambda: torch.matmul(X, W[0]), "select view mv _unsafe_view"),
     "batches": (lambda: torch.matmul(X, X.transpose(1, 2)), "transpose expand view expand view bmm _unsafe_view"),
     "cross entropy": (lambda: F.cross_entropy(MATRIX, TARGET), "_log_softmax nll_loss_forward"),
-    "rms norm": (lambda: F.rms_norm(MATRIX, (3,), W[0]), "select pow mean add rsqrt mul mul"),
+    "rms norm": (lambda: F.rms_norm(MATRIX, (3,), W[0]), "select pow mean add_ rsqrt mul mul"),
     "square": (lambda: MATRIX.square(), "pow"),
     "narrow": (lambda: MATRIX.narrow(0, -2, 1), "slice"),
     "where": (lambda: torch.where(MATRIX > 0, MATRIX, 0.5), "gt scalar_tensor where"),
-    "isfinite": (lambda: torch.isfinite(MATRIX), "abs eq ne mul"),
+    "isfinite": (lambda: torch.isfinite(MATRIX), "abs ne eq mul"),
     "average": (lambda: F.adaptive_avg_pool2d(X, 1), "mean"),
 }
 

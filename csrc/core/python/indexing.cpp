@@ -70,18 +70,19 @@ struct SliceBounds {
 };
 SliceBounds bounds_of(PyObject* o, int64_t size) {
     PySliceObject* s = reinterpret_cast<PySliceObject*>(o);
-    if (s->start == Py_None && s->stop == Py_None && s->step == Py_None) return {0, size, 1, true};
+    if (s->start == Py_None && s->stop == Py_None && s->step == Py_None) return {0, INT64_MAX, 1, true};
     Py_ssize_t start, stop, step;
     if (PySlice_Unpack(o, &start, &stop, &step) < 0) throw PythonError();
     MT_CHECK_VALUE(step > 0, "step must be greater than zero");
     return {start, stop, step, start == 0 && stop >= size && step == 1};
 }
 
-TensorRef slice_at(TensorRef t, int64_t dim, PyObject* o) {
+// The slice; `t` itself if it takes everything and need not be `another` tensor.
+TensorRef slice_at(TensorRef t, int64_t dim, PyObject* o, bool another = false) {
     MT_CHECK_INDEX(t->dim() > 0 || dim > 0, "slice() cannot be applied to a 0-dim tensor.");
     MT_CHECK_INDEX(dim < t->dim(), "too many indices for tensor of dimension ", t->dim());
     SliceBounds b = bounds_of(o, t->size(dim));
-    if (b.whole) return t;
+    if (b.whole && !another) return t;
     return op_slice({Value::of(t.get()), Value::of(dim), Value::of(b.start), Value::of(b.stop), Value::of(b.step)});
 }
 
@@ -327,7 +328,7 @@ PyObject* finish(TensorRef t, const Tensor& self) {
 
 PyObject* get(const Tensor& self, PyObject* index) {
     if (is_integer_index(index)) return select_at(self, 0, integer_of(index), 0).release()->py();
-    if (PySlice_Check(index)) return finish(slice_at(TensorRef::share(&self), 0, index), self);
+    if (PySlice_Check(index)) return slice_at(TensorRef::share(&self), 0, index, true).release()->py();
     if (index == Py_None) return unsqueeze_at(self, 0).release()->py();
     if (index == Py_Ellipsis) return finish(TensorRef::share(&self), self);
     Items items(index);

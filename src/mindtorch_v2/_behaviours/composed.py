@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mindtorch_v2 import _C
+from mindtorch_v2._core.composing import composing
 from mindtorch_v2._core.dimensions import broadcast_sizes
 from mindtorch_v2._core.dtype import DTYPES, finfo
 from mindtorch_v2._operators.composite.dropout import drop
@@ -40,7 +41,7 @@ def install() -> None:
     for name, rule in _RULES.items():
         operator, _, overload = name.partition(".")
         handle = _C._find_operator(f"aten::{operator}", overload)
-        handle.impl("PythonDispatcher", rule, 0)
+        handle.impl("PythonDispatcher", composing()(rule), 0)
 
 
 # ---- products ----
@@ -147,7 +148,7 @@ def _rms_norm(
         return aten._fused_rms_norm(input, normalized_shape, weight, eps)[0]  # it says what is wrong
     wide = input.float() if input.element_size() == 2 else input
     smallest = finfo(wide.dtype).eps if eps is None else eps
-    scale = wide.pow(2).mean(list(range(first, input.dim())), True).add(smallest).rsqrt()
+    scale = wide.pow(2).mean([*reversed(range(first, input.dim()))], True).add_(smallest).rsqrt()
     made = wide * scale
     return (made if weight is None else made * weight).to(input.dtype)
 
@@ -177,8 +178,8 @@ def _isfinite(self: Tensor) -> Tensor:
         return aten.ones_like(self, dtype=DTYPES["bool"])
     if self.is_complex():
         return aten.isfinite(aten.real(self)).mul(aten.isfinite(aten.imag(self)))
-    magnitude = self.abs()
-    return self.eq(self).mul(magnitude.ne(math.inf))
+    bounded = self.abs().ne(math.inf)
+    return self.eq(self).mul(bounded)
 
 
 @_parts_of("adaptive_avg_pool2d")

@@ -13,6 +13,7 @@ from typing import Any
 
 from mindtorch_v2 import _C
 from mindtorch_v2._core.above import above
+from mindtorch_v2._core.composing import composing, is_composing
 from mindtorch_v2._core.dimensions import wrap_dim
 from mindtorch_v2._core.dtype import Size
 from mindtorch_v2._core.torch_function import subclasses_first, values_among
@@ -139,22 +140,74 @@ def seen_call(
 ) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     """The call that modes, classes and graphs see: with a number, PyTorch's Python functions call another overload of some operators.
 
-    What makes tensors says where, and whether in pinned memory.
+    What makes tensors says where, and whether in pinned memory. Arguments that are their defaults are left out: at the end of
+    those given by position, and by name everywhere.
     """
     func = overload_of(handle)
     places = handle.__dict__.get("places")
     if places is None:
         places = handle.__dict__["places"] = _places_of(func._schema)
     unsaid = [name for name in places if kwargs.get(name) is None]
-    if unsaid:
+    if unsaid and not is_composing():
         kwargs = {**kwargs, **{name: _C._get_default_device() if name == "device" else False for name in unsaid}}
     name = handle.__dict__.get("seen_as")
-    if name is None:
-        return func, args, kwargs
-    func = getattr(func.overloadpacket, name)
-    positional = sum(not each.kwarg_only for each in func._schema.arguments)
-    named = {each.name: value for each, value in zip(func._schema.arguments[positional:], args[positional:])}
-    return func, args[:positional], {**named, **kwargs}
+    if name is not None and not is_composing():
+        func = getattr(func.overloadpacket, name)
+        positional = sum(not each.kwarg_only for each in func._schema.arguments)
+        named = {each.name: value for each, value in zip(func._schema.arguments[positional:], args[positional:])}
+        args, kwargs = args[:positional], {**named, **kwargs}
+    defaults = func.__dict__.get("defaults")
+    if defaults is None:
+        defaults = func.__dict__["defaults"] = _Defaults(func._schema.arguments)
+    return func, *defaults.removed(args, kwargs)
+
+
+class _Defaults:
+    """The arguments of an overload and their defaults."""
+
+    def __init__(self, arguments: Sequence[Any]) -> None:
+        self._default = {
+            each.name: (each.default_value, str(each.type)) for each in arguments if each.has_default_value()
+        }
+        self._places = {each.name: place for place, each in enumerate(e for e in arguments if not e.kwarg_only)}
+        self._names = list(self._places)
+
+    def removed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments, by position where they have one, without those that are their defaults."""
+        by_place = [name for name in kwargs if name in self._places]
+        if by_place:
+            args = (*args, *self._given_by_name(len(args), by_place, kwargs))
+        count = len(args)
+        while 0 < count <= len(self._names) and self._is(self._default.get(self._names[count - 1]), args[count - 1]):
+            count -= 1
+        kept = {
+            name: value
+            for name, value in kwargs.items()
+            if name not in self._places and not self._is(self._default.get(name), value)
+        }
+        return args[:count], kept
+
+    def _given_by_name(self, count: int, names: list[str], kwargs: dict[str, Any]) -> list[Any]:
+        last = max(self._places[name] for name in names)
+        return [kwargs[n] if n in kwargs else self._default[n][0] for n in self._names[count : last + 1]]
+
+    @staticmethod
+    def _is(default: tuple[Any, str] | None, value: Any) -> bool:
+        if default is None:
+            return False
+        expected, kind = default
+        if kind == "float" and type(value) is int:
+            value = float(value)
+        if isinstance(expected, list):
+            return (
+                isinstance(value, (list, tuple))
+                and [*map(type, value)] == [*map(type, expected)]
+                and [*value] == expected
+            )
+        return type(value) is type(expected) and isinstance(value, _PLAIN) and value == expected
+
+
+_PLAIN = (int, float, complex, str, type(None))
 
 
 def _places_of(schema: Any) -> tuple[str, ...]:
@@ -180,13 +233,14 @@ def _for_number(func: Any) -> Any:
     return func
 
 
-def _handle(handle: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def ask(handle: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the innermost mode, or the class of an argument, gives for a call."""
     func, args, kwargs = seen_call(handle, args, kwargs)
     overloaded = _overloaded(args, kwargs)
     types = tuple(map(type, overloaded))
     rules = handle.__dict__.get("torch_dispatch_rules", {})  # from torch.library.register_torch_dispatch
     if _state.modes:
-        with popped() as mode:
+        with popped() as mode, composing(False):
             rule = rules.get(type(mode))
             if rule is not None:
                 result = rule(mode, func, types, args, kwargs)
@@ -275,6 +329,6 @@ def _of_kind(kind: type, what: str, answer: Any) -> Any:
     return answer
 
 
-_C._set_key_handler("Python", _handle)
+_C._set_key_handler("Python", ask)
 _C._set_asker(_asked)
 _C._DisableTorchDispatch = DisableTorchDispatch

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from mindtorch_v2._dynamo.backends.registry import lookup_backend
+from mindtorch_v2._dynamo.backends.registry import get_default_backend, lookup_backend
 from mindtorch_v2._dynamo.eval_frame import compiled_callable
 
 __all__ = ["compile"]
@@ -18,10 +18,14 @@ def compile(
     *,
     fullgraph: bool = False,
     dynamic: bool | None = None,
-    backend: Any = "inductor",
+    backend: Any = None,
     mode: str | None = None,
     options: dict[Any, Any] | None = None,
+    name: str | None = None,
     disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
 ) -> Any:
     """`model` (a function, method or Module), run through graphs: the same results, gradients and random numbers.
 
@@ -31,13 +35,15 @@ def compile(
     (False), or of sizes that were seen to change (None).
 
     `backend` is a name (`torch._dynamo.list_backends(None)`) or a callable `(graph_module, example_inputs) -> callable`.
-    The default, `inductor`, is PyTorch's compiler; here it runs graphs of operators with chains of them fused, where that
+    The default (`torch.compiler.get_default_backend()`), `inductor`, is PyTorch's compiler; here it runs graphs of operators with chains of them fused, where that
     is faster. `mode` is one of PyTorch's names: with "reduce-overhead" and "max-autotune" the graphs on a GPU are recorded at their
     third call and replayed from then on; the others change nothing here. `options` go to the back end.
+    `recompile_limit` is the number of graphs that are kept of this function, instead of `torch._dynamo.config.recompile_limit`; each
+    function has graphs of its own here, with `isolate_recompiles` or without. `name` is what messages call it.
     With `disable` the model itself comes back. A Module comes back as an `OptimizedModule` around it.
 
     Without `model` it is a decorator. TypeError for what is not callable, RuntimeError for both `mode` and `options` or for
-    an unknown mode or back end.
+    an unknown mode or back end, NotImplementedError for `shapes_spec`.
 
     >>> @torch.compile
     ... def normalized(x):
@@ -47,9 +53,22 @@ def compile(
     """
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
+    if shapes_spec is not None:
+        raise NotImplementedError(
+            "torch.compile(shapes_spec=) is not implemented in mindtorch_v2: use dynamic=True, or mark_dynamic"
+        )
+    backend = get_default_backend() if backend is None else backend
     if model is None:
         return functools.partial(
-            compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable
+            compile,
+            fullgraph=fullgraph,
+            dynamic=dynamic,
+            backend=backend,
+            mode=mode,
+            options=options,
+            name=name,
+            disable=disable,
+            recompile_limit=recompile_limit,
         )
     if mode is not None and mode not in _MODES:
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
@@ -62,4 +81,9 @@ def compile(
     if mode is not None and (backend == "inductor" or not isinstance(backend, str)):
         given["mode"] = mode
     del function
-    return compiled_callable(model, backend=backend, fullgraph=fullgraph, dynamic=dynamic, options=given)
+    settings: dict[str, Any] = {"backend": backend, "fullgraph": fullgraph, "dynamic": dynamic, "options": given}
+    if name is not None:
+        settings["name"] = name
+    if recompile_limit is not None:
+        settings["recompile_limit"] = recompile_limit
+    return compiled_callable(model, **settings)

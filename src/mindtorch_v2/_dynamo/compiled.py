@@ -60,13 +60,16 @@ class CompiledFunction:
         fullgraph: bool = False,
         dynamic: bool | None = None,
         options: dict[Any, Any] | None = None,
+        name: str | None = None,
+        recompile_limit: int | None = None,
     ) -> None:
         self.function = function
         self.backend = lookup_backend(backend)
         self.fullgraph = fullgraph
         self.dynamic = dynamic
         self.options = options or {}
-        self.name = getattr(function, "__qualname__", type(function).__name__)
+        self.name = name or getattr(function, "__qualname__", type(function).__name__)
+        self._own_limit = recompile_limit
         self.number = next(_numbers)
         self._entries: tuple[_Entry, ...] = ()  # most recently used first
         self._broken: set[Any] = set()  # kinds of arguments with which the function cannot be captured whole
@@ -79,6 +82,10 @@ class CompiledFunction:
         self._parts: collections.Counter[Any] = collections.Counter()
         self._lock = threading.RLock()
         _all.add(self)
+
+    @property
+    def _limit(self) -> int:
+        return config.recompile_limit if self._own_limit is None else self._own_limit
 
     # ---- one call ----
 
@@ -148,7 +155,7 @@ class CompiledFunction:
         if self._parts[program] > 1:
             why = f"calls from{_said(path[0].place)}\n  have other arguments, or others of their results are used"
             self._recompiling([why])
-            if self._parts[program] > config.recompile_limit:
+            if self._parts[program] > self._limit:
                 self._limit_hit([why])
                 return None
         with _compiling:
@@ -189,7 +196,7 @@ class CompiledFunction:
         if self._entries:
             reasons = self._reasons(args, kwargs)
             self._recompiling(reasons)
-            if len(self._entries) >= config.recompile_limit:
+            if len(self._entries) >= self._limit:
                 self._limit_hit(reasons)
                 return None
         return self._capture(args, kwargs, backend, kind)
@@ -207,7 +214,7 @@ class CompiledFunction:
 
     def _limit_hit(self, reasons) -> None:
         said = (
-            f"torch._dynamo hit config.recompile_limit ({config.recompile_limit})\n"
+            f"torch._dynamo hit config.recompile_limit ({self._limit})\n"
             f"   function: {self.name}\n   last reason: {reasons[0] if reasons else 'unknown'}\n"
             'To log all recompilation reasons, use TORCH_LOGS="recompiles".'
         )
@@ -227,7 +234,7 @@ class CompiledFunction:
             if self.fullgraph:
                 raise exc.Unsupported.of(reason) from None
             self._reason = reason
-            if len(self._broken) >= config.recompile_limit:
+            if len(self._broken) >= self._limit:
                 self._over = True
                 return None
             self._broken.add(kind)

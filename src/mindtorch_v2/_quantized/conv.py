@@ -6,7 +6,7 @@ from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
-from mindtorch_v2._core.quantizer import PerChannel
+from mindtorch_v2._core.quantizer import PerChannel, PerTensor
 from mindtorch_v2._operators.composite.quantize import choose
 from mindtorch_v2._quantized.packed import ConvParams
 from mindtorch_v2.nn import functional
@@ -193,7 +193,7 @@ def static(x: Any, packed: ConvParams, scale: float, zero_point: int, relu: bool
         by_onednn,
     )
     made = made.squeeze(2) if packed.dims == 1 else made
-    return torch._make_per_tensor_quantized_tensor(made, scale, zero_point)
+    return _C._make_quantized(made, torch.quint8, PerTensor(scale, zero_point))
 
 
 def floats(x: Any, packed: ConvParams) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
+from mindtorch_v2._core.quantizer import PerTensor
 from mindtorch_v2._operators.composite.quantize import choose
 from mindtorch_v2._quantized.packed import LinearParams, LinearParamsFp16
 from mindtorch_v2.nn import functional
@@ -60,7 +61,7 @@ def static(x: Any, packed: LinearParams, scale: float, zero_point: int, relu: bo
         zero_point,
         relu,
     )
-    return torch._make_per_tensor_quantized_tensor(whole, scale, zero_point)
+    return _C._make_quantized(whole, torch.quint8, PerTensor(scale, zero_point))
 
 
 @operator(f"linear({_LAYER}, {_TO}) -> Tensor Y")

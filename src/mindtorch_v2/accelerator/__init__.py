@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import TracebackType
 from typing import Any, TYPE_CHECKING
 
 import mindtorch_v2 as torch

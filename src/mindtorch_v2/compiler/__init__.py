@@ -13,7 +13,11 @@ from mindtorch_v2._dynamo._marks import (
     set_stance,
     substitute_in_graph,
 )
-from mindtorch_v2._dynamo.backends.registry import list_backends as _list_backends
+from mindtorch_v2._dynamo.backends.registry import (
+    get_default_backend,
+    list_backends as _list_backends,
+    set_default_backend,
+)
 from mindtorch_v2._dynamo._compile import compile
 from mindtorch_v2._dynamo.eval_frame import disable
 from mindtorch_v2.compiler import config
@@ -25,11 +29,13 @@ __all__ = [
     "config",
     "cudagraph_mark_step_begin",
     "disable",
+    "get_default_backend",
     "is_compiling",
     "is_dynamo_compiling",
     "is_exporting",
     "list_backends",
     "reset",
+    "set_default_backend",
     "set_stance",
     "substitute_in_graph",
 ]

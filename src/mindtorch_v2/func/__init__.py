@@ -4,6 +4,7 @@ from mindtorch_v2.func import _function_rules as _function_rules
 from mindtorch_v2.func._batch_norm import replace_all_batch_norm_modules_
 from mindtorch_v2.func._functional_call import functional_call, stack_module_state
 from mindtorch_v2.func._functionalize import functionalize
+from mindtorch_v2.func._rearrange import rearrange
 from mindtorch_v2.func._transforms import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
 from mindtorch_v2.func._vmap import vmap
 
@@ -17,6 +18,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "rearrange",
     "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",

@@ -7,13 +7,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from ... import _C
+from ..._core.torch_dispatch import no_modes
 from ..._dispatch.keys import DEVICE_KEYS
 from ..._dispatch.tags import Tag
 from ..._operators.table import aten, facts_of
-from ._levels import active_level, below
+from ._levels import active_level, below, reapplies_views
 from ._values import (
     Storage,
     can_be_read,
+    extend,
     is_functional,
     level_of,
     made_of,
@@ -109,22 +111,28 @@ def _shown(op: Any, of: Any, args: tuple, kwargs: dict) -> Any:
 
 def _view(op: Any, args: tuple, kwargs: dict, of: Any) -> Any:
     made = _shown(op, of, args, kwargs)
-    if op.name == "as_strided" and op.namespace == "aten":  # of the storage, whatever view it was called on
-        return made
+    before = made_of(of)
+    if level_of(of) == active_level():
+        before.storage.reapply_views = reapplies_views()
+    if op.name == "as_strided" and op.namespace == "aten" and not before.storage.is_shown_whole(of):
+        return made  # of the storage, whatever view it was called on
     if args and of is args[0]:
-        chain = made_of(of).chain
-        view = View(op, args[1:], kwargs)
-        for number, result in enumerate(made if isinstance(made, (list, tuple)) else [made]):
-            if result is of or not is_functional(result) or _C._functional_parts(result)[1] is not None:
-                continue  # made by operators that came here themselves
-            index = number if isinstance(made, (list, tuple)) else None
-            if chain is not None and storage_of(result) is storage_of(of):
-                set_chain(result, (*chain, Step(view, index)))
+        view, several = View(op, args[1:], kwargs), isinstance(made, (list, tuple))
+        steps = [
+            (result, Step(view, number if several else None))
+            for number, result in enumerate(made if several else [made])
+            # Others were made by operators that came here themselves.
+            if result is not of and is_functional(result) and _C._functional_parts(result)[1] is None
+            if before.chain is not None and storage_of(result) is before.storage
+        ]
+        if steps:
+            extend(before, steps)
     return made
 
 
 # ---- changes of sizes, strides and storage: operators with the tag inplace_view ----
 
+_RESIZE = _C._find_operator("aten::resize_", "")
 _METADATA: dict[str, Callable[[Any, list, int], Any]] = {}
 
 
@@ -280,6 +288,11 @@ def _store(op: Any, values: list, tensor: Any, value: Any, level: int) -> None:
     """Write the result of a functional variant, in the way that the operator would have written it."""
     if value.shape != tensor.shape:
         _as_eager(op, values)
+        if op.form == "out" and made_of(tensor).chain == ():
+            _shown(_RESIZE, tensor, (tensor, tuple(value.shape)), {})
+            made_of(tensor).storage.become(value)
+            set_chain(tensor, ())
+            return
         if op.form != "out":
             raise RuntimeError(
                 f"output with shape {list(tensor.shape)} doesn't match the broadcast shape {list(value.shape)}"
@@ -312,7 +325,7 @@ def _as_eager(op: Any, values: list) -> None:
 
     if "Meta" not in op.kernels() and not op.has_kernel("Meta"):
         return
-    with below(1):
+    with below(1), no_modes():  # no part of the program that somebody watches
         call(op, bare(values))
 
 

@@ -37,18 +37,33 @@ class Storage:
     )
 
     def __init__(self, value: Any, level: int) -> None:
-        self.value = value
-        self.sizes = tuple(value.shape)
-        self.strides = value.stride()
-        self.offset = value.storage_offset()
+        self._stand_for(value)
         self.first = self.sizes, self.strides, self.offset
-        self.elements = value.untyped_storage().nbytes() // value.element_size()
-        self.whole = value if value.numel() != self.elements else None
         self.generation = 0
         self.epoch = 0
         self.level = level
         self.reapply_views = reapplies_views()
         self.replaced = False  # by set_ or by a resize: what the caller's tensor has to follow in
+
+    def _stand_for(self, value: Any) -> None:
+        self.value = value
+        self.sizes = tuple(value.shape)
+        self.strides = value.stride()
+        self.offset = value.storage_offset()
+        self.elements = value.untyped_storage().nbytes() // value.element_size()
+        self.whole = value if value.numel() != self.elements else None
+
+    def become(self, value: Any) -> None:
+        """Stand for a value of other sizes, whole: an operator resized what it wrote to."""
+        self._stand_for(value)
+        self.epoch += 1
+        self.generation += 1
+        self.replaced = True
+
+    def is_shown_whole(self, x: Any) -> bool:
+        """Whether ``x`` shows all of the memory, row-major: strides and offsets mean the same in both."""
+        geometry = (tuple(x.shape), x.stride(), x.storage_offset())
+        return geometry == (self.sizes, self.strides, 0) and x.numel() == self.elements and self.is_row_major()
 
     def is_row_major(self) -> bool:
         """Whether the value can be read by position: contiguous, both as it is and as the tensors show it."""
@@ -136,6 +151,24 @@ def set_chain(x: Any, chain: tuple[Step, ...] | None) -> None:
     storage = storage_of(x)
     assert storage is not None
     _C._set_functional(x, Made(storage, chain))
+
+
+def extend(made: Made, results: list[tuple[Any, Step]]) -> None:
+    """Say how the results of one view operator are made: as ``made`` is, and one step more.
+
+    Their values are made at once, of the value that their base has, which may be of an earlier generation, as PyTorch's
+    are: then, at their first use, they are made again.
+    """
+    assert made.chain is not None
+    storage = made.storage
+    with below(storage.level):
+        if made.value is None:
+            made.value, made.generation = _by_chain(storage, made.chain), storage.generation
+        values = results[0][1].view.forward(made.value, storage.reapply_views)
+    for tensor, step in results:
+        own = Made(storage, (*made.chain, step))
+        own.value, own.generation = step.part(values), 0
+        _C._set_functional(tensor, own)
 
 
 def wrap(value: Any, level: int) -> Any:
@@ -234,6 +267,8 @@ def write(x: Any, value: Any) -> None:
         else:
             storage.value = value
     storage.generation += 1
+    if made.chain:  # made again from what it wrote to, at once, as PyTorch does
+        value = value_of(x)
     made.value, made.generation = value, storage.generation
 
 

@@ -10,26 +10,20 @@ from ..._operators.table import aten
 
 
 class View:
-    """One call of a view operator. Its last result is kept: views that share steps share their values."""
+    """One call of a view operator."""
 
-    __slots__ = ("_after", "_before", "args", "kwargs", "op")
+    __slots__ = ("args", "kwargs", "op")
 
     def __init__(self, op: Any, args: tuple, kwargs: dict) -> None:
         self.op = op
         self.args = args
         self.kwargs = kwargs
-        self._before: Any = None
-        self._after: Any = None
 
     def forward(self, value: Any, reapply: bool) -> Any:
         """The view of ``value``; with ``reapply`` false a copy of it."""
-        if self._before is not value:
-            if reapply:
-                self._after = self.op(value, *self.args, **self.kwargs)
-            else:
-                self._after = _copied(self.op, value, self.args, self.kwargs)
-            self._before = value
-        return self._after
+        if reapply:
+            return self.op(value, *self.args, **self.kwargs)
+        return _copied(self.op, value, self.args, self.kwargs)
 
     def inverse(self, before: Any, after: Any, index: int | None, reapply: bool) -> Any:
         """The value that ``before`` must have for its view (number ``index`` of several) to be ``after``."""
@@ -48,7 +42,10 @@ class Step(NamedTuple):
     index: int | None  # type: ignore[assignment]  # (a tuple's method has that name)
 
     def forward(self, value: Any, reapply: bool) -> Any:
-        made = self.view.forward(value, reapply)
+        return self.part(self.view.forward(value, reapply))
+
+    def part(self, made: Any) -> Any:
+        """Of the results of the view's operator the one that this step leads to."""
         return made if self.index is None else made[self.index]
 
     def inverse(self, before: Any, after: Any, reapply: bool) -> Any:
@@ -167,6 +164,11 @@ def _unbind(before: Any, after: Any, part: int, dim: int, **_: Any) -> Any:
 @_inverse("diagonal")
 def _diagonal(before: Any, after: Any, offset: int, dim1: int, dim2: int, **_: Any) -> Any:
     return aten.diagonal_scatter(before, after, offset, dim1, dim2)
+
+
+@_inverse("as_strided")
+def _as_strided(before: Any, after: Any, size: Any, stride: Any, storage_offset: Any, **_: Any) -> Any:
+    return aten.as_strided_scatter(before, after, size, stride, storage_offset)
 
 
 @_inverse("view_as_real")

@@ -7,9 +7,10 @@ from typing import Any
 from ... import _C
 from ..._core.dtype import DTYPES
 from ..._operators.table import ROWS
-from .table import KEY, on_numbers, per_tensor, with_whole
+from .table import KEY, on_numbers, per_tensor, through_floats, with_whole
 
 on_numbers("upsample_bilinear2d")
+through_floats("grid_sampler_2d")
 
 
 def _nearest(row: str) -> None:

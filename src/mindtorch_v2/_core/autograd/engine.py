@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mindtorch_v2 import _C
+from mindtorch_v2._core.composing import composing
 
 
 class _Runs(threading.local):
@@ -24,7 +25,8 @@ def run_backward(tensors: Any, gradients: Any, keep_graph: bool, create_graph: b
     queued: list[Callable[[], Any]] = []
     _runs.open.append(queued)
     try:
-        result: tuple[Any, ...] = _C._run_backward(tensors, gradients, keep_graph, create_graph, *more)
+        with composing():  # formulas are C++ in PyTorch
+            result: tuple[Any, ...] = _C._run_backward(tensors, gradients, keep_graph, create_graph, *more)
         if queued:
             before = _C.is_grad_enabled()
             _C._set_grad_enabled(bool(create_graph))

@@ -8,7 +8,7 @@ from typing import Any
 
 from mindtorch_v2._dynamo.exc import InvalidBackend
 
-__all__ = ["list_backends", "lookup_backend", "register_backend"]
+__all__ = ["get_default_backend", "list_backends", "lookup_backend", "register_backend", "set_default_backend"]
 
 _backends: dict = {}
 _tags: dict = {}
@@ -20,6 +20,32 @@ _LOADED_ON_DEMAND = {
     "ge": "mindtorch_v2._backends.ge.torch_compile",
     "inductor": "mindtorch_v2._dynamo.backends.inductor",
 }
+
+
+_default: list[Any] = ["inductor"]
+
+
+def get_default_backend() -> Any:
+    """The back end of `torch.compile` where none is named.
+
+    >>> torch.compiler.get_default_backend()
+    'inductor'
+    """
+    return _default[0]
+
+
+def set_default_backend(backend: Any) -> None:
+    """Let `backend`, a name or a callable, be that of `torch.compile` where none is named; None for "inductor" again.
+
+    InvalidBackend (a RuntimeError) for an unknown name.
+
+    >>> torch.compiler.set_default_backend("eager")
+    >>> torch.compile(torch.sin)(torch.zeros(1))
+    tensor([0.])
+    >>> torch.compiler.set_default_backend(None)
+    """
+    lookup_backend(backend or "inductor")
+    _default[0] = backend or "inductor"
 
 
 def register_backend(compiler_fn: Any = None, name: str | None = None, tags: Sequence[str] = ()) -> Any:

@@ -141,7 +141,7 @@ def rrelu(
     samples=[S(3, 4)],
 )
 def selu(self: Tensor) -> Tensor:
-    return aten.elu(self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1.0)
+    return aten.elu(self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946)
 
 
 # ---- in place: through the in-place form of the operator that they are made of ----
@@ -197,4 +197,4 @@ def rrelu_(
     node="EluBackward1",
 )
 def selu_(self: Tensor) -> Tensor:
-    return aten.elu_(self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1.0)
+    return aten.elu_(self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946)

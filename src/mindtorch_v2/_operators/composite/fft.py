@@ -76,7 +76,7 @@ def _resized(x, sizes, dims):
         if n < have:
             x = x.narrow(d, 0, n)
         elif n > have:
-            x = aten.constant_pad_nd(x, [0, 0] * (x.dim() - 1 - d) + [0, n - have])
+            x = aten.constant_pad_nd(x, [0, 0] * (x.dim() - 1 - d) + [0, n - have] + [0, 0] * d)
     return x
 
 

@@ -272,7 +272,8 @@ def hinge_embedding_loss(self: Tensor, target: Tensor, margin: float = 1.0, redu
 )
 def kl_div(self: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool = False) -> Tensor:
     if log_target:
-        loss = target.exp() * (target - self)
+        difference = target - self
+        loss = target.exp() * difference
     else:
         loss = aten.xlogy(target, target) - target * self
     return _reduced(loss, reduction)
@@ -298,7 +299,8 @@ def l1_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
 ) -> Tensor:
-    return _reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+    difference = input1 - input2
+    return _reduced((-target * difference + margin).clamp_min_(0), reduction)
 
 
 @composite(
@@ -429,9 +431,11 @@ def nll_loss_nd(
     samples=[S(T(3, 4), T(3, 4, low=1, high=3, grad=False), True, False, 1e-8, 1)],
 )
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
-    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    product = target * (input if log_input else (input + eps).log())
+    loss = input.exp() - product if log_input else input - product
     if full:
-        stirling = target * target.log() - target + 0.5 * (2 * 3.141592653589793 * target).log()
+        half = 0.5 * (2 * 3.141592653589793 * target).log()
+        stirling = target * target.log() - target + half
         loss = loss + stirling.masked_fill(target <= 1, 0)
     return _reduced(loss, reduction)
 

@@ -159,7 +159,7 @@ def outer(self: Tensor, vec2: Tensor) -> Tensor:
     for name, vector in (("self", self), ("vec2", vec2)):
         if vector.dim() != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector.dim()}-D")
-    return self.unsqueeze(1) * vec2
+    return self.reshape([self.size(0), 1]) * vec2
 
 
 @composite(

@@ -57,7 +57,7 @@ def pad(self: Tensor, pad: Sequence[int], mode: str = "constant", value: float |
             f"{len(pad)} and input of dimension {self.dim()}"
         )
     if mode == "constant":
-        return aten.constant_pad_nd(self, pad, 0 if value is None else value)
+        return aten.constant_pad_nd(self, pad, 0.0 if value is None else value)
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     spatial = len(pad) // 2

@@ -137,8 +137,8 @@ def cov(self: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aw
     samples=[S(3, 4)],
 )
 def cumulative_trapezoid_dx(y: Tensor, *, dx: Number = 1, dim: int = -1) -> Tensor:
-    n = y.size(dim)
-    return ((y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)) * (dx / 2)).cumsum(dim)
+    left, right = aten.slice(y, dim, 0, -1), aten.slice(y, dim, 1)
+    return (dx / 2 * (left + right)).cumsum(dim)
 
 
 @composite(
@@ -148,16 +148,19 @@ def cumulative_trapezoid_dx(y: Tensor, *, dx: Number = 1, dim: int = -1) -> Tens
     samples=[S(T(3, 4), T(4))],
 )
 def cumulative_trapezoid_x(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
-    return _areas(y, x, dim).cumsum(dim)
+    areas, dim = _areas(y, x, dim)
+    return areas.cumsum(dim) / 2.0
 
 
-def _areas(y, x, dim: int):
+def _areas(y, x, dim: int) -> tuple:
+    """Twice the areas between the places, and the dimension that they lie along."""
     dim %= y.dim()
     if x.dim() == 1:
         x = x.view([-1 if d == dim else 1 for d in range(y.dim())])
-    n, m = y.size(dim), x.size(dim)
-    steps = x.narrow(dim, 1, m - 1) - x.narrow(dim, 0, m - 1)
-    return (y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)) * steps / 2
+    before, after = aten.slice(x, dim, 0, -1), aten.slice(x, dim, 1)
+    steps = after - before
+    left, right = aten.slice(y, dim, 0, -1), aten.slice(y, dim, 1)
+    return (left + right) * steps, dim
 
 
 @composite(
@@ -410,7 +413,7 @@ def trapezoid_dx(y: Tensor, *, dx: Number = 1, dim: int = -1) -> Tensor:
     n = y.size(dim)
     if n == 0:
         return _none(y, dim)
-    return (y.sum(dim) - (y.select(dim, 0) + y.select(dim, n - 1)) / 2) * dx
+    return (y.sum(dim) - (y.select(dim, 0) + y.select(dim, -1)) * 0.5) * dx
 
 
 @composite(
@@ -421,7 +424,10 @@ def trapezoid_dx(y: Tensor, *, dx: Number = 1, dim: int = -1) -> Tensor:
     samples=[S(T(3, 4), T(4))],
 )
 def trapezoid_x(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
-    return _none(y, dim) if y.size(dim) == 0 else _areas(y, x, dim).sum(dim)
+    if y.size(dim) == 0:
+        return _none(y, dim)
+    areas, dim = _areas(y, x, dim)
+    return areas.sum(dim) / 2.0
 
 
 def _none(y: Tensor, dim: int) -> Tensor:

@@ -225,7 +225,7 @@ _directed("vsplit", 2, lambda self: 0)
 
 @composite("H(Tensor(a) self) -> Tensor(a)", "The conjugate transpose of a matrix.")
 def H(self: Tensor) -> Tensor:
-    return aten.matrix_H(self)
+    return aten.matrix_H(self) if self.is_complex() or self.dim() != 2 else aten.transpose(self, -2, -1)
 
 
 @composite("lift(Tensor self) -> Tensor", "The tensor itself.", bind="generated_out", lifts=True)

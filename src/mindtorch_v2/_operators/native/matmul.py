@@ -5,7 +5,7 @@ from ..table import S, T, aten, conj, op, rule
 
 def _adjoint(x):
     """Conjugate transpose of the last two dimensions."""
-    return conj(x.transpose(-2, -1))
+    return conj(x.t() if x.dim() == 2 else x.transpose(x.dim() - 2, x.dim() - 1))
 
 
 def _scaled(x, factor):
