@@ -30,6 +30,7 @@ PARTS = (
         "_behaviours.functional",
         "_behaviours.sharded",
         "_behaviours.sparse",
+        "_behaviours.quantized",
         "_behaviours.onednn",
         "_behaviours.composed",
     ),

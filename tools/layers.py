@@ -73,7 +73,13 @@ ROOTLESS = ("library", "_library", "_backends.npu", "_backends.cuda")
 
 # They never import each other.
 SIBLINGS = (
-    ("_behaviours.batched", "_behaviours.functional", "_behaviours.sharded", "_behaviours.sparse"),
+    (
+        "_behaviours.batched",
+        "_behaviours.functional",
+        "_behaviours.sharded",
+        "_behaviours.sparse",
+        "_behaviours.quantized",
+    ),
     ("_capture", "_deferred"),
     ("_lowered", "_backends.ge", "_backends.npu", "_backends.cuda"),
 )
