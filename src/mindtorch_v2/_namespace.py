@@ -52,6 +52,7 @@ LAZY_NAMES: dict[str, str] = {
     **dict.fromkeys("manual_seed seed initial_seed get_rng_state set_rng_state".split(), "random"),
     **dict.fromkeys("save load".split(), "serialization"),
     **dict.fromkeys("set_printoptions".split(), "_tensor_str"),
+    **dict.fromkeys("quantized_gru quantized_lstm".split(), "_quantized.recurrent"),
     **dict.fromkeys("autocast".split(), "amp"),
     **dict.fromkeys(
         "autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_cpu_dtype "
