@@ -33,6 +33,10 @@ PACKAGE = ROOT / "src" / "mindtorch_v2"
 RECORD = ROOT / "tests" / "snapshots" / "touched.json"
 # The most files that a new operator of a kind may touch.
 BARS = {"composite": 1, "native with a gradient": 2, "with a form in nn.functional": 2, "with an NPU kernel": 3}
+# Operators of other namespaces, `torch.ops.quantized`, and the modules that call them, by the same names.
+_OTHER_OPERATORS = ("_quantized", "ao")
+# Kernels for quantized tensors, one function for several operators: to become a word of their rows.
+_ON_QUANTIZED = ("_behaviours", "quantized")
 # A plug-in that serves operators which there are, and classes of tensors that take those which PyTorch's take.
 # Kernels for GPUs are one line or function more for each operator that has one.
 _CHOSEN = [
@@ -112,10 +116,10 @@ def mentions() -> dict[str, set[str]]:
     """Name -> the sources, relative to the root, in which it stands so."""
     found: dict[str, set[str]] = defaultdict(set)
     for path in sorted(PACKAGE.rglob("*.py")):
-        if path.parent in _CHOSEN or path == _CALLS:
-            continue
         parts = path.relative_to(PACKAGE).parts
-        in_functional = "nn" in parts and any("functional" in part for part in parts)
+        if path.parent in _CHOSEN or path == _CALLS or parts[0] in _OTHER_OPERATORS or parts[:2] == _ON_QUANTIZED:
+            continue
+        in_functional = parts[0] == "nn" and any("functional" in part for part in parts)
         for name in python_names(path.read_text("utf-8"), in_functional):
             found[name].add(str(path.relative_to(ROOT)))
     for path in sorted((ROOT / "csrc").rglob("*.cpp")):

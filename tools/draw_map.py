@@ -33,6 +33,7 @@ PARTS = (
         "_behaviours.quantized",
         "_behaviours.onednn",
         "_behaviours.composed",
+        "_behaviours.whole",
     ),
     ("_library", "_subclasses", "_sizes"),
     ("fx", "_capture", "_deferred", "_backends.npu", "_backends.ge", "_backends.cuda", "_backends.common", "_lowered"),

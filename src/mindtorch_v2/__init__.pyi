@@ -233,6 +233,8 @@ from ._namespace import pi as pi
 from ._C import preserve_format as preserve_format
 from ._C import promote_types as promote_types
 from ._core.qscheme import qscheme as qscheme
+from ._quantized.recurrent import quantized_gru as quantized_gru
+from ._quantized.recurrent import quantized_lstm as quantized_lstm
 from ._C import result_type as result_type
 from .serialization import save as save
 from .random import seed as seed

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.no_torch
 ROOT = pathlib.Path(__file__).parents[2]
 # Some of each kind, as a new one would be.
 EXAMPLES = {
-    "composite": "celu corrcoef cosine_similarity fft_fftshift kron linalg_vander quantile",
+    "composite": "pairwise_distance corrcoef cosine_similarity fft_fftshift kron linalg_vander quantile",
     "native with a gradient": "igamma igammac logcumsumexp polar special_entr special_zeta unsafe_split",
     "with a form in nn.functional": "conv2d ctc_loss max_unpool2d multi_margin_loss selu upsample_nearest3d",
     "with an NPU kernel": "elu cummax isclose kthvalue logaddexp2 mish softplus topk",

@@ -30,7 +30,14 @@ _IDENTITIES = "names that PyTorch's `_reduction_identity` and masked functions a
 # Lists that are no facts about operators, with the reason: file -> how many, why. What a function is registered for is none:
 # `@rule("sum", "mean")` names the operators that the function under it is the rule of.
 _QUANTIZED = "of modules, functions and methods, as PyTorch's configurations of quantization name them"
+_ON_QUANTIZED = "one kernel for several operators on quantized tensors: to become a word of their rows"
 ALLOWED = {
+    "_behaviours/quantized/activation.py": (2, _ON_QUANTIZED),
+    "_behaviours/quantized/comparison.py": (1, _ON_QUANTIZED),
+    "_behaviours/quantized/order.py": (1, _ON_QUANTIZED),
+    "_behaviours/quantized/pool.py": (1, _ON_QUANTIZED),
+    "_behaviours/quantized/reduction.py": (1, _ON_QUANTIZED),
+    "_behaviours/quantized/view.py": (2, _ON_QUANTIZED),
     "ao/quantization/backend_config/_patterns.py": (2, _QUANTIZED),
     "ao/quantization/backend_config/executorch.py": (1, _QUANTIZED),
     "ao/quantization/utils.py": (2, _QUANTIZED),

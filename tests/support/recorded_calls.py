@@ -58,7 +58,7 @@ def recordings(torch: ModuleType) -> Iterator[tuple[str, int, list[Any]]]:
 
 
 def recording(torch: ModuleType, call: dict[str, Any]) -> list[Any] | None:
-    """What a mode sees of one call; None where it raises."""
+    """The calls that a mode sees of one call; None where it raises."""
     mode = watcher(torch)
     try:
         args = decode(torch, call["a"], lambda tensor: tensor)

@@ -24,7 +24,7 @@ class PerTensor:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PerTensor) and (self.scale, self.zero_point) == (other.scale, other.zero_point)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # (what is equal by value is no key)
 
 
 class PerChannel:
@@ -54,4 +54,4 @@ class PerChannel:
             and self.zero_points.equal(other.zero_points)
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # (what is equal by value is no key)

@@ -234,7 +234,7 @@ def _for_number(func: Any) -> Any:
 
 
 def ask(handle: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What the innermost mode, or the class of an argument, gives for a call."""
+    """The result of a call by the innermost mode, or by the class of an argument."""
     func, args, kwargs = seen_call(handle, args, kwargs)
     overloaded = _overloaded(args, kwargs)
     types = tuple(map(type, overloaded))

@@ -102,7 +102,7 @@ class Quantize(nn.Module):
 
 
 class DeQuantize(nn.Module):
-    """Gives the numbers that a quantized tensor stands for.
+    """The numbers that a quantized tensor stands for.
 
     >>> torch.ao.nn.quantized.DeQuantize()(torch.quantize_per_tensor(torch.ones(2), 0.5, 3, torch.quint8))
     tensor([1., 1.])

@@ -235,7 +235,7 @@ def _fold_batch_norm(mod: Any) -> None:
 def _fused(cls: type, mod: Any) -> Any:
     """The convolution within a fused module of floats; None for others."""
     intrinsic = torch.ao.nn.intrinsic
-    names = (f"ConvReLU{cls._dims}d", f"ConvAdd{cls._dims}d", f"ConvAddReLU{cls._dims}d")  # type: ignore[attr-defined]
+    names = (f"ConvReLU{cls._dims}d", f"ConvAdd{cls._dims}d", f"ConvAddReLU{cls._dims}d")  # type: ignore[attr-defined]  # (its subclasses say)
     kinds = tuple(getattr(intrinsic, name) for name in names if hasattr(intrinsic, name))
     return mod[0] if isinstance(mod, kinds) else None
 

@@ -10,7 +10,7 @@ __all__ = ["Dropout"]
 
 
 class Dropout(nn.Dropout):
-    """Gives its input back: quantized models are not trained.
+    """The input as it is: quantized models are not trained.
 
     >>> torch.ao.nn.quantized.Dropout(0.5)
     QuantizedDropout(p=0.5, inplace=False)

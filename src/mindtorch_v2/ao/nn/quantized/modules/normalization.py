@@ -95,7 +95,7 @@ class GroupNorm(nn.GroupNorm):
 
 
 class _InstanceNorm:
-    """What instance normalizations of each number of dimensions do."""
+    """An instance normalization of any number of dimensions."""
 
     def __init__(
         self: Any,
@@ -111,7 +111,7 @@ class _InstanceNorm:
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype)  # type: ignore[call-arg]
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype)  # type: ignore[call-arg]  # (the float class beside it)
         _take(self, weight, bias, scale, zero_point, device)
 
     def forward(self: Any, input: Any) -> Any:

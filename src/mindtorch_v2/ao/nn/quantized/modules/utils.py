@@ -1,4 +1,4 @@
-"""What the modules with quantized weights share."""
+"""Parts that the modules with quantized weights share."""
 
 from __future__ import annotations
 

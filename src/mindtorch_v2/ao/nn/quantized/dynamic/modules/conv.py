@@ -11,7 +11,7 @@ __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "
 
 
 class _Dynamic:
-    """What dynamically quantized convolutions do."""
+    """A dynamically quantized convolution of any number of dimensions."""
 
     def _get_name(self: Any) -> str:
         return f"DynamicQuantizedConv{'Transpose' if self._transposed else ''}{self._dims}d"

@@ -8,7 +8,6 @@ import mindtorch_v2 as torch
 from mindtorch_v2 import nn
 from mindtorch_v2.ao.nn.quantized.modules import linear as static
 from mindtorch_v2.ao.nn.quantized.modules.utils import _quantize_weight
-from mindtorch_v2.ao.quantization.qconfig import default_dynamic_qconfig
 
 __all__ = ["Linear"]
 
@@ -87,7 +86,9 @@ class Linear(static.Linear):
         config = getattr(mod, "qconfig", None)
         if isinstance(mod, fused):
             mod = mod[0]
-        observer = (default_dynamic_qconfig if config is None or config.weight is None else config).weight()
+        observer = (
+            torch.ao.quantization.default_dynamic_qconfig if config is None or config.weight is None else config
+        ).weight()
         if observer.dtype not in (torch.qint8, torch.float16):
             raise RuntimeError(
                 f"The only supported dtypes for dynamic quantized linear are qint8 and float16 got: {observer.dtype}"

@@ -10,7 +10,6 @@ import mindtorch_v2 as torch
 from mindtorch_v2 import nn
 from mindtorch_v2._quantized.recurrent import quantized_gru, quantized_lstm
 from mindtorch_v2.ao.nn.quantized.modules.utils import _quantize_weight
-from mindtorch_v2.ao.quantization.qconfig import default_dynamic_qconfig
 from mindtorch_v2.nn.utils.rnn import PackedSequence
 
 __all__ = ["GRU", "LSTM", "GRUCell", "LSTMCell", "PackedParameter", "RNNBase", "RNNCell", "RNNCellBase"]
@@ -38,7 +37,9 @@ def _quantized(weight: Any, observer: Any) -> Any:
 
 def _observer_of(mod: Any) -> Any:
     config = getattr(mod, "qconfig", None)
-    method = (default_dynamic_qconfig if config is None or config.weight is None else config).weight
+    method = (
+        torch.ao.quantization.default_dynamic_qconfig if config is None or config.weight is None else config
+    ).weight
     dtype = method().dtype
     if dtype not in (torch.qint8, torch.float16):
         raise RuntimeError(f"Unsupported dtype for dynamic RNN quantization: {dtype}")
@@ -46,7 +47,7 @@ def _observer_of(mod: Any) -> Any:
 
 
 class PackedParameter(nn.Module):
-    """What holds the packed weights of one cell.
+    """The packed weights of one cell.
 
     >>> torch.ao.nn.quantized.dynamic.LSTM(2, 3)._all_weight_values[0]._get_name()
     'PackedParameter'

@@ -12,7 +12,7 @@ __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "
 
 
 class _ConvNd(ReferenceQuantizedModule):
-    """What reference convolutions do: those of floats by what their quantized weight stands for."""
+    """A reference convolution: that of floats by what its quantized weight stands for."""
 
     _IS_REFERENCE = True
     _dims: int
@@ -96,7 +96,7 @@ class Conv3d(_ConvNd, nn.Conv3d):
     _dims = 3
 
 
-class ConvTranspose1d(_ConvTransposeNd, nn.ConvTranspose1d):
+class ConvTranspose1d(_ConvTransposeNd, nn.ConvTranspose1d):  # type: ignore[misc]  # (forward of the float class is narrower)
     """A transposed convolution of one dimension by what its quantized weight stands for.
 
     >>> torch.ao.nn.quantized.reference.ConvTranspose1d(1, 2, 3)
@@ -106,7 +106,7 @@ class ConvTranspose1d(_ConvTransposeNd, nn.ConvTranspose1d):
     _dims = 1
 
 
-class ConvTranspose2d(_ConvTransposeNd, nn.ConvTranspose2d):
+class ConvTranspose2d(_ConvTransposeNd, nn.ConvTranspose2d):  # type: ignore[misc]  # (forward of the float class is narrower)
     """A transposed convolution of two dimensions by what its quantized weight stands for.
 
     >>> torch.ao.nn.quantized.reference.ConvTranspose2d(1, 2, 3)
@@ -116,7 +116,7 @@ class ConvTranspose2d(_ConvTransposeNd, nn.ConvTranspose2d):
     _dims = 2
 
 
-class ConvTranspose3d(_ConvTransposeNd, nn.ConvTranspose3d):
+class ConvTranspose3d(_ConvTransposeNd, nn.ConvTranspose3d):  # type: ignore[misc]  # (forward of the float class is narrower)
     """A transposed convolution of three dimensions by what its quantized weight stands for.
 
     >>> torch.ao.nn.quantized.reference.ConvTranspose3d(1, 2, 3)

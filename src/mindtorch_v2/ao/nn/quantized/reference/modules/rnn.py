@@ -19,7 +19,7 @@ __all__ = ["GRU", "LSTM", "GRUCell", "LSTMCell", "RNNCell"]
 
 
 class _Reference:
-    """What reference recurrent modules do: compute with what their quantized weights stand for."""
+    """A reference recurrent module: it computes with what its quantized weights stand for."""
 
     _IS_REFERENCE = True
 
@@ -34,12 +34,12 @@ class _Reference:
         return rounded_weight(self, name, getattr(self, name))
 
     def _save_to_state_dict(self: Any, destination: Any, prefix: str, keep_vars: bool) -> None:
-        super()._save_to_state_dict(destination, prefix, keep_vars)  # type: ignore[misc]
+        super()._save_to_state_dict(destination, prefix, keep_vars)  # type: ignore[misc]  # (the float class beside it)
         save_qparams(self, self._weights(), destination, prefix)
 
     def _load_from_state_dict(self: Any, state_dict: Any, prefix: str, *args: Any) -> None:
         load_qparams(self, self._weights(), state_dict, prefix)
-        super()._load_from_state_dict(state_dict, prefix, *args)  # type: ignore[misc]
+        super()._load_from_state_dict(state_dict, prefix, *args)  # type: ignore[misc]  # (the float class beside it)
 
     def _get_name(self) -> str:
         return f"Quantized{type(self).__name__}(Reference)"
@@ -61,11 +61,11 @@ class _Cell(_Reference):
         return quantized_weight(self, "weight_hh", self.weight_hh)
 
     def get_weight_ih(self) -> Any:
-        """What the quantized weight of the input stands for."""
+        """The numbers that the quantized weight of the input stands for."""
         return self._rounded("weight_ih")
 
     def get_weight_hh(self) -> Any:
-        """What the quantized weight of what is remembered stands for."""
+        """The numbers that the quantized weight of what is remembered stands for."""
         return self._rounded("weight_hh")
 
     def _run(self: Any, name: str, input: Any, hx: Any) -> Any:
@@ -87,7 +87,7 @@ class _Cell(_Reference):
     def from_float(cls, mod: Any, weight_qparams_dict: dict[str, Any]) -> Any:
         """The module of a floating one and how its weights are quantized."""
         extra = {"nonlinearity": mod.nonlinearity} if hasattr(mod, "nonlinearity") else {}
-        made: Any = cls(  # type: ignore[call-arg]
+        made: Any = cls(  # type: ignore[call-arg]  # (the float class beside it)
             mod.input_size, mod.hidden_size, mod.bias, weight_qparams_dict=weight_qparams_dict, **extra
         )
         return made._copy(mod)

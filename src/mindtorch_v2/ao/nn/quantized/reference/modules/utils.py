@@ -56,7 +56,7 @@ def quantized_weight(module: Any, name: str, weight: Any) -> Any:
 
 
 def rounded_weight(module: Any, name: str, weight: Any) -> Any:
-    """What the quantized weight stands for."""
+    """The numbers that the quantized weight stands for."""
     made = quantized_weight(module, name, weight)
     if made.dtype == torch.float16:
         return made.float()
@@ -75,7 +75,7 @@ class ReferenceQuantizedModule(nn.Module):
         take_qparams(self, "weight", weight_qparams, device)
 
     def get_weight(self) -> Any:
-        """What the quantized weight stands for."""
+        """The numbers that the quantized weight stands for."""
         return rounded_weight(self, "weight", self.weight)
 
     def get_quantized_weight(self) -> Any:
