@@ -194,7 +194,7 @@ class _ConvNd(WeightedQuantizedModule):
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Self:
         """The quantized form of a convolution that was observed, or trained with fake quantizers."""
         if hasattr(mod, "weight_fake_quant"):
-            if hasattr(mod, "bn") and type(mod) is getattr(cls, "_NNIQAT_CONV_BN_MODULE", None):
+            if hasattr(mod, "bn"):
                 _fold_batch_norm(mod)
             if not hasattr(mod, "activation_post_process"):
                 raise AssertionError("Input QAT module must have observer attached")
