@@ -1,4 +1,4 @@
-"""Graphs that are prepared for quantization: nodes, modules and what observers saw are PyTorch's."""
+"""Graphs that are prepared for quantization, and converted: nodes, modules, what observers saw and results are PyTorch's."""
 
 import importlib
 import operator
@@ -6,7 +6,9 @@ import operator
 import pytest
 from agreement import same, same_error
 
-pytestmark = pytest.mark.filterwarnings("ignore:QConfig must specify a FixedQParamsObserver:UserWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:QConfig must specify a FixedQParamsObserver:UserWarning", "ignore:.*deprecated:DeprecationWarning"
+)
 
 
 def parts(lib):
@@ -165,3 +167,88 @@ def test_reference_graph_of_what_is_left_out():
         return described(fx.convert_to_reference_fx(prepared))[:2]
 
     same(program)
+
+
+# ---- converted ----
+
+
+def functions(lib):
+    nn, functional = lib.nn, lib.nn.functional
+
+    class Functions(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.kernel, self.bias = nn.Parameter(lib.randn(6, 3, 3, 3)), nn.Parameter(lib.randn(6))
+            self.matrix = nn.Parameter(lib.randn(5, 24))
+
+        def forward(self, x):
+            x = functional.relu(functional.conv2d(x, self.kernel, self.bias, (1, 1), (1, 1), (1, 1), 1))
+            x = functional.leaky_relu(functional.hardswish(functional.elu(x)), 0.1)
+            count = x.size(0)
+            x = functional.avg_pool2d(x, 4).view(count, -1)
+            return functional.relu(functional.linear(x, self.matrix)), x.shape[0]
+
+    return Functions(), (lib.linspace(-1, 1, 384).reshape(2, 3, 8, 8),)
+
+
+def recurrent(lib):
+    nn, functional = lib.nn, lib.nn.functional
+
+    class Recurrent(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear, self.act, self.rnn, self.cell = nn.Linear(8, 8), nn.ReLU(), nn.LSTM(8, 4), nn.GRUCell(4, 4)
+            self.matrix = nn.Parameter(lib.randn(3, 4))
+
+        def forward(self, x):
+            outputs, _ = self.rnn(self.act(self.linear(x)))
+            x = self.cell(outputs[0])
+            return functional.relu(functional.linear(x, self.matrix)), functional.linear(x, self.matrix)
+
+    return Recurrent(), (lib.linspace(-1, 1, 80).reshape(5, 2, 8),)
+
+
+def converted(lib, made, mapping, inputs, reference=False):
+    _, _, fx = parts(lib)
+    prepared = fx.prepare_fx(made.eval(), mapping, inputs)
+    prepared(*inputs)
+    model = (fx.convert_to_reference_fx if reference else fx.convert_fx)(prepared)
+    results = model(*inputs)
+    results = results if isinstance(results, tuple) else (results,)
+    return [*described(model)[:2], *(each.tolist() if isinstance(each, lib.Tensor) else each for each in results)]
+
+
+@pytest.mark.parametrize("reference", [False, True], ids=["lowered", "reference"])
+@pytest.mark.parametrize("backend", ["x86", "qnnpack"])
+@pytest.mark.parametrize("model", ["layers", "functions"])
+def test_static(model, backend, reference):
+    def program(lib):
+        _, q, _ = parts(lib)
+        lib.manual_seed(0)
+        made, inputs = (MODELS | {"functions": functions})[model](lib)
+        return converted(lib, made, q.get_default_qconfig_mapping(backend), inputs, reference)
+
+    same(program, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:To copy construct from a tensor")
+@pytest.mark.parametrize("config", ["float16_dynamic_qconfig", "default_dynamic_qconfig"])
+def test_dynamic(config):
+    def program(lib):
+        _, q, _ = parts(lib)
+        lib.manual_seed(0)
+        made, inputs = recurrent(lib)
+        return converted(lib, made, q.QConfigMapping().set_global(getattr(q, config)), inputs)
+
+    same(program, rtol=2e-3, atol=1e-4)
+
+
+def test_embeddings_and_what_is_left_out():
+    def program(lib):
+        nn, q, _ = parts(lib)
+        lib.manual_seed(0)
+        made = nn.Sequential(nn.Embedding(10, 16), nn.Linear(16, 4), nn.ReLU())
+        mapping = q.QConfigMapping().set_object_type(nn.Embedding, q.float_qparams_weight_only_qconfig)
+        return converted(lib, made, mapping, (lib.tensor([1, 2, 3]),))
+
+    same(program, rtol=1e-5, atol=1e-6)

@@ -36,7 +36,8 @@ def _elu(
 ) -> Any:
     x = floats(self)
     below = torch.expm1(x * float(input_scale)) * (float(alpha) * float(scale))
-    return _into(self, torch.where(x < 0, below, x * float(scale)), output_scale, output_zero_point)
+    # Row-major whatever the input is, as PyTorch's.
+    return _into(self, torch.where(x < 0, below, x * float(scale)), output_scale, output_zero_point).contiguous()
 
 
 @operator(f"celu(Tensor self, {_TO}, Scalar alpha=1) -> Tensor")

@@ -85,4 +85,4 @@ def _group_norm(
     "-> Tensor"
 )
 def _instance_norm(input: Any, weight: Any, bias: Any, eps: float, output_scale: float, output_zero_point: int) -> Any:
-    return _group_norm(input, input.shape[1], weight, bias, eps, output_scale, output_zero_point)
+    return _group_norm(input, input.shape[1], weight, bias, eps, output_scale, output_zero_point).contiguous()

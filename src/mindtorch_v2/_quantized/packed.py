@@ -91,8 +91,8 @@ class LinearParamsFp16(_Packed):
     _qualified = "quantized.LinearPackedParamsBase"
 
     def __init__(self, weight: Any, bias: Any) -> None:
-        if weight.dtype != torch.float32:
-            raise RuntimeError(f"linear_prepack_fp16 expects a weight of float32, got {weight.dtype}")
+        if weight.dtype not in (torch.float32, torch.float16):
+            raise RuntimeError(f"linear_prepack_fp16 expects a weight of float32 or float16, got {weight.dtype}")
         most = 65504.0
         self.__setstate__((weight.detach().clamp(-most, most).to(torch.float16).float(), bias))
 

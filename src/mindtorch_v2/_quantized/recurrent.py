@@ -59,7 +59,7 @@ def _cell_params_fp16(w_ih: Any, w_hh: Any) -> CellParams:
     return CellParams(w_ih, w_hh, False)
 
 
-# ---- one step ----
+# ---- one step: of numbers of seven bits, as PyTorch's ----
 
 
 def lstm_step(gates: Any, state: Any) -> tuple[Any, Any]:
@@ -85,19 +85,19 @@ _TWO = f"Tensor input, Tensor hx, {_LINEAR} w_ih, {_LINEAR} w_hh, Tensor b_ih, T
     "Tensor bias_hh) -> (Tensor, Tensor)"
 )
 def _lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, bias_ih: Any, bias_hh: Any) -> Any:
-    cell = CellParams(w_ih, w_hh, False)
+    cell = CellParams(w_ih, w_hh, True)
     return lstm_step(cell.input(input) + cell.hidden(hx[0]), hx)
 
 
 @operator(f"quantized_gru_cell_dynamic({_TWO}) -> Tensor")
 def _gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> Any:
-    cell = CellParams(w_ih, w_hh, False)
+    cell = CellParams(w_ih, w_hh, True)
     return gru_step(cell.input(input), cell.hidden(hx), hx)
 
 
 def _simple(name: str, activation: Callable[[Any], Any]) -> None:
     def run(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> Any:
-        cell = CellParams(w_ih, w_hh, False)
+        cell = CellParams(w_ih, w_hh, True)
         return activation(cell.input(input) + cell.hidden(hx))
 
     operator(f"quantized_rnn_{name}_cell_dynamic({_TWO}) -> Tensor")(run)

@@ -248,12 +248,13 @@ def convert_fx(
         qconfig_mapping: that of preparing, in which None leaves out what it is for.
         backend_config: that of preparing.
 
-    >>> model = torch.nn.Sequential(torch.nn.Softplus()).eval()
+    >>> model = torch.nn.Sequential(torch.nn.Linear(2, 3)).eval()
     >>> quantize_fx = torch.ao.quantization.quantize_fx
     >>> mapping = torch.ao.quantization.get_default_qconfig_mapping("x86")
     >>> prepared = quantize_fx.prepare_fx(model, mapping, (torch.ones(1, 2),))
-    >>> [node.name for node in quantize_fx.convert_fx(prepared).graph.nodes]
-    ['input_1', '_0', 'output']
+    >>> _ = prepared(torch.ones(1, 2))
+    >>> [node.name for node in quantize_fx.convert_fx(prepared).graph.nodes][3:]
+    ['quantize_per_tensor', '_0', 'dequantize_1', 'output']
     """
     return _convert_fx(
         graph_module,

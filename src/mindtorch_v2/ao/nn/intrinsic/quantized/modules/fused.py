@@ -38,7 +38,17 @@ def _run(self: Any, operator: str, input: Any, *others: Any) -> Any:
     )
 
 
-class ConvReLU1d(conv.Conv1d):
+class _OfFused:
+    """A module that is made of a fused one: the first part of that holds the weight."""
+
+    @classmethod
+    def from_reference(cls, fused: Any, output_scale: Any, output_zero_point: Any) -> Any:
+        """The quantized module of a fused reference module."""
+        above: Any = super()
+        return above.from_reference(fused[0], output_scale, output_zero_point)
+
+
+class ConvReLU1d(_OfFused, conv.Conv1d):
     """A convolution of one dimension and a ReLU.
 
     >>> torch.ao.nn.intrinsic.quantized.ConvReLU1d(1, 2, 3)
@@ -54,7 +64,7 @@ class ConvReLU1d(conv.Conv1d):
         return "QuantizedConvReLU1d"
 
 
-class ConvReLU2d(conv.Conv2d):
+class ConvReLU2d(_OfFused, conv.Conv2d):
     """A convolution of two dimensions and a ReLU.
 
     >>> torch.ao.nn.intrinsic.quantized.ConvReLU2d(1, 2, 3)
@@ -70,7 +80,7 @@ class ConvReLU2d(conv.Conv2d):
         return "QuantizedConvReLU2d"
 
 
-class ConvReLU3d(conv.Conv3d):
+class ConvReLU3d(_OfFused, conv.Conv3d):
     """A convolution of three dimensions and a ReLU.
 
     >>> torch.ao.nn.intrinsic.quantized.ConvReLU3d(1, 2, 3)
@@ -86,7 +96,7 @@ class ConvReLU3d(conv.Conv3d):
         return "QuantizedConvReLU3d"
 
 
-class ConvAdd2d(conv.Conv2d):
+class ConvAdd2d(_OfFused, conv.Conv2d):
     """A convolution of two dimensions and a sum.
 
     >>> torch.ao.nn.intrinsic.quantized.ConvAdd2d(1, 2, 3)
@@ -104,7 +114,7 @@ class ConvAdd2d(conv.Conv2d):
         return "QuantizedConvAdd2d"
 
 
-class ConvAddReLU2d(conv.Conv2d):
+class ConvAddReLU2d(_OfFused, conv.Conv2d):
     """A convolution of two dimensions, a sum and a ReLU.
 
     >>> torch.ao.nn.intrinsic.quantized.ConvAddReLU2d(1, 2, 3)
@@ -122,7 +132,7 @@ class ConvAddReLU2d(conv.Conv2d):
         return "QuantizedConvAddReLU2d"
 
 
-class BNReLU2d(batchnorm.BatchNorm2d):
+class BNReLU2d(_OfFused, batchnorm.BatchNorm2d):
     """Batch normalization of images and a ReLU.
 
     >>> torch.ao.nn.intrinsic.quantized.BNReLU2d(2)._get_name()
@@ -137,12 +147,8 @@ class BNReLU2d(batchnorm.BatchNorm2d):
     def _get_name(self) -> str:
         return "QuantizedBNReLU2d"
 
-    @classmethod
-    def from_reference(cls, bn_relu: Any, output_scale: Any, output_zero_point: Any) -> Self:
-        return super().from_reference(bn_relu[0], output_scale, output_zero_point)
 
-
-class BNReLU3d(batchnorm.BatchNorm3d):
+class BNReLU3d(_OfFused, batchnorm.BatchNorm3d):
     """Batch normalization of volumes and a ReLU.
 
     >>> torch.ao.nn.intrinsic.quantized.BNReLU3d(2)._get_name()
@@ -157,12 +163,8 @@ class BNReLU3d(batchnorm.BatchNorm3d):
     def _get_name(self) -> str:
         return "QuantizedBNReLU3d"
 
-    @classmethod
-    def from_reference(cls, bn_relu: Any, output_scale: Any, output_zero_point: Any) -> Self:
-        return super().from_reference(bn_relu[0], output_scale, output_zero_point)
 
-
-class LinearReLU(linear.Linear):
+class LinearReLU(_OfFused, linear.Linear):
     """A linear layer and a ReLU.
 
     >>> torch.ao.nn.intrinsic.quantized.LinearReLU(2, 3)._get_name()
@@ -177,10 +179,6 @@ class LinearReLU(linear.Linear):
 
     def _get_name(self) -> str:
         return "QuantizedLinearReLU"
-
-    @classmethod
-    def from_reference(cls, ref_linear_relu: Any, output_scale: Any, output_zero_point: Any) -> Self:
-        return super().from_reference(ref_linear_relu[0], output_scale, output_zero_point)
 
 
 class _Followed(linear.Linear):
