@@ -41,7 +41,7 @@ def lower(model: Any, qconfig_map: Any, node_name_to_scope: Any, keep_original_w
 
 
 class _Found(NamedTuple):
-    """What computes between numbers that are dequantized and the node that quantizes the result."""
+    """A node that computes between numbers that are dequantized and the node that quantizes the result."""
 
     node: Node
     relu: Node | None
