@@ -8,15 +8,15 @@ from collections.abc import Iterator
 
 
 class _State(threading.local):
-    inside = False
+    inside = False  # whether calls are parts of an operator, or of a gradient
 
 
-_state = _State()
+state = _State()
 
 
 def is_composing() -> bool:
     """Whether calls are parts of an operator, or of a gradient."""
-    return _state.inside
+    return state.inside
 
 
 @contextlib.contextmanager
@@ -25,9 +25,9 @@ def composing(inside: bool = True) -> Iterator[None]:
 
     As a part `x * 2` is `mul.Scalar`, while Python calls `mul.Tensor`, and nobody says where a new tensor is to be.
     """
-    before = _state.inside
-    _state.inside = inside
+    before = state.inside
+    state.inside = inside
     try:
         yield
     finally:
-        _state.inside = before
+        state.inside = before
