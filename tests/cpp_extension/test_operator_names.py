@@ -14,8 +14,9 @@ from mindtorch_v2 import _C
 from mindtorch_v2.utils import _cpp_headers
 
 PYTORCH = json.loads((pathlib.Path(__file__).parent / "operator_names.json").read_text())
-# Its argument, a stream of any device, is no type of C++ here.
-WITHOUT = {"functions": set(), "outs": set(), "methods": {"record_stream"}}
+# Its argument, a stream of any device, is no type of C++ here; and those that give plain numbers, no tensors.
+_NUMBERS = {"q_scale", "_choose_qparams_per_tensor"}
+WITHOUT = {"functions": _NUMBERS, "outs": set(), "methods": {"record_stream", "q_scale"}}
 
 
 def pytorch(kind):

@@ -64,7 +64,7 @@ def _older(folder, version):
     return f"""
 import mindtorch_v2 as torch
 from mindtorch_v2.utils import cpp_extension
-cpp_extension.load('older', [{str(source)!r}], extra_cflags=['-O0', '-DTORCH_TARGET_VERSION=({version})'],
+cpp_extension.load('older', [{str(source)!r}], extra_cflags=['-O0', '-DTORCH_TARGET_VERSION="({version})"'],
                    build_directory={str(folder)!r}, is_python_module=False)
 assert torch.ops.older.same(torch.ones(2)).tolist() == [1, 1]
 """

@@ -27,7 +27,17 @@ def test_a_row_without_words_has_no_facts() -> None:
             **dict.fromkeys(("crosses_devices", "underived", "unlisted", "quiet_out"), False),
             "flops": None,
             **dict.fromkeys(
-                ("autocast", "devices", "batching", "sharding", "written_twice", "out_dtype", "seen_as", "old_order"),
+                (
+                    "autocast",
+                    "devices",
+                    "batching",
+                    "sharding",
+                    "written_twice",
+                    "out_dtype",
+                    "seen_as",
+                    "old_order",
+                    "edges",
+                ),
                 "",
             ),
             "tangent": None,

@@ -98,8 +98,8 @@ def test_names_that_test_suites_import():
     assert torch.ao.nn.qat.modules.__name__.endswith("ao.nn.qat.modules")
     with pytest.raises(AttributeError, match="'torch.ao.nn' has no attribute 'nobody'"):
         _ = torch.ao.nn.nobody
-    with pytest.raises(NotImplementedError, match="Conv2d is not implemented"):
-        torch.ao.nn.quantized.Conv2d(2)
+    with pytest.raises(NotImplementedError, match="MultiheadAttention is not implemented"):
+        torch.ao.nn.quantized.MultiheadAttention(2, 2)
     assert torch.ao.nn.quantized.MaxPool2d is torch.nn.MaxPool2d
     assert not torch.profiler.itt.is_available()
     with pytest.raises(NotImplementedError, match="itt.mark is not implemented"):

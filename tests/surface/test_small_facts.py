@@ -131,8 +131,8 @@ def test_functions_by_the_class_that_pickles_name() -> None:
     names = torch._C._VariableFunctions
     assert names.add is torch.add and names.einsum is torch.einsum
     assert names._sparse_mm_reduce_impl.__name__ == "_sparse_mm_reduce_impl"
-    with pytest.raises((AttributeError, NotImplementedError), match="fused_moving_avg"):
-        names.fused_moving_avg_obs_fake_quant()
+    with pytest.raises((AttributeError, NotImplementedError), match="fbgemm_pack_gemm_matrix_fp16"):
+        names.fbgemm_pack_gemm_matrix_fp16()
 
 
 def test_dtypes_of_factors_of_meta_tensors() -> None:

@@ -239,6 +239,7 @@ def empty_quantized_of(size: Any, quantizer: Any, dtype: Any, device: Any = None
     "A tensor of a quantized dtype with one scale and one zero point, whose whole numbers are whatever was in memory.",
     bind="function",
     explicit=True,
+    unfilled=True,
     samples=None,
 )
 def empty_affine(
@@ -249,7 +250,7 @@ def empty_affine(
     pin_memory: Any = None,
     scale: float = 1.0,
     zero_point: int = 0,
-    memory_format: Any = None,
+    memory_format: Any = _C.contiguous_format,
 ) -> Tensor:
     return empty_quantized_of(size, PerTensor(scale, zero_point), dtype, device, memory_format)
 
@@ -260,6 +261,7 @@ def empty_affine(
     "The same with a scale and a zero point for each index of the dimension `axis`.",
     bind="function",
     explicit=True,
+    unfilled=True,
     samples=None,
 )
 def empty_per_channel(
@@ -271,7 +273,7 @@ def empty_per_channel(
     layout: Any = None,
     device: Any = None,
     pin_memory: Any = None,
-    memory_format: Any = None,
+    memory_format: Any = _C.contiguous_format,
 ) -> Tensor:
     return empty_quantized_of(size, _per_channel(scales, zero_points, axis), dtype, device, memory_format)
 
@@ -281,6 +283,7 @@ def empty_per_channel(
     "A tensor of other sizes, quantized as `qtensor` is, whose whole numbers are whatever was in memory.",
     bind="function",
     explicit=True,
+    unfilled=True,
     samples=None,
 )
 def empty_quantized(

@@ -73,6 +73,7 @@ def check_channels(x: Any, quantizer: Any, action: str) -> None:
     explicit=True,
     samples=[S(T(3, 4))],
     gives_back=True,
+    batching="dims",
 )
 def dequantize(self: Tensor) -> Tensor:
     quantizer = _C._quantizer(self)
