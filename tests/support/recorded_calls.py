@@ -24,7 +24,7 @@ def shown(torch: ModuleType, value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         return "tensor"
     if isinstance(value, list | tuple):
-        return [shown(torch, each) for each in value]
+        return [*(["tuple"] if isinstance(value, tuple) else []), *(shown(torch, each) for each in value)]
     return value if isinstance(value, bool | int | str | None) else str(value)
 
 
@@ -39,7 +39,7 @@ def watcher(torch: ModuleType) -> Any:
 
         def __torch_dispatch__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
             said = {name: shown(torch, value) for name, value in sorted((kwargs or {}).items())}
-            self.seen.append([str(func).removeprefix("aten."), shown(torch, args), said])
+            self.seen.append([str(func).removeprefix("aten."), [shown(torch, each) for each in args], said])
             return func(*args, **(kwargs or {}))
 
     return Watcher()

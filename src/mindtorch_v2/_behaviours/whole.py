@@ -57,11 +57,16 @@ def _seen_whole(handle: Any) -> Callable[..., Any]:
             return in_parts(*args, **kwargs)
         if included & _FUNCTIONALIZE or any(map(is_functional, tensors)):
             made = functional.handle(handle, args, kwargs)
-        else:
-            made = torch_dispatch.ask(handle, args, kwargs)
+        else:  # kernels get tuples, and modes lists
+            lists = {name: _as_list(value) for name, value in kwargs.items()}
+            made = torch_dispatch.ask(handle, tuple(map(_as_list, args)), lists)
         return None if gives_nothing else made
 
     return kernel
+
+
+def _as_list(value: Any) -> Any:
+    return list(value) if type(value) is tuple else value
 
 
 def _has_levels(tensor: Any) -> bool:
