@@ -430,9 +430,9 @@ def _conj(input: Tensor) -> Tensor:
     """The conjugate: a view of memory on the CPU, else computed at once."""
 def _conj_physical(input: Tensor) -> Tensor:
     """The conjugate, in memory of its own."""
-def _convert_indices_from_coo_to_csr(input: Tensor, size: _int, *, out_int32: _bool = ...) -> Tensor:
+def _convert_indices_from_coo_to_csr(input: Tensor, size: _int, *, out_int32: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Where each of `size` rows begins among sorted row numbers, and where the last one ends."""
-def _convert_indices_from_csr_to_coo(crow_indices: Tensor, col_indices: Tensor, *, out_int32: _bool = ..., transpose: _bool = ...) -> Tensor:
+def _convert_indices_from_csr_to_coo(crow_indices: Tensor, col_indices: Tensor, *, out_int32: _bool = ..., transpose: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """The coordinates of the values of a csr tensor, or of a batch of them; `transpose` names columns first."""
 def _convert_weight_to_int4pack_for_cpu(input: Tensor, innerKTiles: _int) -> Tensor:
     """Packs a matrix of whole numbers from 0 to 15 (int32), two to a byte, in an order of this package's own."""

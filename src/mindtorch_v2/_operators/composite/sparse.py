@@ -170,7 +170,7 @@ _only("is_coalesced(Tensor self) -> bool", "Whether the coordinates are sorted a
 @composite(
     "_convert_indices_from_coo_to_csr(Tensor self, int size, *, bool out_int32=False) -> Tensor",
     "Where each of `size` rows begins among sorted row numbers, and where the last one ends.",
-    bind="function generated_out",
+    bind="function out",
     explicit=True,
     samples=None,
 )
@@ -189,7 +189,7 @@ def _convert_indices_from_coo_to_csr(self: Tensor, size: int, *, out_int32: bool
     "_convert_indices_from_csr_to_coo(Tensor crow_indices, Tensor col_indices, *, bool out_int32=False,"
     " bool transpose=False) -> Tensor",
     "The coordinates of the values of a csr tensor, or of a batch of them; `transpose` names columns first.",
-    bind="function generated_out",
+    bind="function out",
     explicit=True,
     samples=None,
 )
