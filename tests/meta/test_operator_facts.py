@@ -39,7 +39,7 @@ ALLOWED = {
     "_behaviours/quantized/reduction.py": (1, _ON_QUANTIZED),
     "_behaviours/quantized/view.py": (2, _ON_QUANTIZED),
     "ao/quantization/backend_config/_patterns.py": (2, _QUANTIZED),
-    "ao/quantization/fx/_lowered_tables.py": (2, _QUANTIZED),
+    "ao/quantization/fx/_lowered_tables.py": (1, _QUANTIZED),
     "ao/quantization/backend_config/executorch.py": (1, _QUANTIZED),
     "ao/quantization/utils.py": (2, _QUANTIZED),
     "_dispatch/schema_info.py": (

@@ -107,7 +107,6 @@ _INCLUDE_QCONFIG_PROPAGATE_LIST: set[Any] = {nn.Sequential}
 DEFAULT_FLOAT_TO_QUANTIZED_OPERATOR_MAPPINGS: dict[Any, Any] = {
     each: getattr(torch.ops.quantized, each.__name__)
     for each in (F.elu, F.hardswish, F.instance_norm, F.layer_norm, F.leaky_relu, F.dropout)
-    if hasattr(torch.ops.quantized, each.__name__)
 }
 DEFAULT_MODULE_TO_ACT_POST_PROCESS: dict[Any, Any] = {
     nn.Hardsigmoid: default_fixed_qparams_range_0to1_fake_quant,

@@ -13,6 +13,7 @@ from mindtorch_v2.ao.nn.intrinsic import quantized as nniq
 from mindtorch_v2.ao.nn.intrinsic.quantized import dynamic as nniqd
 from mindtorch_v2.ao.nn.quantized import dynamic as nnqd
 from mindtorch_v2.ao.nn.quantized import reference as nnqr
+from mindtorch_v2.ao.quantization.quantization_mappings import DEFAULT_FLOAT_TO_QUANTIZED_OPERATOR_MAPPINGS, _named
 from mindtorch_v2.nn import functional as F
 
 __all__ = [
@@ -32,13 +33,9 @@ __all__ = [
 _quantized = torch.ops.quantized
 
 
-def _same(source: Any, target: Any, names: str) -> dict[Any, Any]:
-    return {getattr(source, name): getattr(target, name) for name in names.split()}
-
-
 # Reference module -> (class of the part that holds the weight, or None where it is the module itself, quantized module)
 STATIC: dict[type, tuple[type | None, type]] = {
-    **{kind: (None, to) for kind, to in _same(nnqr, nnq, "Linear Conv1d Conv2d Conv3d").items()},
+    **{kind: (None, to) for kind, to in _named(nnqr, nnq, "Linear Conv1d Conv2d Conv3d").items()},
     nni.LinearReLU: (nnqr.Linear, nniq.LinearReLU),
     nni.LinearLeakyReLU: (nnqr.Linear, nniq.LinearLeakyReLU),
     nni.LinearTanh: (nnqr.Linear, nniq.LinearTanh),
@@ -51,22 +48,22 @@ TWO_INPUTS: dict[type, tuple[type | None, type]] = {
     nni.ConvAddReLU2d: (nnqr.Conv2d, nniq.ConvAddReLU2d),
 }
 DYNAMIC: dict[type, tuple[type | None, type]] = {
-    **{kind: (None, to) for kind, to in _same(nnqr, nnqd, "Linear GRUCell LSTMCell RNNCell LSTM GRU").items()},
+    **{kind: (None, to) for kind, to in _named(nnqr, nnqd, "Linear GRUCell LSTMCell RNNCell LSTM GRU").items()},
     nni.LinearReLU: (nnqr.Linear, nniqd.LinearReLU),
 }
-WEIGHT_ONLY: dict[type, type] = _same(nnqr, nnq, "Embedding EmbeddingBag")
+WEIGHT_ONLY: dict[type, type] = _named(nnqr, nnq, "Embedding EmbeddingBag")
 
 # Modules that take a quantized tensor as they are, or by a class of their own.
 SWAPPED: dict[type, type] = {
-    **_same(
+    **_named(
         nn, nnq, "ELU LeakyReLU Hardswish LayerNorm InstanceNorm1d InstanceNorm2d InstanceNorm3d Dropout Softmax PReLU"
     ),
-    **_same(nn, nnq, "BatchNorm2d BatchNorm3d"),
-    **_same(nni, nniq, "BNReLU2d BNReLU3d"),
-    **_same(nnqr, nnq, "ConvTranspose1d ConvTranspose2d ConvTranspose3d"),
+    **_named(nn, nnq, "BatchNorm2d BatchNorm3d"),
+    **_named(nni, nniq, "BNReLU2d BNReLU3d"),
+    **_named(nnqr, nnq, "ConvTranspose1d ConvTranspose2d ConvTranspose3d"),
 }
 # Functions with a quantized form that asks for the scale and zero point of its result.
-OF_ITS_OWN: dict[Any, Any] = _same(F, _quantized, "elu hardswish instance_norm layer_norm leaky_relu dropout")
+OF_ITS_OWN = DEFAULT_FLOAT_TO_QUANTIZED_OPERATOR_MAPPINGS
 # Functions, names of methods and modules that give the numbers of their input, or for which the scale is known.
 KEEPS_VALUES: tuple[set[Any], set[str], set[type]] = (
     {
