@@ -109,8 +109,10 @@ def test_memory_that_another_stream_uses_is_not_given_away() -> None:
     options = ("--shuffle", "7", "--delay=300")
     recorded = _emulate("-c", _TWO_STREAMS, "recorded", options=options)
     assert recorded.returncode == 0 and recorded.stdout == "0 0\n", recorded.stdout + recorded.stderr
-    # Without the word it is: the check above can fail.
-    assert _emulate("-c", _TWO_STREAMS, "unrecorded", options=options).stdout == "20 0\n"
+    # Without the word it is: the check above can fail. How often depends on the machine: a kernel
+    # that the host leaves waiting can be done before the memory is written again.
+    wrong, left = _emulate("-c", _TWO_STREAMS, "unrecorded", options=options).stdout.split()
+    assert int(wrong) > 10 and left == "0"
 
 
 _OLD_LIBRARY = """
