@@ -10,6 +10,7 @@
 #include "python/custom_function.h"
 #include "python/types.h"
 #include "python_keys.h"
+#include "sparse.h"
 
 namespace mt {
 
@@ -247,7 +248,7 @@ class Task {
                    Py_TYPE(slot->py()) == tensor_type()) {
             call_tensor(g_engine_ops.add_inplace, {Value::of(slot.get()), Value::of(grad.get())});
         } else {
-            slot = engine_add(*slot, *grad);
+            slot = is_sparse(*slot) ? engine_add(*grad, *slot) : engine_add(*slot, *grad);  // PyTorch's order
         }
     }
 

@@ -2,6 +2,7 @@
 // whatever they may drop is held while they run.
 #include "hooks.h"
 
+#include "composing.h"
 #include "gil.h"
 #include "python/types.h"
 #include "python_keys.h"
@@ -63,6 +64,7 @@ void for_each_hook(PyObject* dict, F use) {
 // A gradient that nothing flowed into comes to its hooks as None.
 void run_gradient_hooks(PyObject* dict, TensorRef& grad) {
     for_each_hook(dict, [&](PyObject* hook) {
+        ProgramsOwn own;
         Reference r{call_python(hook, grad ? grad->py() : Py_None)};
         if (!r.object) throw PythonError();
         if (r.object != Py_None) replace(grad, r.object, hook);
@@ -150,6 +152,7 @@ void run_tensor_hooks(Node* n, Gradients& grads) {
 void run_pre_hooks(Node* n, Gradients& grads) {
     for_each_hook(n->pre_hooks, [&](PyObject* hook) {
         Reference given{tuple_of(grads)};
+        ProgramsOwn own;
         Reference r{call_python(hook, given.object)};
         if (!r.object) throw PythonError();
         if (r.object != Py_None) replace_all(grads, r.object, hook);
@@ -159,6 +162,7 @@ void run_pre_hooks(Node* n, Gradients& grads) {
 void run_post_hooks(Node* n, const Gradients& grads, Gradients& out) {
     for_each_hook(n->post_hooks, [&](PyObject* hook) {
         Reference computed{tuple_of(out)}, given{tuple_of(grads)};
+        ProgramsOwn own;
         Reference r{call_python(hook, computed.object, given.object)};
         if (!r.object) throw PythonError();
         if (r.object != Py_None) replace_all(out, r.object, hook);

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "autograd.h"
+#include "composing.h"
 #include "gil.h"
 #include "node_watch.h"
 #include "python/types.h"
@@ -293,7 +294,7 @@ class Accumulating {
     const Node* node_;
 };
 
-void accumulate(Tensor& variable, AutogradMeta& a, TensorRef grad) {
+void accumulate(const Node& n, Tensor& variable, AutogradMeta& a, TensorRef grad) {
     bool graph = g_thread.grad_mode;
     // Others may take the gradient away meanwhile: another thread, or user code where tensors are watched.
     TensorRef old = TensorRef::share(a.grad);
@@ -305,18 +306,18 @@ void accumulate(Tensor& variable, AutogradMeta& a, TensorRef grad) {
         // A gradient is laid out in memory as its variable is, where that is dense.
         bool same_layout =
             variable.is_non_overlapping_and_dense() ? grad->strides() == variable.strides() : grad->is_contiguous();
-        if (!graph && same_layout && Py_REFCNT(grad->py()) == 1 && grad->is_non_overlapping_and_dense() &&
+        // Hooks that run after it are shown the gradient, and what happens to it meanwhile.
+        const bool shown = n.post_hooks && PyDict_Size(n.post_hooks) > 0;
+        if (!graph && same_layout && Py_REFCNT(grad->py()) == 1 + shown && grad->is_non_overlapping_and_dense() &&
             !is_view(*grad) && (grad->storage->refs.load(std::memory_order_relaxed) == 1 || !requires_grad(*grad))) {
             if (grad->storage->refs.load(std::memory_order_relaxed) == 1 && !grad->autograd)
-                fresh = grad.release();
+                fresh = shown ? shallow_alias(*grad).release() : grad.release();
             else
                 fresh = call_tensor(g_engine_ops.clone, {Value::of(grad.get())}).release();
-        } else if (graph) {
-            fresh = call_tensor(g_engine_ops.clone, {Value::of(grad.get())}).release();
         } else {
             Dims strides = variable.is_non_overlapping_and_dense() ? Dims(variable.strides())
                                                                    : contiguous_strides(variable.sizes());
-            TensorRef copy = watched_by_python(grad.get())
+            TensorRef copy = graph || watched_by_python(grad.get())
                                  ? call_tensor(g_engine_ops.new_empty_strided,
                                                {Value::of(grad.get()), ints_of(variable.sizes()), ints_of(strides)})
                                  : empty_strided(variable.sizes(), strides, grad->dtype, grad->device);
@@ -340,11 +341,12 @@ void accumulate_apply(Node* n, Gradients& grads, Gradients&) {
     if (!a.requires_grad) return;
     {
         Accumulating alone(n);
-        accumulate(variable, a, std::move(grads[0]));
+        accumulate(*n, variable, a, std::move(grads[0]));
     }
     if (a.post_hooks && PyDict_Size(a.post_hooks) > 0) {
         PyObject* hooks = PyDict_Values(a.post_hooks);
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(hooks); i++) {
+            ProgramsOwn own;
             PyObject* r = call_python(PyList_GET_ITEM(hooks, i), variable.py());
             if (!r) {
                 Py_DECREF(hooks);
@@ -379,7 +381,9 @@ Edge gradient_edge(Tensor& t) {
         return {n, a.nr};
     }
     if (!a.requires_grad) return {};
-    if (!a.accumulator) {
+    // What is left of graphs that were made before the tensor was given other data keeps the node that knows the old
+    // sizes.
+    if (!a.accumulator || !(t.sizes() == IntSpan(a.accumulator->metas[0].sizes))) {
         if (!g_accumulate_type) g_accumulate_type = make_node_type("AccumulateGrad");
         Node* acc = new_node(g_accumulate_type, &kAccumulate, 0, 1, 0);
         g_sequence--;

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "autograd.h"
+#include "composing.h"
 #include "gil.h"
 #include "python/types.h"
 #include "python_keys.h"
@@ -81,6 +82,7 @@ PyObject* unpack(Saved& s, Node* owner) {
         return s.object;
     }
     if (s.kind == Saved::Packed) {
+        ProgramsOwn own;
         PyObject* o = call_python(s.unpack, s.object);
         if (!o) throw PythonError();
         if (!tensor_check(o)) {

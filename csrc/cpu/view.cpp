@@ -288,6 +288,18 @@ std::vector<TensorRef> split_with_sizes(const Tensor& self, IntSpan lengths, int
     return parts;
 }
 
+// Parts that autograd takes for tensors of their own: a write to one is none to the others.
+std::vector<TensorRef> apart(std::vector<TensorRef> parts) {
+    for (TensorRef& part : parts) part->own_version = new uint32_t(0);
+    return parts;
+}
+std::vector<TensorRef> unsafe_split(const Tensor& self, int64_t each, int64_t dim) {
+    return apart(split(self, each, dim));
+}
+std::vector<TensorRef> unsafe_split_with_sizes(const Tensor& self, IntSpan lengths, int64_t dim) {
+    return apart(split_with_sizes(self, lengths, dim));
+}
+
 std::vector<TensorRef> unbind(const Tensor& self, int64_t dim) {
     MT_CHECK_INDEX(self.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
     int64_t d = wrap_dim(dim, self.dim());
@@ -455,7 +467,7 @@ void fill_grown(Tensor& t, size_t before) {
 
 // A tensor that has the sizes already keeps its strides unless a format is asked for.
 void resize_to(Tensor& self, IntSpan asked, std::optional<MemoryFormat> format) {
-    MT_CHECK(!requires_grad(self), "cannot resize variables that require grad");
+    MT_CHECK(!requires_grad(self) || g_thread.inference_mode, "cannot resize variables that require grad");
     Dims sizes(asked);
     if (format) check_format_rank(*format, sizes.size());
     const size_t before = self.storage ? self.storage->nbytes : 0;
@@ -574,8 +586,8 @@ KERNELS
     direct<narrow>("narrow");
     direct<split>("split.Tensor");
     direct<split_with_sizes>("split_with_sizes");
-    direct<split>("unsafe_split.Tensor");
-    direct<split_with_sizes>("unsafe_split_with_sizes");
+    direct<unsafe_split>("unsafe_split.Tensor");
+    direct<unsafe_split_with_sizes>("unsafe_split_with_sizes");
     direct<unbind>("unbind.int");
     direct<unfold>("unfold");
     direct<diagonal>("diagonal");

@@ -193,6 +193,12 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
                         f"properly implement clone(), or for which cloning returns another instance of the same subclass: that of "
                         f"{type(self).__name__} returned a {type(new).__name__}. Implement clone() so, or __deepcopy__()"
                     )
+            elif type(self) is not Tensor and type(self.new_empty([])) is not type(self):
+                raise RuntimeError(
+                    "The default implementation of __deepcopy__() for non-wrapper subclasses only works for subclass types that "
+                    "properly implement new_empty() and for which that function returns another instance of the same subclass. "
+                    f"That of {type(self).__name__} does not: implement new_empty() so, or __deepcopy__()"
+                )
             elif self.layout == _C.strided:
                 storage = self.untyped_storage().__deepcopy__(memo)
                 new = _C._find_operator("aten::empty", "memory_format")((0,), dtype=self.dtype, device=self.device)
@@ -287,7 +293,8 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return int(value)
 
     def __dir__(self) -> list[str]:
-        return sorted(set(dir(type(self))) | set(self.__dict__))
+        names = set(dir(type(self))) | set(self.__dict__)
+        return sorted(names if self.is_cuda else names - {"__cuda_array_interface__"})
 
     __hash__ = _C.TensorBase.__hash__
 

@@ -320,9 +320,13 @@ def _str_intern(tensor, *, tensor_contents=None):
         contents = tensor_contents
         if contents is None:
             contents = _tensor_str(tensor.detach(), len(prefix))
-    grad_fn = tensor.grad_fn
-    if grad_fn is not None:
-        suffixes.append(f"grad_fn=<{type(grad_fn).__name__}>")
+    try:
+        grad_fn = tensor.grad_fn
+        recorded_by = "" if grad_fn is None else type(grad_fn).__name__
+    except RuntimeError:  # a view of no_grad whose base was written to
+        recorded_by = "Invalid"
+    if recorded_by:
+        suffixes.append(f"grad_fn=<{recorded_by}>")
     elif tensor.requires_grad:
         suffixes.append("requires_grad=True")
     levels = torch._C._tangent_levels(tensor)

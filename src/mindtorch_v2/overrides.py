@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import mindtorch_v2 as torch
+from mindtorch_v2._core import torch_dispatch as _torch_dispatch
 from mindtorch_v2._core.torch_function import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
@@ -117,13 +118,14 @@ def _len_torch_function_stack() -> int:
 
 @contextlib.contextmanager
 def enable_reentrant_dispatch() -> Iterator[None]:
-    """A context in which a mode's or class' method may dispatch again; that is always so here.
+    """A context in which calls in a mode's or class' `__torch_dispatch__` record gradients, as outside of it.
 
     >>> with torch.overrides.enable_reentrant_dispatch():
     ...     torch.ones(2).sum()
     tensor(2.)
     """
-    yield
+    with _torch_dispatch.reentrant():
+        yield
 
 
 def has_torch_function_unary(arg: Any) -> bool:

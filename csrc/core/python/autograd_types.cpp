@@ -262,13 +262,22 @@ PyObject* node_getattro(PyObject* o, PyObject* name) {
     return nullptr;
 }
 
+PyStructSequence_Field g_input_metadata_fields[] = {
+    {"shape", "The sizes."}, {"dtype", nullptr}, {"device", nullptr}, {nullptr, nullptr}};
+PyStructSequence_Desc g_input_metadata_desc = {
+    "torch._C._autograd.InputMetadata", "What the gradient of an output is to be like.", g_input_metadata_fields, 3};
+PyTypeObject* g_input_metadata_type = nullptr;
+
 PyObject* get_input_metadata(PyObject* o, void*) {
     Node* n = as_node(o);
     PyObject* t = PyTuple_New(n->noutputs);
     for (int i = 0; i < n->noutputs; i++) {
         const InputMeta& m = n->metas[i];
-        PyTuple_SET_ITEM(t, i,
-                         Py_BuildValue("(NON)", size_object(m.sizes), dtype_object(m.dtype), device_object(m.device)));
+        PyObject* described = PyStructSequence_New(g_input_metadata_type);
+        PyStructSequence_SetItem(described, 0, size_object(m.sizes));
+        PyStructSequence_SetItem(described, 1, Py_NewRef(dtype_object(m.dtype)));
+        PyStructSequence_SetItem(described, 2, device_object(m.device));
+        PyTuple_SET_ITEM(t, i, described);
     }
     return t;
 }
@@ -319,6 +328,31 @@ Edge edge_of(PyObject* o) {
     Py_INCREF(reinterpret_cast<PyObject*>(n));
     return {n, static_cast<uint32_t>(nr)};
 }
+
+// Hooks on saved tensors that are set or taken off on the way back are so for its length.
+class SavedHooksAsBefore {
+    std::vector<std::pair<PyObject*, PyObject*>> before_ = g_saved_hooks;
+    static void drop(std::vector<std::pair<PyObject*, PyObject*>>& hooks) {
+        for (auto& [pack, unpack_hook] : std::exchange(hooks, {})) {
+            Py_DECREF(pack);
+            Py_DECREF(unpack_hook);
+        }
+    }
+
+  public:
+    SavedHooksAsBefore() {
+        for (auto& [pack, unpack_hook] : before_) {
+            Py_INCREF(pack);
+            Py_INCREF(unpack_hook);
+        }
+    }
+    ~SavedHooksAsBefore() {
+        g_saved_hooks.swap(before_);
+        drop(before_);
+    }
+    SavedHooksAsBefore(const SavedHooksAsBefore&) = delete;
+    SavedHooksAsBefore& operator=(const SavedHooksAsBefore&) = delete;
+};
 
 PyObject* py_run_backward(PyObject*, PyObject* args, PyObject* kw) {
     static const char* names[] = {"tensors", "grad_tensors",      "keep_graph",      "create_graph",
@@ -374,6 +408,7 @@ PyObject* py_run_backward(PyObject*, PyObject* args, PyObject* kw) {
             edges.held.push_back(e);
             request.inputs.push_back(e);
         }
+        SavedHooksAsBefore hooks;
         Gradients captured = run_backward(request);
         if (!ni || accumulate) Py_RETURN_NONE;
         PyObject* r = PyTuple_New(ni);
@@ -599,6 +634,8 @@ PyTypeObject* make_node_type(const char* name) {
 }
 
 bool init_autograd_types(PyObject* module) {
+    g_input_metadata_type = PyStructSequence_NewType(&g_input_metadata_desc);
+    if (!g_input_metadata_type) return false;
     g_node_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&node_spec));
     if (!g_node_type) return false;
     PyModule_AddObjectRef(module, "Node", reinterpret_cast<PyObject*>(g_node_type));

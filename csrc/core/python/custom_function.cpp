@@ -1,6 +1,7 @@
 // torch.autograd.Function: apply, the context, and the way back through the user's backward.
 #include "custom_function.h"
 
+#include "../composing.h"
 #include "../gil.h"
 #include "operator_call.h"
 #include "types.h"
@@ -77,6 +78,7 @@ void function_backward(Node* node, Gradients& grads, Gradients& out) {
     stack[0] = reinterpret_cast<PyObject*>(n);
     for (size_t i = 0; i < given; i++) stack[i + 1] = i < grads.size() && grads[i] ? grads[i]->py() : Py_None;
     PyObject* returned;
+    ProgramsOwn own;
     if (boxed_gradients(n)) {
         Ref list(PyList_New(static_cast<Py_ssize_t>(given)));
         for (size_t i = 0; i < given; i++) {

@@ -4,6 +4,7 @@
 
 #include "../autograd.h"
 #include "../bounds.h"
+#include "../composing.h"
 #include "../copy_on_write.h"
 #include "../derived_schema.h"
 #include "../python_keys.h"
@@ -721,6 +722,12 @@ PyObject* py_set_tls_keys(PyObject*, PyObject* args) {
     g_thread.exclude = KeySet(exclude);
     Py_RETURN_NONE;
 }
+PyObject* py_is_composing(PyObject*, PyObject*) { return PyBool_FromLong(g_composing); }
+PyObject* py_set_composing(PyObject*, PyObject* inside) {
+    PyObject* before = PyBool_FromLong(g_composing);
+    g_composing = inside == Py_True;
+    return before;
+}
 PyObject* py_has_native(PyObject*, PyObject* name) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         const NativeKernel* k = find_native_kernel(utf8_of(name));
@@ -749,6 +756,8 @@ PyMethodDef functions[] = {
     {"_key_bit", py_key_bit, METH_O, nullptr},
     {"_tls_keys", py_tls_keys, METH_NOARGS, nullptr},
     {"_set_tls_keys", py_set_tls_keys, METH_VARARGS, nullptr},
+    {"_is_composing", py_is_composing, METH_NOARGS, "Whether calls are parts of an operator, or of a gradient."},
+    {"_set_composing", py_set_composing, METH_O, "_set_composing(bool) -> bool: what it was."},
     {"_native_kernel", py_has_native, METH_O,
      "'structured', 'direct' or None: the kernel of that name in the CPU library."},
     {nullptr, nullptr, 0, nullptr}};

@@ -10,7 +10,7 @@ namespace mt {
 
 int change_requires_grad(PyObject* o, PyObject* v, const char* refusal) {
     if (!v) {
-        PyErr_SetString(PyExc_AttributeError, "cannot delete requires_grad");
+        PyErr_SetString(PyExc_RuntimeError, "cannot delete requires_grad");
         return -1;
     }
     int wanted = PyObject_IsTrue(v);
@@ -102,8 +102,9 @@ PyObject* get_grad_fn(PyObject* o, void*) {
     });
 }
 int set_grad_fn(PyObject* o, PyObject* v, void*) {
-    if (v != Py_None && v) {
-        PyErr_SetString(PyExc_RuntimeError, "_grad_fn can be only set to None");
+    if (v != Py_None) {
+        PyErr_SetString(PyExc_RuntimeError, v ? "_grad_fn can be only set to None"
+                                              : "Deletion of _grad_fn not allowed. Detach tensor instead!");
         return -1;
     }
     return guarded<int>(-1, [&] {
@@ -250,6 +251,7 @@ PyObject* get_hooks(PyObject* o, void*) {
 }
 int set_hooks(PyObject* o, PyObject* v, void*) {
     return guarded<int>(-1, [&] {
+        MT_CHECK(v, "Deletion of _backwards_hooks not allowed!");
         settle_pending(as_tensor(o));
         AutogradMeta& a = autograd_of(as_tensor(o));
         PyObject* fresh = v && v != Py_None ? v : nullptr;

@@ -19,7 +19,7 @@ _FUNCTIONS = {
             "_cudnn_rnn_flatten_weight _cufft_clear_plan_cache _cufft_get_plan_cache_max_size "
             "_cufft_get_plan_cache_size _cufft_set_plan_cache_max_size _cummax_helper _cummin_helper _dim_arange "
             "_dyn_quant_matmul_4bit _dyn_quant_pack_4bit_weight _euclidean_dist "
-            "_fake_quantize_learnable_per_channel_affine "
+            "_fake_quantize_learnable_per_channel_affine _fake_quantize_learnable_per_tensor_affine "
             "_fill_mem_eff_dropout_mask_ _flash_attention_forward_no_dropout_inplace _foobar _foreach_powsum "
             "_functional_assert_async _functional_assert_scalar _functional_sym_constrain_range "
             "_functional_sym_constrain_range_for_size _fw_primal_copy "

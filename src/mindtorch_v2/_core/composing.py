@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Iterator
 
-
-class _State(threading.local):
-    inside = False  # whether calls are parts of an operator, or of a gradient
-
-
-state = _State()
+from mindtorch_v2 import _C
 
 
 def is_composing() -> bool:
     """Whether calls are parts of an operator, or of a gradient."""
-    return state.inside
+    return _C._is_composing()
 
 
 @contextlib.contextmanager
@@ -25,9 +19,8 @@ def composing(inside: bool = True) -> Iterator[None]:
 
     As a part `x * 2` is `mul.Scalar`, while Python calls `mul.Tensor`, and nobody says where a new tensor is to be.
     """
-    before = state.inside
-    state.inside = inside
+    before = _C._set_composing(inside)
     try:
         yield
     finally:
-        state.inside = before
+        _C._set_composing(before)

@@ -20,6 +20,8 @@ from mindtorch_v2._core.torch_function import subclasses_first, values_among
 from mindtorch_v2._tensor import Tensor
 
 _PYTHON = _C._key_bit("Python")
+# The keys that are done where a mode or class is handed a call.
+_ABOVE = _C._key_bit("Tracer") - _C._key_bit("ADInplaceOrView")
 # Kernels of operators that PyTorch composes of others: _behaviours/composed.py.
 _PARTS = _C._key_bit("PythonDispatcher")
 
@@ -109,15 +111,37 @@ def no_modes() -> Iterator[list[Any]]:
 
 
 class DisableTorchDispatch:
-    """A context in which neither modes nor classes are asked: operators run on the data that tensors have."""
+    """While one is held neither modes nor classes are asked: operators run on the data that tensors have.
 
-    def __enter__(self) -> None:
-        self._before = _C._tls_keys()
+    It ends with the block that it opens, or with the object where there is none.
+    """
+
+    def __init__(self) -> None:
+        self._before: tuple[int, int] | None = _C._tls_keys()
         include, exclude = self._before
         _C._set_tls_keys(include & ~_PYTHON, exclude | _PYTHON)
 
+    def __enter__(self) -> None:
+        pass
+
     def __exit__(self, *exception: Any) -> None:
-        _C._set_tls_keys(*self._before)
+        if self._before is not None:
+            _C._set_tls_keys(*self._before)
+            self._before = None
+
+    def __del__(self) -> None:
+        self.__exit__()
+
+
+@contextlib.contextmanager
+def reentrant() -> Iterator[None]:
+    """Within this block calls record gradients, as where the operator was called that a mode or class has been handed."""
+    include, exclude = _C._tls_keys()
+    _C._set_tls_keys(include, exclude & ~_ABOVE)
+    try:
+        yield
+    finally:
+        _C._set_tls_keys(include, exclude)
 
 
 def handler_of(kind: type) -> Callable[..., Any] | None:
@@ -245,7 +269,12 @@ def ask(handle: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             if rule is not None:
                 result = rule(mode, func, types, args, kwargs)
             else:
-                result = mode.__torch_dispatch__(func, types, args, kwargs)
+                handler = mode.__torch_dispatch__
+                if isinstance(getattr(handler, "__self__", None), type):
+                    raise RuntimeError(
+                        "Defining your mode's `__torch_dispatch__` as a classmethod is not supported, please make it a plain method"
+                    )
+                result = handler(func, types, args, kwargs)
         if result is not NotImplemented:
             return result
     for value in overloaded:
@@ -253,7 +282,7 @@ def ask(handle: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if rule is not None:
             result = rule(type(value), func, types, args, kwargs)
         else:
-            result = type(value).__torch_dispatch__(func, types, args, kwargs)
+            result = value.__torch_dispatch__(func, types, args, kwargs)
         if result is not NotImplemented:
             return result
     raise TypeError(_nobody(func, types))

@@ -17,7 +17,7 @@ from .._core.autograd.grad_mode import (
     set_multithreading_enabled,
 )
 from .. import _C as _C
-from . import forward_ad, function, functional, grad_mode, graph
+from . import _profiler_recorder, forward_ad, function, functional, grad_mode, graph
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 
 # From the submodule of the same name: imported here, a later import of it can't take the function's place.
@@ -54,6 +54,16 @@ def kineto_available() -> bool:
     False
     """
     return False
+
+
+def _profiler_enabled() -> bool:
+    """Whether a profiler records.
+
+    >>> with torch.autograd.profiler.profile():
+    ...     torch.autograd._profiler_enabled()
+    True
+    """
+    return bool(_profiler_recorder.active)
 
 
 def _record_function_with_args_enter(name: str, *args: Any) -> Any:

@@ -274,6 +274,8 @@ class _Check:
             def push(tangent: Any, place: Place = place) -> tuple[Any, ...]:
                 with forward_ad.dual_level():
                     given = list(self.inputs)
+                    for each in self.checked:
+                        given[each.number] = each.x.detach()
                     given[place.number] = forward_ad.make_dual(place.x.detach(), tangent)
                     made = []
                     for output in as_tuple(self.func(*given)):

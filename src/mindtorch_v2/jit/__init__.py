@@ -94,6 +94,9 @@ def wait(future: Future) -> Any:
     return future.wait()
 
 
+_fork, _wait = fork, wait
+
+
 class _FinalType:
     """`Final[T]` marks an attribute that a scripted module never changes; the annotation is `T` itself."""
 

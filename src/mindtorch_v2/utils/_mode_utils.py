@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from mindtorch_v2.utils._python_dispatch import _disable_current_modes
+from mindtorch_v2._core.torch_dispatch import DisableTorchDispatch
 
 __all__ = ["all_same_mode", "no_dispatch"]
 
-no_dispatch = _disable_current_modes
+no_dispatch = DisableTorchDispatch
 
 
 def all_same_mode(modes: Any) -> bool:

@@ -93,8 +93,8 @@ def _get_current_dispatch_mode_stack() -> list:
 
 
 def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
-    """Whether a mode is active."""
-    return bool(_torch_dispatch.modes())
+    """Whether a mode is active; without `include_infra_modes` one that is no part of PyTorch's own machinery."""
+    return any(include_infra_modes or not mode.is_infra_mode() for mode in _torch_dispatch.modes())
 
 
 @contextlib.contextmanager

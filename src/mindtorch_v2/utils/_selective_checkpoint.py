@@ -1,7 +1,6 @@
 """Checkpointing that keeps the results of some operators: the second run takes them from the first.
 
-The operators are those that are dispatched here, which `TorchDispatchMode` sees: `aten.linear.default` is one of them, where
-PyTorch has `aten.addmm.default`.
+The operators are those that `TorchDispatchMode` sees.
 """
 
 from __future__ import annotations
@@ -60,17 +59,17 @@ class SelectiveCheckpointContext:
         self.op_output = op_output
 
 
-class _Kept:
+class _VersionWrapper:
     """A saved value of a result, a tensor with its version."""
 
     def __init__(self, value: torch.Tensor) -> None:
-        self.value = value.detach() if isinstance(value, torch.Tensor) else value
+        self.val = value.detach() if isinstance(value, torch.Tensor) else value
         self.version = value._version if isinstance(value, torch.Tensor) else None
 
     def get(self, allow_mutation: bool) -> torch.Tensor:
-        if self.version is not None and not allow_mutation and self.value._version != self.version:
+        if self.version is not None and not allow_mutation and self.val._version != self.version:
             raise RuntimeError("Tensor cached during selective activation checkpoint has been mutated")
-        return self.value
+        return self.val
 
 
 _RECOMPUTE = object()
@@ -80,13 +79,13 @@ _MISMATCH = (
 )
 
 
-class _Keeping(TorchDispatchMode):
+class _CachingTorchDispatchMode(TorchDispatchMode):
     """The first run: keeps what the policy says, for each operator in the order of its calls."""
 
-    def __init__(self, policy: Callable[..., Any], kept: Any) -> None:
+    def __init__(self, policy_fn: Callable[..., Any], storage: Any) -> None:
         super().__init__()
-        self.policy = policy
-        self.kept = kept
+        self.policy = policy_fn
+        self.storage = storage
 
     def __torch_dispatch__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -100,20 +99,20 @@ class _Keeping(TorchDispatchMode):
             policy = CheckpointPolicy.MUST_SAVE if policy else CheckpointPolicy.PREFER_RECOMPUTE
         if policy in _OFFLOADED:
             raise NotImplementedError(f"torch.utils.checkpoint: {policy} is not implemented in mindtorch_v2")
-        self.kept[func].append(tree_map(_Kept, out) if policy in _SAVED else _RECOMPUTE)
+        self.storage[func].append(tree_map(_VersionWrapper, out) if policy in _SAVED else _RECOMPUTE)
         return out
 
 
-class _Reusing(TorchDispatchMode):
+class _CachedTorchDispatchMode(TorchDispatchMode):
     """The second run: gives what was kept, once."""
 
-    def __init__(self, kept: Any, allow_mutation: bool) -> None:
+    def __init__(self, storage: Any, allow_mutation: bool) -> None:
         super().__init__()
-        self.kept = kept
+        self.storage = storage
         self.allow_mutation = allow_mutation
         self.used = False
 
-    def __enter__(self) -> _Reusing:
+    def __enter__(self) -> _CachedTorchDispatchMode:
         if self.used:
             raise RuntimeError(
                 "Trying to backward an extra time. You are only allowed to backward once on any region computed under "
@@ -127,9 +126,9 @@ class _Reusing(TorchDispatchMode):
     ) -> Any:
         if func == torch.ops.aten.detach.default:
             return func(*args, **(kwargs or {}))
-        if not self.kept.get(func):
+        if not self.storage.get(func):
             raise RuntimeError(f"{func} encountered during backward but not found in storage. {_MISMATCH}")
-        kept = self.kept[func].popleft()
+        kept = self.storage[func].popleft()
         if kept is _RECOMPUTE:
             return func(*args, **(kwargs or {}))
         return tree_map(lambda x: x.get(self.allow_mutation), kept)
@@ -137,10 +136,10 @@ class _Reusing(TorchDispatchMode):
 
 def create_selective_checkpoint_contexts(
     policy_fn_or_list: Callable[..., Any] | list[Any], allow_cache_entry_mutation: bool = False
-) -> tuple[_Keeping, _Reusing]:
+) -> tuple[_CachingTorchDispatchMode, _CachedTorchDispatchMode]:
     """Contexts for the two runs of `checkpoint(..., use_reentrant=False, context_fn=...)` that keep some results.
 
-    `policy_fn_or_list` is a list of operators (such as `torch.ops.aten.linear.default`) whose results are kept, or a function of a
+    `policy_fn_or_list` is a list of operators (such as `torch.ops.aten.mm.default`) whose results are kept, or a function of a
     `SelectiveCheckpointContext`, the operator and its arguments that returns a `CheckpointPolicy` or a bool. What is kept must not be
     written to, unless `allow_cache_entry_mutation`: RuntimeError. Backward may run once.
 
@@ -167,4 +166,4 @@ def create_selective_checkpoint_contexts(
     else:
         raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
     kept: defaultdict[Any, Any] = defaultdict(deque)
-    return _Keeping(policy, kept), _Reusing(kept, allow_cache_entry_mutation)
+    return _CachingTorchDispatchMode(policy, kept), _CachedTorchDispatchMode(kept, allow_cache_entry_mutation)

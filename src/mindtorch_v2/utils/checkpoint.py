@@ -563,10 +563,11 @@ class _CheckpointHook(torch.autograd.graph.saved_tensors_hooks):
             if run not in frame.finished:
                 _recompute(frame, run)
             if run not in holder.handles or holder.handles[run] is None:
+                happened = "already unpacked once" if run in holder.handles else "never recomputed"
                 raise CheckpointError(
-                    "torch.utils.checkpoint: Unpack is being triggered for a tensor that was either never recomputed, "
-                    "or already unpacked once. If you are calling ctx.saved_tensors in backward, make sure to do so "
-                    "only once. Otherwise please open an issue with details on your use case."
+                    f"torch.utils.checkpoint: Unpack is being triggered for a tensor that was {happened}. If you are calling "
+                    "ctx.saved_tensors in backward, make sure to do so only once. Otherwise please open an issue with "
+                    "details on your use case."
                 )
             result = frame.recomputed[run][holder.handles[run]]
             holder.handles[run] = None

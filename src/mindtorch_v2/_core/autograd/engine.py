@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from mindtorch_v2 import _C
-from mindtorch_v2._core.composing import state as composing
 
 
 class _Runs(threading.local):
@@ -24,11 +23,10 @@ def run_backward(tensors: Any, gradients: Any, keep_graph: bool, create_graph: b
     """`_C._run_backward`, and then what was queued meanwhile; nothing of that if it fails."""
     queued: list[Callable[[], Any]] = []
     _runs.open.append(queued)
-    inside = composing.inside
-    composing.inside = True  # formulas are C++ in PyTorch
+    inside = _C._set_composing(True)  # formulas are C++ in PyTorch
     try:
         result: tuple[Any, ...] = _C._run_backward(tensors, gradients, keep_graph, create_graph, *more)
-        composing.inside = inside
+        _C._set_composing(inside)
         if queued:
             before = _C.is_grad_enabled()
             _C._set_grad_enabled(bool(create_graph))
@@ -38,7 +36,7 @@ def run_backward(tensors: Any, gradients: Any, keep_graph: bool, create_graph: b
             finally:
                 _C._set_grad_enabled(before)
     finally:
-        composing.inside = inside
+        _C._set_composing(inside)
         _runs.open.pop()
     return result
 

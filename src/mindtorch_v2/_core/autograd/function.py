@@ -319,7 +319,7 @@ def _apply_with_tangents(cls: Any, args: tuple[Any, ...], new_style: bool) -> An
     ((ctx, to_save),) = seen
     of_saved: list[tuple[int, int, Any]] = []
     outputs = result if isinstance(result, tuple) else (result,)
-    dirty = ctx.dirty_tensors or ()
+    dirty, nowhere = ctx.dirty_tensors or (), ctx.non_differentiable or ()
     zeros = _C._find_operator("aten::zeros_like", "")
     for level in levels:
         given = tangents[level]
@@ -349,6 +349,11 @@ def _apply_with_tangents(cls: Any, args: tuple[Any, ...], new_style: bool) -> An
                 )
             if not _is_tensor(output):
                 continue
+            if tangent is not None and (not _takes_tangents(output) or any(output is o for o in nowhere)):
+                raise RuntimeError(
+                    f"A custom Function's jvp returned a tangent for output {number}, which is not differentiable. "
+                    "You should return None at that position instead."
+                )
             place = next((i for i, a in enumerate(args) if a is output and any(d is a for d in dirty)), None)
             before = None if place is None else before_jvp[place]
             if before is not None:

@@ -43,6 +43,8 @@ def make_dual(tensor: Any, tangent: Any, level: int) -> Any:
     finally:
         _C._set_fwd_grad_enabled(before)
     whole, tangent = _aligned(dual, tangent)
+    if tangent.layout == whole.layout == _C.strided and tangent.stride() != whole.stride():
+        tangent = _C._find_operator("aten::_new_zeros_with_same_feature_meta", "")(tangent, whole).copy_(tangent)
     _C._set_tangent(whole, level, tangent)
     return dual
 

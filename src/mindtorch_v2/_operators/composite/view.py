@@ -113,6 +113,8 @@ def detach_(self: Tensor) -> Tensor:
     self._grad_fn = None  # type: ignore[attr-defined]  # (the core's own name for it)
     if self.requires_grad:
         self.requires_grad_(False)
+    for level in _C._tangent_levels(self):
+        _C._set_tangent(self, level, None)
     return self
 
 

@@ -142,10 +142,11 @@ _INDEX = T(4, dtype="int64", low=0, high=3)
 
 
 def _gather_backward(grad, self_sizes, dim, index, sparse_grad):
+    if sparse_grad and not self_sizes:
+        return aten._sparse_coo_tensor_unsafe(index.new_empty([0, grad.numel()]), grad.reshape(-1), self_sizes)
     if sparse_grad:
         places = aten.nonzero(index == index).t().contiguous()
-        if self_sizes:
-            places[dim] = index.reshape(-1)
+        places[dim] = index.reshape(-1)
         return aten._sparse_coo_tensor_unsafe(places, grad.reshape(-1), self_sizes)
     return aten.scatter_add_(_zeros(grad, self_sizes), dim, index, grad)
 

@@ -1,0 +1,20 @@
+// Whether this thread runs the parts of an operator, or of a gradient: modes see those as calls from C++, in which `x *
+// 2` is mul.Scalar and nobody says where a new tensor is to be.
+#pragma once
+
+namespace mt {
+
+inline thread_local bool g_composing = false;
+
+// Within its life calls are a program's own again: what users wrote is run on the way back.
+class ProgramsOwn {
+    bool before_ = g_composing;
+
+  public:
+    ProgramsOwn() { g_composing = false; }
+    ~ProgramsOwn() { g_composing = before_; }
+    ProgramsOwn(const ProgramsOwn&) = delete;
+    ProgramsOwn& operator=(const ProgramsOwn&) = delete;
+};
+
+}  // namespace mt
