@@ -183,7 +183,11 @@ def _rebuild_sparse_tensor(layout, data):
 
 
 def _rebuild_nested_tensor(buffer, sizes, strides, storage_offsets):
-    raise NotImplementedError("loading a nested tensor: nested tensors are not implemented")
+    """A nested tensor of the layout `torch.strided`: parts of a buffer."""
+    from mindtorch_v2.nested._internal.strided import strided_from_list
+
+    parts = zip(sizes.tolist(), strides.tolist(), storage_offsets.tolist(), strict=True)
+    return strided_from_list([buffer.as_strided(*part) for part in parts])
 
 
 def _rebuild_qtensor(

@@ -37,8 +37,9 @@ bool same_name(PyObject* a, PyObject* b);
 // For operators as `torch.ops` has them: a call that failed, with an object among its arguments that is no tensor but
 // has a __torch_function__ (torch.fx.Proxy), is its to answer. Null, with the error as it was, if there is none.
 PyObject* ask_after_failure(PyObject* function, PyObject* const* args, Py_ssize_t n, PyObject* kwnames);
-// The same before the call: true if a mode took it; `result` is then what it gave, null if it raised.
-bool ask_function_modes(PyObject* function, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObject** result);
+// The same before the call, of classes and modes: true if one took it; `result` is then what it gave, null if it
+// raised.
+bool ask_overrides(PyObject* function, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObject** result);
 // Whether a mode is active or the class of an argument may take calls over: a look at the types, to be followed up.
 bool may_be_overridden(PyObject* const* args, Py_ssize_t n);
 // For methods outside the operator table: true if a __torch_function__ or a mode took the call; `result` is then what

@@ -22,7 +22,7 @@ PyObject* call(PyObject* o, PyObject* const* args, size_t nargsf, PyObject* kwna
         return nullptr;
     }
     PyObject* taken = nullptr;
-    if (ask_function_modes(o, args, PyVectorcall_NARGS(nargsf), kwnames, &taken)) return taken;
+    if (ask_overrides(o, args, PyVectorcall_NARGS(nargsf), kwnames, &taken)) return taken;
     Py_ssize_t n = PyTuple_GET_SIZE(handles);
     Operator* one;
     std::unique_ptr<Operator*[]> several;

@@ -119,8 +119,9 @@ PyObject* ask_after_failure(PyObject* function, PyObject* const* args, Py_ssize_
     return nullptr;
 }
 
-bool ask_function_modes(PyObject* function, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObject** result) {
-    if (__builtin_expect(g_thread.function_modes == 0, 1) || g_thread.function_modes_disabled || !g_function_handler)
+bool ask_overrides(PyObject* function, PyObject* const* args, Py_ssize_t n, PyObject* kwnames, PyObject** result) {
+    const Py_ssize_t all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    if (__builtin_expect(g_thread.function_modes_disabled || !g_function_handler || !overridden(args, all), 1))
         return false;
     bool handled;
     PyObject* r = call_handler(function, args, n, kwnames, &handled);

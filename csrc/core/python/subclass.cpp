@@ -45,6 +45,12 @@ PyObject* asked(PyObject* tensor, const char* what, PyObject* more) {
     return nullptr;
 }
 
+PyObject* keep_class(PyObject* tensor, PyObject*) {
+    Tensor& t = as_tensor(tensor);
+    t.keys = handles_dispatch(Py_TYPE(tensor)) ? t.keys | Key::Python : t.keys - Key::Python;
+    Py_RETURN_NONE;
+}
+
 PyObject* ask_class(PyObject*, PyObject* args) {
     PyObject* tensor;
     const char* policy;

@@ -18,6 +18,7 @@ PyObject* asked(PyObject* tensor, const char* what, PyObject* more = nullptr);
 
 PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kw);
 PyObject* make_wrapper_subclass(PyObject*, PyObject* args);
+PyObject* keep_class(PyObject* tensor, PyObject*);
 PyObject* ask_class(PyObject*, PyObject* args);      // _ask_class(tensor, "sizes" or "strides")
 PyObject* set_asker(PyObject*, PyObject* function);  // _set_asker: function(tensor, what, more or None)
 

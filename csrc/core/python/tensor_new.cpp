@@ -785,7 +785,7 @@ PyObject* offered(PyObject* module, PyObject* const* args, Py_ssize_t n, PyObjec
     if (__builtin_expect(g_thread.function_modes != 0, 0) && !g_thread.function_modes_disabled) {
         PyObject *result = nullptr, *own = PyObject_GetAttrString(module, Name.text);
         if (!own) return nullptr;
-        bool taken = ask_function_modes(own, args, n, kwnames, &result);
+        bool taken = ask_overrides(own, args, n, kwnames, &result);
         Py_DECREF(own);
         if (taken) return result;
     }

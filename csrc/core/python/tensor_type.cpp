@@ -299,187 +299,189 @@ PyObject* m_bump_version(PyObject* o, PyObject*) {
     {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(fn)), METH_FASTCALL | METH_KEYWORDS, doc}
 #define KEYWORDS(name, fn, doc) \
     {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(fn)), METH_VARARGS | METH_KEYWORDS, doc}
-PyMethodDef methods[] = {FAST("size", m_size,
-                              "size($self, /, dim=None)\n"
-                              "--\n"
-                              "\n"
-                              "The length of each dimension, a torch.Size; with `dim` the length of that one.\n"
-                              "\n"
-                              "    >>> torch.ones(2, 3).size(), torch.ones(2, 3).size(1)\n"
-                              "    (torch.Size([2, 3]), 3)"),
-                         FAST("stride", m_stride,
-                              "stride($self, /, dim=None)\n"
-                              "--\n"
-                              "\n"
-                              "Steps in memory, in elements, of each dimension; with `dim` of that one.\n"
-                              "\n"
-                              "    >>> torch.ones(2, 3).stride()\n"
-                              "    (3, 1)"),
-                         {"dim", m_dim, METH_NOARGS,
-                          "dim($self, /)\n"
-                          "--\n"
-                          "\n"
-                          "Number of dimensions.\n"
-                          "\n"
-                          "    >>> torch.ones(2, 3).dim()\n"
-                          "    2"},
-                         {"ndimension", m_dim, METH_NOARGS,
-                          "ndimension($self, /)\n"
-                          "--\n"
-                          "\n"
-                          "Number of dimensions.\n"
-                          "\n"
-                          "    >>> torch.ones(2, 3).ndimension()\n"
-                          "    2"},
-                         {"numel", m_numel, METH_NOARGS,
-                          "numel($self, /)\n"
-                          "--\n"
-                          "\n"
-                          "Number of elements.\n"
-                          "\n"
-                          "    >>> torch.ones(2, 3).numel()\n"
-                          "    6"},
-                         {"nelement", m_numel, METH_NOARGS,
-                          "nelement($self, /)\n"
-                          "--\n"
-                          "\n"
-                          "Number of elements.\n"
-                          "\n"
-                          "    >>> torch.ones(2, 3).nelement()\n"
-                          "    6"},
-                         {"storage_offset", m_storage_offset, METH_NOARGS,
-                          "storage_offset($self, /)\n"
-                          "--\n"
-                          "\n"
-                          "Offset of the first element in the storage, in elements.\n"
-                          "\n"
-                          "    >>> torch.arange(6)[2:].storage_offset()\n"
-                          "    2"},
-                         {"element_size", m_element_size, METH_NOARGS,
-                          "element_size($self, /)\n"
-                          "--\n"
-                          "\n"
-                          "Bytes per element.\n"
-                          "\n"
-                          "    >>> torch.ones(2, dtype=torch.float64).element_size()\n"
-                          "    8"},
-                         {"data_ptr", m_data_ptr, METH_NOARGS,
-                          "data_ptr($self, /)\n"
-                          "--\n"
-                          "\n"
-                          "Address of the first element.\n"
-                          "\n"
-                          "    >>> x = torch.ones(4)\n"
-                          "    >>> x[1:].data_ptr() - x.data_ptr()\n"
-                          "    4"},
-                         KEYWORDS("is_contiguous", m_is_contiguous,
-                                  "is_contiguous($self, /, *, memory_format=None)\n"
-                                  "--\n"
-                                  "\n"
-                                  "Whether the elements lie in memory without gaps, in the order of `memory_format`.\n"
-                                  "\n"
-                                  "    >>> x = torch.ones(2, 3)\n"
-                                  "    >>> x.is_contiguous(), x.t().is_contiguous()\n"
-                                  "    (True, False)"),
-                         {"is_floating_point", m_is_floating_point, METH_NOARGS,
-                          "is_floating_point($self, /)\n"
-                          "--\n"
-                          "\n"
-                          "Whether the dtype is one of the floating-point ones.\n"
-                          "\n"
-                          "    >>> torch.ones(2).is_floating_point()\n"
-                          "    True"},
-                         {"is_complex", m_is_complex, METH_NOARGS,
-                          "is_complex($self, /)\n"
-                          "--\n"
-                          "\n"
-                          "Whether the dtype is one of the complex ones.\n"
-                          "\n"
-                          "    >>> torch.ones(2).is_complex()\n"
-                          "    False"},
-                         {"is_signed", m_is_signed, METH_NOARGS, "Whether the dtype has negative numbers."},
-                         {"is_conj", m_has_key<Key::Conjugate>, METH_NOARGS,
-                          "is_conj($self, /)\n"
-                          "--\n"
-                          "\n"
-                          "Whether it shows the conjugates of what its memory holds.\n"
-                          "\n"
-                          "    >>> torch.tensor([1 + 2j]).conj().is_conj()\n"
-                          "    True"},
-                         {"is_neg", m_has_key<Key::Negative>, METH_NOARGS,
-                          "is_neg($self, /)\n"
-                          "--\n"
-                          "\n"
-                          "Whether it shows the negatives of what its memory holds.\n"
-                          "\n"
-                          "    >>> torch.tensor([1 + 2j]).conj().imag.is_neg()\n"
-                          "    True"},
-                         {"_is_zerotensor", m_false, METH_NOARGS, nullptr},
-                         {"is_pinned",
-                          reinterpret_cast<PyCFunction>(
-                              reinterpret_cast<void*>(+[](PyObject*, PyObject*) -> PyObject* { Py_RETURN_FALSE; })),
-                          METH_VARARGS, nullptr},
-                         {"is_inference", m_is_inference, METH_NOARGS,
-                          "is_inference($self, /)\n"
-                          "--\n"
-                          "\n"
-                          "Whether the tensor was made in inference mode.\n"
-                          "\n"
-                          "    >>> with torch.inference_mode():\n"
-                          "    ...     torch.ones(2).is_inference()\n"
-                          "    True"},
-                         {"_is_view", m_is_view, METH_NOARGS, nullptr},
-                         {"get_device", m_get_device, METH_NOARGS,
-                          "get_device($self, /)\n"
-                          "--\n"
-                          "\n"
-                          "Index of the tensor's device; -1 on the CPU.\n"
-                          "\n"
-                          "    >>> torch.ones(2).get_device()\n"
-                          "    -1"},
-                         {"untyped_storage", m_untyped_storage, METH_NOARGS,
-                          "untyped_storage($self, /)\n"
-                          "--\n"
-                          "\n"
-                          "The bytes under this tensor.\n"
-                          "\n"
-                          "Views share them.\n"
-                          "\n"
-                          "    >>> torch.ones(2).untyped_storage().nbytes()\n"
-                          "    8"},
-                         KEYWORDS("requires_grad_", m_requires_grad_,
-                                  "requires_grad_($self, /, requires_grad=True)\n"
-                                  "--\n"
-                                  "\n"
-                                  "Set, in place, whether operations on this tensor are recorded.\n"
-                                  "\n"
-                                  "Raises RuntimeError for dtypes that have no gradients. Returns the tensor.\n"
-                                  "\n"
-                                  "    >>> torch.ones(2).requires_grad_()\n"
-                                  "    tensor([1., 1.], requires_grad=True)"),
-                         {"retain_grad", m_retain_grad, METH_NOARGS,
-                          "retain_grad($self, /)\n"
-                          "--\n"
-                          "\n"
-                          "Keep the gradient of a non-leaf.\n"
-                          "\n"
-                          "    >>> x = torch.ones(2, requires_grad=True)\n"
-                          "    >>> y = x * 2\n"
-                          "    >>> y.retain_grad()\n"
-                          "    >>> y.sum().backward()\n"
-                          "    >>> y.grad\n"
-                          "    tensor([1., 1.])"},
-                         {"_wrapper_subclass", make_wrapper_subclass, METH_VARARGS | METH_STATIC, nullptr},
-                         {"_ask_class", ask_class, METH_VARARGS | METH_STATIC, nullptr},
-                         {"_make_subclass", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(make_subclass)),
-                          METH_VARARGS | METH_KEYWORDS | METH_STATIC, nullptr},
-                         {"_swap_contents", m_swap, METH_O, nullptr},
-                         {"_leading_length", m_len, METH_NOARGS, nullptr},
-                         {"_shallow_alias", m_shallow_alias, METH_NOARGS, nullptr},
-                         {"_address", m_address, METH_NOARGS, nullptr},
-                         {"_is_lazy_copy", m_is_lazy_copy, METH_NOARGS, nullptr},
-                         {"_bump_version", m_bump_version, METH_NOARGS, nullptr},
-                         {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {
+    FAST("size", m_size,
+         "size($self, /, dim=None)\n"
+         "--\n"
+         "\n"
+         "The length of each dimension, a torch.Size; with `dim` the length of that one.\n"
+         "\n"
+         "    >>> torch.ones(2, 3).size(), torch.ones(2, 3).size(1)\n"
+         "    (torch.Size([2, 3]), 3)"),
+    FAST("stride", m_stride,
+         "stride($self, /, dim=None)\n"
+         "--\n"
+         "\n"
+         "Steps in memory, in elements, of each dimension; with `dim` of that one.\n"
+         "\n"
+         "    >>> torch.ones(2, 3).stride()\n"
+         "    (3, 1)"),
+    {"dim", m_dim, METH_NOARGS,
+     "dim($self, /)\n"
+     "--\n"
+     "\n"
+     "Number of dimensions.\n"
+     "\n"
+     "    >>> torch.ones(2, 3).dim()\n"
+     "    2"},
+    {"ndimension", m_dim, METH_NOARGS,
+     "ndimension($self, /)\n"
+     "--\n"
+     "\n"
+     "Number of dimensions.\n"
+     "\n"
+     "    >>> torch.ones(2, 3).ndimension()\n"
+     "    2"},
+    {"numel", m_numel, METH_NOARGS,
+     "numel($self, /)\n"
+     "--\n"
+     "\n"
+     "Number of elements.\n"
+     "\n"
+     "    >>> torch.ones(2, 3).numel()\n"
+     "    6"},
+    {"nelement", m_numel, METH_NOARGS,
+     "nelement($self, /)\n"
+     "--\n"
+     "\n"
+     "Number of elements.\n"
+     "\n"
+     "    >>> torch.ones(2, 3).nelement()\n"
+     "    6"},
+    {"storage_offset", m_storage_offset, METH_NOARGS,
+     "storage_offset($self, /)\n"
+     "--\n"
+     "\n"
+     "Offset of the first element in the storage, in elements.\n"
+     "\n"
+     "    >>> torch.arange(6)[2:].storage_offset()\n"
+     "    2"},
+    {"element_size", m_element_size, METH_NOARGS,
+     "element_size($self, /)\n"
+     "--\n"
+     "\n"
+     "Bytes per element.\n"
+     "\n"
+     "    >>> torch.ones(2, dtype=torch.float64).element_size()\n"
+     "    8"},
+    {"data_ptr", m_data_ptr, METH_NOARGS,
+     "data_ptr($self, /)\n"
+     "--\n"
+     "\n"
+     "Address of the first element.\n"
+     "\n"
+     "    >>> x = torch.ones(4)\n"
+     "    >>> x[1:].data_ptr() - x.data_ptr()\n"
+     "    4"},
+    KEYWORDS("is_contiguous", m_is_contiguous,
+             "is_contiguous($self, /, *, memory_format=None)\n"
+             "--\n"
+             "\n"
+             "Whether the elements lie in memory without gaps, in the order of `memory_format`.\n"
+             "\n"
+             "    >>> x = torch.ones(2, 3)\n"
+             "    >>> x.is_contiguous(), x.t().is_contiguous()\n"
+             "    (True, False)"),
+    {"is_floating_point", m_is_floating_point, METH_NOARGS,
+     "is_floating_point($self, /)\n"
+     "--\n"
+     "\n"
+     "Whether the dtype is one of the floating-point ones.\n"
+     "\n"
+     "    >>> torch.ones(2).is_floating_point()\n"
+     "    True"},
+    {"is_complex", m_is_complex, METH_NOARGS,
+     "is_complex($self, /)\n"
+     "--\n"
+     "\n"
+     "Whether the dtype is one of the complex ones.\n"
+     "\n"
+     "    >>> torch.ones(2).is_complex()\n"
+     "    False"},
+    {"is_signed", m_is_signed, METH_NOARGS, "Whether the dtype has negative numbers."},
+    {"is_conj", m_has_key<Key::Conjugate>, METH_NOARGS,
+     "is_conj($self, /)\n"
+     "--\n"
+     "\n"
+     "Whether it shows the conjugates of what its memory holds.\n"
+     "\n"
+     "    >>> torch.tensor([1 + 2j]).conj().is_conj()\n"
+     "    True"},
+    {"is_neg", m_has_key<Key::Negative>, METH_NOARGS,
+     "is_neg($self, /)\n"
+     "--\n"
+     "\n"
+     "Whether it shows the negatives of what its memory holds.\n"
+     "\n"
+     "    >>> torch.tensor([1 + 2j]).conj().imag.is_neg()\n"
+     "    True"},
+    {"_is_zerotensor", m_false, METH_NOARGS, nullptr},
+    {"is_pinned", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(+[](PyObject*, PyObject*) -> PyObject* {
+         Py_RETURN_FALSE;
+     })),
+     METH_VARARGS, nullptr},
+    {"is_inference", m_is_inference, METH_NOARGS,
+     "is_inference($self, /)\n"
+     "--\n"
+     "\n"
+     "Whether the tensor was made in inference mode.\n"
+     "\n"
+     "    >>> with torch.inference_mode():\n"
+     "    ...     torch.ones(2).is_inference()\n"
+     "    True"},
+    {"_is_view", m_is_view, METH_NOARGS, nullptr},
+    {"get_device", m_get_device, METH_NOARGS,
+     "get_device($self, /)\n"
+     "--\n"
+     "\n"
+     "Index of the tensor's device; -1 on the CPU.\n"
+     "\n"
+     "    >>> torch.ones(2).get_device()\n"
+     "    -1"},
+    {"untyped_storage", m_untyped_storage, METH_NOARGS,
+     "untyped_storage($self, /)\n"
+     "--\n"
+     "\n"
+     "The bytes under this tensor.\n"
+     "\n"
+     "Views share them.\n"
+     "\n"
+     "    >>> torch.ones(2).untyped_storage().nbytes()\n"
+     "    8"},
+    KEYWORDS("requires_grad_", m_requires_grad_,
+             "requires_grad_($self, /, requires_grad=True)\n"
+             "--\n"
+             "\n"
+             "Set, in place, whether operations on this tensor are recorded.\n"
+             "\n"
+             "Raises RuntimeError for dtypes that have no gradients. Returns the tensor.\n"
+             "\n"
+             "    >>> torch.ones(2).requires_grad_()\n"
+             "    tensor([1., 1.], requires_grad=True)"),
+    {"retain_grad", m_retain_grad, METH_NOARGS,
+     "retain_grad($self, /)\n"
+     "--\n"
+     "\n"
+     "Keep the gradient of a non-leaf.\n"
+     "\n"
+     "    >>> x = torch.ones(2, requires_grad=True)\n"
+     "    >>> y = x * 2\n"
+     "    >>> y.retain_grad()\n"
+     "    >>> y.sum().backward()\n"
+     "    >>> y.grad\n"
+     "    tensor([1., 1.])"},
+    {"_keep_class", keep_class, METH_NOARGS, "Whether its class takes operators over holds again."},
+    {"_wrapper_subclass", make_wrapper_subclass, METH_VARARGS | METH_STATIC, nullptr},
+    {"_ask_class", ask_class, METH_VARARGS | METH_STATIC, nullptr},
+    {"_make_subclass", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(make_subclass)),
+     METH_VARARGS | METH_KEYWORDS | METH_STATIC, nullptr},
+    {"_swap_contents", m_swap, METH_O, nullptr},
+    {"_leading_length", m_len, METH_NOARGS, nullptr},
+    {"_shallow_alias", m_shallow_alias, METH_NOARGS, nullptr},
+    {"_address", m_address, METH_NOARGS, nullptr},
+    {"_is_lazy_copy", m_is_lazy_copy, METH_NOARGS, nullptr},
+    {"_bump_version", m_bump_version, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 
 // ---- number slots: the operators that Python registers for them ----
 

@@ -26,6 +26,7 @@ def as_subclass(self: Any, cls: type) -> Any:
         _C._disable_function_overrides(before)
     made = _C.TensorBase._make_subclass(cls, view)
     made._swap_contents(view)  # history and all; the class stays
+    made._keep_class()
     return made
 
 

@@ -622,3 +622,9 @@ def unravel_index(indices: torch.Tensor, shape: int | Sequence[int]) -> tuple[to
     strides = [1, *itertools.accumulate(reversed(sizes), operator.mul)][-2::-1]
     rows = torch.tensor([strides, sizes], dtype=torch.int64, device=indices.device)
     return torch.remainder(indices.unsqueeze(-1).floor_divide(rows[0]), rows[1]).unbind(-1)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "F":  # by which PyTorch's own module knows torch.nn.functional
+        return torch.nn.functional
+    raise AttributeError(f"module 'torch.functional' has no attribute {name!r}")

@@ -21,11 +21,12 @@ import mindtorch_v2 as torch
 from ._internal import ops  # what functions do to NestedTensors
 from ._internal.nested_tensor import (
     NestedTensor,
+    jagged_from_dense,
     jagged_from_list,
     jagged_from_tensor_and_lengths,
     nested_view_from_values_offsets_lengths,
 )
-from ._internal.strided import StridedNestedTensor, strided_from_list
+from ._internal.strided import StridedNestedTensor, strided_from_dense, strided_from_list
 
 __all__ = [
     "as_nested_tensor",
@@ -53,13 +54,15 @@ def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any
     """
     _check_layout(layout)
     if isinstance(ts, (NestedTensor, StridedNestedTensor)):
-        if (layout or torch.strided) == (torch.jagged if isinstance(ts, NestedTensor) else torch.strided):
-            return ts.to(dtype=dtype or ts.dtype, device=device or ts.device)
-        ts = list(ts.unbind())
-    elif isinstance(ts, torch.Tensor):
+        if layout not in (None, torch.jagged if isinstance(ts, NestedTensor) else torch.strided):
+            raise RuntimeError("Converting between nested tensor layouts is not supported")
+        kept = dtype in (None, ts.dtype) and device in (None, ts.device, str(ts.device))
+        return ts if kept else ts.to(dtype=dtype or ts.dtype, device=device or ts.device)
+    if isinstance(ts, torch.Tensor):
         if ts.dim() < 2:
             raise RuntimeError("as_nested_tensor(): Expected tensor argument to have dim() > 1")
-        ts = list(ts.unbind())
+        ts = ts.to(device=device, dtype=dtype)
+        return jagged_from_dense(ts) if layout == torch.jagged else strided_from_dense(ts)
     if not isinstance(ts, (list, tuple)) or not all(isinstance(t, torch.Tensor) for t in ts):
         raise TypeError("as_nested_tensor(): Expected first argument to be a tensor or a list / tuple of tensors")
     if layout == torch.jagged:

@@ -244,7 +244,7 @@ _COMPRESSED = {
     torch.sparse_bsr: ("BSR", "crow_indices", "col_indices"),
     torch.sparse_bsc: ("BSC", "ccol_indices", "row_indices"),
 }
-_LAYOUTS = (torch.strided, torch.sparse_coo, *_COMPRESSED)
+_LAYOUTS = (torch.strided, torch.jagged, torch.sparse_coo, *_COMPRESSED)
 
 
 class TensorLikePair(Pair):

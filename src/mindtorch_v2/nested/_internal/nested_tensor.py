@@ -7,6 +7,7 @@ from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core.dimensions import wrap_dim
+from mindtorch_v2._ops import OpOverload
 
 from .nested_int import ragged_size
 
@@ -93,6 +94,28 @@ class NestedTensor(torch.Tensor):
         size: list[Any] = [offsets.shape[0] - 1, *values.shape]
         size[self._ragged_idx] = ragged_size(offsets if lengths is None else lengths)
         self._size = tuple(size)
+        self._shown: tuple[Any, Callable[[Any], Any]] | None = None
+
+    # ---- views ----
+
+    def _viewing(self, base: Any, again: Callable[[Any], Any]) -> Any:
+        """This tensor, as one that shows the memory of `base`; `again` makes such a one of another tensor like it."""
+        self._shown = (base, again)
+        return self
+
+    def _is_view(self) -> bool:
+        """Whether it shows the memory of a tensor that it was made of."""
+        return self._shown is not None
+
+    @property
+    def _base(self) -> Any:
+        return None if self._shown is None else self._shown[0]
+
+    def _view_func(self, new_base: Any) -> Any:
+        """The same view of another tensor."""
+        if self._shown is None:
+            raise RuntimeError("Cannot call _view_func() on a tensor that is no view")
+        return self._shown[1](new_base)
 
     # ---- parts ----
 
@@ -218,6 +241,8 @@ class NestedTensor(torch.Tensor):
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if isinstance(func, OpOverload):
+            func = func.overloadpacket
         name = getattr(func, "__name__", "")
         rule = RULES.get(name)
         if rule is not None:
@@ -275,7 +300,7 @@ def _fitted(x: Any, like: NestedTensor, name: str) -> Any:
             of_entry = torch.repeat_interleave(torch.tensor(like._sizes()))
             return x.squeeze(place).movedim(0, place - 1).index_select(place - 1, of_entry)
     raise RuntimeError(
-        f"cannot call binary pointwise function {name} with inputs of shapes {like._size} and {tuple(x.shape)}"
+        f"cannot call binary pointwise function {name}.Tensor with inputs of shapes {like._size} and {tuple(x.shape)}"
     )
 
 
@@ -288,7 +313,7 @@ def elementwise(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     for other in nested[1:]:
         if other._size[: like._ragged_idx + 1] != like._size[: like._ragged_idx + 1]:
             raise RuntimeError(
-                f"cannot call binary pointwise function {name} with inputs of shapes {like._size} and {other._size}"
+                f"cannot call binary pointwise function {name}.Tensor with inputs of shapes {like._size} and {other._size}"
             )
 
     def inner(x: Any) -> Any:
@@ -378,7 +403,34 @@ def nested_view_from_values_offsets_lengths(
 ) -> Any:
     """A NestedTensor of a buffer, offsets and lengths; gradients go on to the buffer."""
     cache = {key: value for key, value in (("max", max_seqlen), ("min", min_seqlen)) if value is not None}
-    return _FromValues.apply(values, _Structure(offsets, lengths, ragged_idx, cache))
+
+    def nested(values: Any) -> Any:
+        return _FromValues.apply(values, _Structure(offsets, lengths, ragged_idx, cache))
+
+    made = nested(values)
+    if not values._is_view():
+        return made._viewing(values, nested)
+    behind = values.storage_offset() - values._base.storage_offset()
+
+    def again(base: Any) -> Any:
+        return nested(base.as_strided(values.size(), values.stride(), base.storage_offset() + behind))
+
+    return made._viewing(values._base, again)
+
+
+def jagged_from_dense(dense: Any) -> NestedTensor:
+    """A NestedTensor whose entries are the rows of a dense tensor: all of one length."""
+    many, size = dense.shape[:2]
+    offsets = torch.arange(many + 1, device=dense.device) * size
+
+    def nested(dense: Any) -> Any:
+        return nested_view_from_values_offsets(dense.flatten(0, 1), offsets, 1, size, size)
+
+    made: NestedTensor = nested(dense)
+    if not dense.is_contiguous():
+        made._shown = None
+        return made
+    return made._viewing(dense, nested)
 
 
 def nested_from_padded(

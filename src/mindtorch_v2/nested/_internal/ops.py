@@ -46,7 +46,9 @@ def _whole(x: NestedTensor) -> NestedTensor:
 def _inner(x: NestedTensor, dim: int, name: str) -> int:
     """A dimension behind the ragged one, as one of the buffer."""
     place = _place(x, dim)
-    if place <= x._ragged_idx:
+    if place == x._ragged_idx:
+        raise RuntimeError(f"{name}(): not supported for NestedTensor on ragged dim")
+    if place < x._ragged_idx:
         raise RuntimeError(f"{name}(): not supported for NestedTensor on dim={place}")
     return place - 1
 
@@ -143,7 +145,7 @@ def _squeeze(func: Any, x: Any, dim: int) -> Any:
     )
 
 
-@_rule("view", "reshape")
+@_rule("view", "reshape", "_unsafe_view")
 def _view(func: Any, x: Any, *shape: Any) -> Any:
     sizes = list(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else list(shape)
     ragged = [i for i, size in enumerate(sizes) if isinstance(size, NestedInt)]
@@ -156,7 +158,7 @@ def _view(func: Any, x: Any, *shape: Any) -> Any:
         raise RuntimeError(f"{func.__name__}(): cannot view shape {x._size} as {sizes}")
     inner = list(sizes[1:])
     inner[place - 1] = x._values.shape[x._ragged_idx - 1]
-    return x._with(getattr(x.values(), func.__name__)(inner), place)
+    return x._with(getattr(x.values(), func.__name__.removeprefix("_unsafe_"))(inner), place)
 
 
 @_rule("flatten", "unflatten")
@@ -213,6 +215,10 @@ def _reduction(func: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
     if dim is None:
         return getattr(torch, name)(_whole(x).values(), **given)
     one = isinstance(dim, int)
+    if x._lengths is not None and x._ragged_idx in [_place(x, d) for d in ([dim] if one else dim)]:
+        raise RuntimeError(
+            f"{name}(): reducing across the ragged dimension is not supported for non-contiguous nested tensors with holes"
+        )
     places = sorted({_place(x, d) for d in ([dim] if one else dim)})
     run = getattr(torch, name)
 
@@ -269,7 +275,10 @@ def _along(func: Any, x: Any, dim: int, *args: Any, **kwargs: Any) -> Any:
         return x._with(func(x.values(), place - 1, *args, **kwargs))
     if func.__name__ in ("cumsum", "cumprod"):
         raise NotImplementedError(f"aten.{func.__name__}.default")
-    x = _whole(x)
+    if x._lengths is not None:
+        raise RuntimeError(
+            f"{func.__name__}(): not supported where lengths is not None if reducing across the ragged dimension for NestedTensor"
+        )
     parts = [func(entry, place - 1, *args, **kwargs) for entry in x._entries()]
     return x._with(torch.cat(parts, place - 1))
 
@@ -289,11 +298,18 @@ def _embedding(func: Any, indices: Any, weight: Any, *args: Any, **kwargs: Any) 
 
 @_rule("layer_norm", "rms_norm")
 def _layer_norm(func: Any, x: Any, normalized_shape: Any, *args: Any, **kwargs: Any) -> Any:
-    if (
-        any(isinstance(size, NestedInt) for size in normalized_shape)
-        or x.dim() - len(normalized_shape) <= x._ragged_idx
-    ):
-        raise RuntimeError(f"{func.__name__}(): not supported over the ragged dimension of a NestedTensor")
+    name, first = func.__name__, x.dim() - len(normalized_shape)
+    if first <= 0:
+        raise RuntimeError(f"{name}(): not supported when normalizing over the batch dimension for NestedTensor")
+    if first <= x._ragged_idx:
+        if x._lengths is not None:
+            raise RuntimeError(f"{name}(): not supported where there are gaps between the entries of a NestedTensor")
+        if any(each is not None for each in args[:2]) or any(
+            kwargs.get(each) is not None for each in ("weight", "bias")
+        ):
+            raise RuntimeError(f"{name}(): a weight has no size of its own for the ragged dimension of a NestedTensor")
+        parts = [func(entry, entry.shape[first - 1 :], *args, **kwargs) for entry in x._entries()]
+        return x._with(torch.cat(parts, x._ragged_idx - 1))
     return x._with(func(x.values(), normalized_shape, *args, **kwargs))
 
 
@@ -330,6 +346,9 @@ def _attention(func: Any, query: Any, key: Any, value: Any, attn_mask: Any = Non
         raise RuntimeError(
             "scaled_dot_product_attention(): NestedTensors take no attn_mask; is_causal=True is per entry"
         )
+    if all(isinstance(x, NestedTensor) and x._ragged_idx == 1 for x in (query, key, value)):
+        buffers = [x.values() for x in (query, key, value)]  # every entry's own batch: they lie side by side
+        return query._with(F.scaled_dot_product_attention(buffers[0], buffers[1], buffers[2], None, *args, **kwargs))
     if not all(isinstance(x, NestedTensor) and x.dim() == 4 and x._ragged_idx == 2 for x in (query, key, value)):
         raise RuntimeError(
             "scaled_dot_product_attention(): expected query, key and value to be NestedTensors of size (batch, heads, j, width)"

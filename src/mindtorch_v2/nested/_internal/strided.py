@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._core.dimensions import wrap_dim
 
 from .nested_tensor import ELEMENTWISE
 
@@ -53,6 +54,15 @@ class StridedNestedTensor(torch.Tensor):
 
     def __init__(self, tensors: tuple[Any, ...], requires_grad: bool = False) -> None:
         self._tensors = tuple(t.detach() for t in tensors)
+        self._shown: Any = None
+
+    def _is_view(self) -> bool:
+        """Whether it shows the memory of a tensor that it was made of."""
+        return self._shown is not None
+
+    @property
+    def _base(self) -> Any:
+        return self._shown
 
     def unbind(self, dim: int = 0) -> Any:
         """The entries."""
@@ -79,6 +89,14 @@ class StridedNestedTensor(torch.Tensor):
 
     def __len__(self) -> int:
         return self.shape
+
+    def stride(self, dim: int | None = None) -> Any:
+        """RuntimeError: there are no strides that hold for all entries."""
+        raise RuntimeError("Internal error: NestedTensorImpl doesn't support strides. Please file an issue.")
+
+    def values(self) -> Any:
+        """The elements of all entries, one after the other."""
+        return torch.cat([entry.reshape(-1) for entry in self.unbind()]) if self._tensors else torch.empty(0)
 
     def dim(self) -> int:
         """How many dimensions there are, that of the batch included."""
@@ -110,8 +128,14 @@ class StridedNestedTensor(torch.Tensor):
         return torch.tensor([list(t.stride()) for t in self._tensors], dtype=torch.int64)
 
     def _nested_tensor_storage_offsets(self) -> Any:
+        if self._in_one_storage():
+            return torch.tensor([t.storage_offset() for t in self._tensors], dtype=torch.int64)
         sizes = [0, *(t.numel() for t in self._tensors)]
         return torch.tensor(sizes[:-1], dtype=torch.int64).cumsum(0)
+
+    def _in_one_storage(self) -> bool:
+        """Whether the entries are parts of one tensor that have gaps between them."""
+        return not self.is_contiguous() and len({t.untyped_storage()._cdata for t in self._tensors}) == 1
 
     def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]  # (Tensor's has no name for it in the stub)
         entries = ",\n".join("  " + repr(t).replace("\n", "\n  ") for t in self._tensors)
@@ -131,7 +155,16 @@ class StridedNestedTensor(torch.Tensor):
     def __reduce_ex__(self, protocol: Any) -> Any:
         if torch._utils.skipping.skip_data:
             raise RuntimeError("Cannot serialize nested tensor under skip_data context manager")
-        return StridedNestedTensor, (self._tensors, self.requires_grad)
+        if self._in_one_storage():
+            buffer, strides = self._tensors[0].new_empty(0), self._nested_tensor_strides()
+            buffer.set_(self._tensors[0].untyped_storage())
+        else:
+            buffer = self.detach().values()
+            strides = torch.tensor(
+                [[*torch.empty(t.shape, device="meta").stride()] for t in self._tensors], dtype=torch.int64
+            )
+        parts = (buffer, self._nested_tensor_size(), strides, self._nested_tensor_storage_offsets())
+        return torch._utils._rebuild_nested_tensor, parts
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -141,6 +174,27 @@ class StridedNestedTensor(torch.Tensor):
             return _padded(*args, **kwargs)
         if name == "is_same_size":
             return [t.shape for t in args[0]._tensors] == [t.shape for t in args[1]._tensors]
+        if name == "copy_" and [t.shape for t in args[0]._tensors] != [
+            t.shape for t in getattr(args[1], "_tensors", ())
+        ]:
+            raise RuntimeError("copy_ only supports tensors that are the same size for Nested implementations")
+        if name == "clone" and kwargs.get("memory_format") not in (
+            None,
+            torch.preserve_format,
+            torch.contiguous_format,
+        ):
+            raise RuntimeError(
+                "Nested tensor clone supports Preserve and Contiguous memory formats, called clone with memory format: "
+                + {torch.channels_last: "ChannelsLast", torch.channels_last_3d: "ChannelsLast3d"}[
+                    kwargs["memory_format"]
+                ]
+            )
+        if name == "linear":
+            _check_linear(*args)
+        if name in ("softmax", "log_softmax") and wrap_dim(args[1], args[0].dim()) == 0:
+            raise RuntimeError("Cannot apply softmax across nested dimension 0")
+        if name == "narrow":
+            return _narrowed(*args[1:], x=args[0], **kwargs)
         if (
             name in ELEMENTWISE
             or name in _KEEP_DIMS
@@ -157,6 +211,12 @@ class StridedNestedTensor(torch.Tensor):
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func.overloadpacket.__name__
+        if name in ("new_empty_strided", "empty_strided"):
+            return StridedNestedTensor(tuple(torch.empty_like(t) for t in args[0]._tensors))
+        if name == "copy_":
+            for into, entry in zip(args[0]._tensors, args[1]._tensors, strict=True):
+                into.copy_(entry)
+            return args[0]
         if name in (
             "detach",
             "clone",
@@ -172,6 +232,63 @@ class StridedNestedTensor(torch.Tensor):
             rows = [[x._tensors[i] if isinstance(x, StridedNestedTensor) else x for x in args] for i in range(many)]
             return StridedNestedTensor(tuple(func(*row, **(kwargs or {})) for row in rows))
         raise NotImplementedError(f"{func}")
+
+
+def _check_linear(x: Any, weight: Any, bias: Any = None) -> None:
+    if not isinstance(x, StridedNestedTensor):
+        return
+    if weight.is_nested:
+        raise RuntimeError("Linear does not support nested weight when input is a nested tensor.")
+    if x.dim() != 3 or weight.dim() != 2:
+        raise RuntimeError(
+            f"Linear requires nested_tensor.dim == 3 and dense_matrix.dim == 2. Nested tensor dim: {x.dim()}. Dense tensor dim: "
+            f"{weight.dim()}"
+        )
+    if not x.is_contiguous():
+        raise RuntimeError("for now linear only supports contiguous nested tensor")
+    widths = {entry.shape[-1] for entry in x._tensors}
+    if len(widths) > 1:
+        raise RuntimeError(
+            "Expected all tensors in nested tensor to have the same trailing dimension, instead last dimension equals: "
+            f"{x._nested_tensor_size()[:, -1]}"
+        )
+    if widths and weight.shape[1] not in widths:
+        raise RuntimeError(
+            f"Shape mismatch for NestedTensor Linear: Expected input's (a nested tensor) 'last_dim' to equal 'weight.size(1), but "
+            f"got: last_dim = {widths.pop()}, and weight.size(1) = {weight.shape[1]}"
+        )
+
+
+def _check_squeeze(x: StridedNestedTensor, dim: int | None = None) -> None:
+    if dim is None:
+        raise RuntimeError(
+            "For nested tensors, squeeze without the dim argument is not supported at the moment, however you can use "
+            "squeeze(Tensor self, int dim) instead if you need this feature."
+        )
+    place = wrap_dim(dim, x.dim())
+    if place == 0:
+        raise RuntimeError("For nested tensors, squeezing dimension 0 is not supported at the moment.")
+    if place == 1 and x.dim() == 2:
+        raise RuntimeError("For nested tensors, squeezing a nested tensor of singleton tensors is not supported.")
+
+
+def _narrowed(dim: int, start: int, length: int, *, x: StridedNestedTensor) -> Any:
+    if dim != 0:
+        raise RuntimeError(f"narrow(): only dim=0 supported for nested tensors, but got dim={dim}")
+    if not x.is_contiguous():
+        raise RuntimeError("narrow(): only contiguous nested tensors supported")
+    if not 0 <= start <= start + length <= len(x._tensors):
+        raise IndexError(f"narrow(): start ({start}) and length ({length}) exceed the {len(x._tensors)} entries")
+    made = _FromEntries.apply(*x.unbind()[start : start + length])
+    made._shown = x
+    return made
+
+
+def strided_from_dense(dense: Any) -> Any:
+    """A nested tensor whose entries are the rows of a dense tensor."""
+    made = strided_from_list(list(dense.contiguous().unbind()))
+    made._shown = dense if dense.is_contiguous() else None
+    return made
 
 
 def _each(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
@@ -230,6 +347,10 @@ def _sizes_of_entry(entry: Any, asked: tuple[int, ...]) -> list[int]:
 def _of_dim(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
     """A function with dimensions, of entries, which have one less."""
     x, many = args[0], args[0].dim()
+    if not x._tensors and func.__name__ in ("softmax", "log_softmax"):
+        return x
+    if func.__name__ == "squeeze":
+        _check_squeeze(x, *args[1:], **kwargs)
     positions = {"transpose": (1, 2), "chunk": (2,)}.get(func.__name__, (1,))
 
     def inner(dim: Any) -> Any:
