@@ -198,7 +198,7 @@ def test_wild_rows_are_refused_or_harmless(rows, sound, columns):
             use()
         except (IndexError, RuntimeError):  # counted
             refused += 1
-    assert refused < len(uses) if sound else refused == len(uses)
+    assert refused < len(uses) if sound and len(columns) == 2 else refused == len(uses)
     assert x.crow_indices().tolist() == rows and "sparse_csr" in repr(x)
 
 
@@ -374,12 +374,6 @@ def test_compressed_tensors_in_files(layout):
 
 
 def test_what_blocks_do_not_have():
-    with pytest.raises(
-        NotImplementedError, match="batches of tensors of the layout torch.sparse_bsr, and dense dimensions"
-    ):
-        torch.ones(2, 4, 4).to_sparse_bsr((2, 2))
-    with pytest.raises(NotImplementedError, match="and dense dimensions of them, are not implemented"):
-        torch.ones(4, 4, 3).to_sparse_bsc((2, 2), dense_dim=1)
     with pytest.raises(NotImplementedError, match="two sparse matrices in blocks is not implemented"):
         torch.eye(4).to_sparse_bsr((2, 2)) @ torch.eye(4).to_sparse_bsr((2, 2))
     with pytest.raises(RuntimeError, match=r"tensor shape.1. \(=5\) must be divisible with blocksize.1. \(=3\)"):

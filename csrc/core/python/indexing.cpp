@@ -9,6 +9,7 @@
 
 #include "../number_fits.h"
 #include "../overlap.h"
+#include "../sparse.h"
 #include "bind.h"
 #include "operator_call.h"
 #include "tensor_new.h"
@@ -425,6 +426,7 @@ int tensor_setitem(PyObject* self, PyObject* index, PyObject* value) {
     }
     return guarded<int>(-1, [&] {
         MT_CHECK_TYPE(value, "Tensor does not support deleting items");
+        MT_CHECK_TYPE(!is_sparse(as_tensor(self)), "Cannot assign to a sparse tensor");
         set(as_tensor(self), index, value);
         return 0;
     });

@@ -6,7 +6,7 @@ from typing import Any
 
 from ... import _C
 from ..._operators.table import aten, class_name
-from .convert import coordinates, like, to_coo
+from .convert import coordinates, elements, like, to_coo
 from .parts import BOOL, bare, coalesced, coo, find, is_sparse, numbered, parts, with_values
 from .table import COO, CSR, become, check_layouts, fill, inplace, kernel, out
 
@@ -71,7 +71,7 @@ def _add_to_dense(out: Any, other: Any, alpha: Any) -> Any:
         other = coalesced(other) if other.dtype == BOOL else other
         indices, values = parts(other).indices, parts(other).values
     else:
-        indices, values = aten.stack(coordinates(other)), parts(other).values.reshape(-1)
+        indices, values = aten.stack(coordinates(other)), elements(other)
     values = (values if alpha == 1 else values * alpha).to(out.dtype)
     if indices.shape[0] == 0:
         return out.add_(values.sum(0))

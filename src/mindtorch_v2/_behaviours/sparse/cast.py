@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ... import _C
+from ..._operators.composite.sparse import LAYOUT_NAMES
 from ..._operators.table import aten
 from .creation import arrangement, empty
-from .parts import compressed, coo, parts
+from .parts import COMPRESSED, blocksize_of, compressed, coo, parts
 from .table import COO, CSR, become, kernel
 
 _BOTH = (COO, CSR)
@@ -13,7 +16,7 @@ _BOTH = (COO, CSR)
 
 @kernel("clone", *_BOTH)
 def _clone(self, *, memory_format=None):
-    if memory_format not in (None, _C.preserve_format):
+    if memory_format not in (None, _C.preserve_format) and self.layout == _C.sparse_coo:
         raise RuntimeError("unsupported memory format option Contiguous")
     p = parts(self)
     if self.layout == _C.sparse_coo:
@@ -36,8 +39,34 @@ def _to_copy(self, *, dtype=None, layout=None, device=None, pin_memory=None, non
     return compressed(starts, plain, values, self.shape, self.layout)
 
 
+def _check_copy(self: Any, src: Any) -> None:
+    """That a tensor goes into a compressed one."""
+    if self.layout != src.layout:
+        raise RuntimeError(
+            "torch.copy_: copy of sparse compressed tensors having different layouts is not supported. self layout is "
+            f"{LAYOUT_NAMES[self.layout]} and src layout is {LAYOUT_NAMES.get(src.layout, src.layout)}"
+        )
+    for d, (size, given) in enumerate(zip(self.shape, src.shape, strict=False)):
+        if size != given:
+            raise RuntimeError(
+                f"torch.copy_: expected shapes of self and src to match along dimension {d} for {LAYOUT_NAMES[self.layout]} "
+                f"layout but the corresponding dimensions of self and src are {size} and {given}, respectively."
+            )
+    if self._nnz() != src._nnz():
+        raise RuntimeError(
+            "torch.copy_: only sparse compressed tensors with the same number of specified elements are supported."
+        )
+    if blocksize_of(self) != blocksize_of(src):
+        raise RuntimeError(
+            "torch.copy_: copy of sparse compressed tensors having different block sizes is not supported. self and src block "
+            f"sizes are {list(blocksize_of(self) or ())} and {list(blocksize_of(src) or ())}, respectively."
+        )
+
+
 @kernel("copy_", *_BOTH)
 def _copy(self, src, non_blocking=False):
+    if self.layout in COMPRESSED:
+        _check_copy(self, src)
     if self.layout != src.layout:
         raise RuntimeError(
             f"copy_() between dense and sparse Tensors is not implemented! Found self type = {self.type()} and src type = {src.type()}"

@@ -13,14 +13,15 @@ from .parts import (
     COMPRESSED,
     INT64,
     bare,
+    batch_dim,
     blocksize_of,
     coalesced,
     compressed,
     coo,
+    dense_dim,
     find,
     numbered,
     parts,
-    spread,
     starts_of,
 )
 from .table import COO, CSR, DENSE, kernel
@@ -28,18 +29,34 @@ from .table import COO, CSR, DENSE, kernel
 _BOTH = (COO, CSR)
 
 
-def coordinates(x: Any) -> tuple[Any, Any]:
-    """The rows and columns of the values of a compressed matrix, of all elements of its blocks."""
-    p = parts(x)
-    pair = (spread(p.compressed), p.plain)
+def coordinates(x: Any) -> list[Any]:
+    """The coordinates of the values of a compressed tensor, of all elements of its blocks: an index for each dimension but dense ones."""
+    p, batch = parts(x), batch_dim(x)
+    lines = p.compressed.shape[-1] - 1
+    line = aten.repeat_interleave(p.compressed.diff(dim=-1).reshape(-1).to(INT64))  # counted through the batch
+    pair = (line % lines if lines else line, p.plain.reshape(-1).to(INT64))
     rows, columns = pair if COMPRESSED[x.layout] == 0 else pair[::-1]
+    before, rest = [], line // lines if lines else line
+    for size in reversed(x.shape[:batch]):
+        before.append(rest % size)
+        rest = rest // size
+    found = [*reversed(before), rows, columns]
     if x.layout not in BLOCKED:
-        return rows, columns
-    high, wide = p.values.shape[1:]
+        return found
+    high, wide = blocksize_of(x)  # type: ignore[misc]  # (it has blocks)
     down, across = (aten.arange(n, dtype=INT64, device=rows.device) for n in (high, wide))
-    rows = (rows * high).reshape(-1, 1, 1) + down.reshape(-1, 1)
-    columns = (columns * wide).reshape(-1, 1, 1) + across
-    return tuple(each.expand(p.values.shape).reshape(-1) for each in (rows, columns))
+    found[-2] = (rows * high).reshape(-1, 1, 1) + down.reshape(-1, 1)
+    found[-1] = (columns * wide).reshape(-1, 1, 1) + across
+    sizes = (rows.shape[0], high, wide)
+    return [each.reshape(-1, *[1] * (3 - each.dim()), *each.shape[1:]).expand(sizes).reshape(-1) for each in found]
+
+
+def elements(x: Any) -> Any:
+    """The values of a compressed tensor in the order of its coordinates, (elements, *dense sizes)."""
+    many, count = dense_dim(x), parts(x).plain.numel()
+    for size in blocksize_of(x) or ():
+        count *= size
+    return parts(x).values.reshape(count, *(x.shape[-many:] if many else ()))
 
 
 @kernel("_to_dense", COO)
@@ -59,9 +76,8 @@ def _coo_to_dense(self, dtype=None, masked_grad=None):
 def _compressed_to_dense(self, dtype=None, masked_grad=None):
     if dtype is not None:
         raise RuntimeError("dtype argument is not supported by sparse_csr_to_dense")
-    rows, columns = coordinates(self)
     out = aten.zeros(self.shape, dtype=self.dtype, device=self.device)
-    return aten.index_put_(out, [rows, columns], parts(self).values.reshape(-1), self.dtype != BOOL)
+    return aten.index_put_(out, coordinates(self), elements(self), self.dtype != BOOL)
 
 
 @kernel("_to_sparse.sparse_dim", DENSE)
@@ -89,22 +105,52 @@ def _dense_dims(self: Any, dense_dim: int | None) -> int:
 
 @kernel("_to_sparse", DENSE)
 def _dense_to_sparse(self, *, layout=None, blocksize=None, dense_dim=None):
-    if layout in BLOCKED and (self.dim() > 2 or dense_dim):
-        raise NotImplementedError(
-            f"batches of tensors of the layout {layout}, and dense dimensions of them, are not implemented"
-        )
     if layout in BLOCKED:
-        _check_blocks(self, layout, blocksize)
+        _check_blocks(self, layout, blocksize, dense_dim or 0)
     elif blocksize is not None:
         raise RuntimeError(
             f"dense_to_sparse: conversion from Strided to {LAYOUT_NAMES[layout or _C.sparse_coo]} with blocksize argument given "
             "is not supported"
         )
-    made = _dense_to_coo(self, _dense_dims(self, dense_dim))
-    return made if layout in (None, _C.sparse_coo) else to_compressed(made, layout, blocksize)
+    if layout in (None, _C.sparse_coo):
+        return _dense_to_coo(self, _dense_dims(self, dense_dim))
+    return compress_dense(bare(self), layout, blocksize, dense_dim or 0)
 
 
-def _check_blocks(x: Any, layout: Any, blocksize: Any) -> None:
+def compress_dense(x: Any, layout: Any, blocksize: Any, dense: int, dtype: Any = INT64) -> Any:
+    """A dense tensor in a compressed layout: of each matrix of a batch the elements, or blocks, that are not zero."""
+    batch = x.dim() - dense - 2
+    if batch < 0:
+        name = LAYOUT_NAMES[layout]
+        raise RuntimeError(
+            f"dense_to_sparse_{name[6:].lower()}: expected a tensor of at least two dimensions beside {dense} dense ones, but got "
+            f"{x.dim()}"
+        )
+    size, which = tuple(x.shape), COMPRESSED[layout]
+    cells = x
+    if layout in BLOCKED:
+        high, wide = blocksize
+        rows, columns = size[batch] // high, size[batch + 1] // wide
+        cells = x.reshape(*size[:batch], rows, high, columns, wide, *size[batch + 2 :]).transpose(batch + 1, batch + 2)
+    cells = cells.transpose(batch, batch + 1) if which else cells
+    filled = cells != 0
+    while filled.dim() > batch + 2:
+        filled = filled.any(-1)
+    counts = filled.sum(-1)  # (*batch, lines)
+    numbers = counts.sum(-1).reshape(-1)
+    if numbers.shape[0] and bool((numbers != numbers[0]).any()):
+        raise RuntimeError(
+            f"Expect the same number of specified elements per batch, but got {numbers.tolist()} for the layout {layout}"
+        )
+    places = list(aten.nonzero(filled).unbind(1))
+    nnz = places[0].shape[0] // max(numbers.shape[0], 1)
+    values = aten.index(cells, places)
+    starts = aten.cat([counts.new_zeros((*size[:batch], 1)), counts.cumsum(-1)], -1).to(dtype)
+    plain = places[-1].reshape(*size[:batch], nnz).to(dtype)
+    return compressed(starts, plain, values.reshape(*size[:batch], nnz, *values.shape[1:]), size, layout)
+
+
+def _check_blocks(x: Any, layout: Any, blocksize: Any, dense: int = 0) -> None:
     """That a matrix can be cut into blocks of this size."""
     what = "dense_to_sparse" if x.layout == _C.strided else "to_sparse"
     if blocksize is None:
@@ -117,7 +163,7 @@ def _check_blocks(x: Any, layout: Any, blocksize: Any) -> None:
         raise RuntimeError(f"{name}: blocksize needs to be a tuple of size 2, but got {len(blocksize)}")
     if min(blocksize) <= 0:
         raise RuntimeError(f"{name}: blocksize needs to be positive, but got {list(blocksize)}")
-    rows, columns = x.size(-2), x.size(-1)
+    rows, columns = x.size(-2 - dense), x.size(-1 - dense)
     if rows % blocksize[0] or columns % blocksize[1]:
         raise RuntimeError(
             f"{name}: tensor sparse size ({rows},{columns}) must be divisible by given blocksize "
@@ -133,12 +179,10 @@ def to_compressed(x: Any, layout: Any, blocksize: Any = None) -> Any:
         raise RuntimeError(
             f"coo_to_sparse_{name[6:].lower()}: conversion from Sparse to {name} for input tensors with sparse_dim()!=2 is not supported"
         )
-    if p.values.dim() != 1:
-        raise NotImplementedError(f"tensors of the layout {layout} with dense dimensions are not implemented")
     if layout in BLOCKED:
         return _in_blocks(x, layout, *blocksize)
     if COMPRESSED[layout] == 1:
-        flipped = coalesced(coo(p.indices.flip(0), p.values, (x.shape[1], x.shape[0])))
+        flipped = coalesced(coo(p.indices.flip(0), p.values, (x.shape[1], x.shape[0], *x.shape[2:])))
     else:
         flipped = coalesced(x)
     q = parts(flipped)
@@ -152,20 +196,35 @@ def _in_blocks(x: Any, layout: Any, high: int, wide: int) -> Any:
     counts = (x.shape[0] // high, x.shape[1] // wide)
     which = COMPRESSED[layout]
     numbers, place = aten._unique2(blocks[which] * counts[1 - which] + blocks[1 - which], True, True)[:2]
-    values = p.values.new_zeros((numbers.shape[0], high, wide))
+    values = p.values.new_zeros((numbers.shape[0], high, wide, *x.shape[2:]))
     values.index_put_([place, rows % high, columns % wide], p.values, x.dtype != BOOL)
     outer, inner = numbers // counts[1 - which], numbers % counts[1 - which]
     return compressed(starts_of(outer, counts[which]), inner, values, x.shape, layout)
 
 
 def to_coo(x: Any) -> Any:
-    """A compressed matrix as coordinates; all elements of blocks, zeros too."""
-    return coo(aten.stack(coordinates(x)), parts(x).values.reshape(-1), x.shape, x.layout == _C.sparse_csr)
+    """A compressed tensor as coordinates; all elements of blocks, zeros too."""
+    return coo(aten.stack(coordinates(x)), elements(x), x.shape, x.layout == _C.sparse_csr)
 
 
 def like(made: Any, x: Any) -> Any:
     """A coordinate tensor in the layout of ``x``, and in blocks of its size."""
-    return made if x.layout == _C.sparse_coo else to_compressed(made, x.layout, blocksize_of(x))
+    if x.layout == _C.sparse_coo:
+        return made
+    dtype = parts(x).plain.dtype
+    if batch_dim(x):
+        return compress_dense(aten._to_dense(made), x.layout, blocksize_of(x), dense_dim(x), dtype)
+    return with_indices_of(to_compressed(made, x.layout, blocksize_of(x)), dtype)
+
+
+def with_indices_of(x: Any, dtype: Any) -> Any:
+    """A compressed tensor whose indices are of this dtype."""
+    p = parts(x)
+    return (
+        x
+        if p.plain.dtype == dtype
+        else compressed(p.compressed.to(dtype), p.plain.to(dtype), p.values, x.shape, x.layout)
+    )
 
 
 @kernel("_to_sparse", *_BOTH)
@@ -181,7 +240,7 @@ def _sparse_to_sparse(self, *, layout=None, blocksize=None, dense_dim=None):
                 f"from {list(size)} to {list(blocksize)} is not supported"
             )
         blocksize = blocksize or size
-        _check_blocks(self, layout, blocksize)
+        _check_blocks(self, layout, blocksize, self.dense_dim())
     elif self.layout in BLOCKED:
         raise RuntimeError(
             f"sparse_compressed_to_sparse_{name[6:].lower()}: expected SparseCsr or SparseCsc layout but got "
@@ -189,12 +248,21 @@ def _sparse_to_sparse(self, *, layout=None, blocksize=None, dense_dim=None):
         )
     if layout == self.layout:
         return self
-    return to_compressed(self if self.layout == _C.sparse_coo else to_coo(self), layout, blocksize)
+    if self.layout == _C.sparse_coo:
+        return to_compressed(self, layout, blocksize)
+    if batch_dim(self) and layout in BLOCKED and self.layout not in BLOCKED:
+        raise RuntimeError(
+            f"to_sparse_{name[6:].lower()}: conversion from {LAYOUT_NAMES[self.layout]} to {name} for batched inputs is not supported"
+        )
+    dtype = parts(self).plain.dtype
+    if batch_dim(self):
+        return compress_dense(aten._to_dense(self), layout, blocksize, self.dense_dim(), dtype)
+    return with_indices_of(to_compressed(to_coo(self), layout, blocksize), dtype)
 
 
 @kernel("_to_sparse.sparse_dim", CSR)
 def _compressed_to_coo(self, sparse_dim):
-    if sparse_dim != 2:
+    if sparse_dim != batch_dim(self) + 2:
         raise RuntimeError("sparse dim 1 is not supported by sparse_csr_to_dense")
     return to_coo(self)
 
@@ -232,8 +300,8 @@ def _sparse_mask(self, mask):
     p = parts(mask)
     if mask.layout == _C.sparse_coo:
         return coo(p.indices, _elements(self, p.indices), mask.shape, p.coalesced)
-    elements = _elements(self, aten.stack(coordinates(mask))).reshape(p.values.shape)
-    return compressed(p.compressed, p.plain, elements, mask.shape, mask.layout)
+    taken = _elements(self, aten.stack(coordinates(mask))).reshape(p.values.shape)
+    return compressed(p.compressed, p.plain, taken, mask.shape, mask.layout)
 
 
 def _elements(x: Any, indices: Any) -> Any:

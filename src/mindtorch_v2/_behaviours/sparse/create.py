@@ -8,7 +8,7 @@ from ... import _C
 from ..._operators.composite.sparse import LAYOUT_NAMES
 from ..._operators.table import aten
 from .creation import empty
-from .parts import COMPRESSED, INT64, check_compressed, check_coo, check_nnz, is_sparse, numbered
+from .parts import BLOCKED, COMPRESSED, INT32, INT64, check_compressed, check_coo, check_nnz, is_sparse, numbered
 from .table import DENSE, kernel
 
 _checking = {"on": False}
@@ -40,6 +40,13 @@ def _finished(x: Any, requires_grad: bool) -> Any:
 def _indices(data: Any, device: Any) -> Any:
     """Whole numbers on the device of the values, as PyTorch puts them there."""
     return _C.as_tensor(data, device=device).to(INT64)
+
+
+def _both_indices(compressed: Any, plain: Any, device: Any) -> tuple[Any, Any]:
+    """The same of a compressed tensor, where int32 stays."""
+    both = [_C.as_tensor(data, device=device) for data in (compressed, plain)]
+    dtype = INT32 if all(each.dtype == INT32 for each in both) else INT64
+    return both[0].to(dtype), both[1].to(dtype)
 
 
 def _values(data: Any, dtype: Any, device: Any) -> Any:
@@ -153,22 +160,48 @@ _COUNTED = {"nrows": "rows", "ncols": "columns"}
 
 
 def _validate_compressed(starts: Any, plain: Any, values: Any, size: tuple[int, ...], layout: Any) -> None:
+    """What the indices of each matrix of a batch say."""
+    batch = starts.dim() - 1
+    block = tuple(values.shape[batch + 1 : batch + 3]) if layout in BLOCKED else (1, 1)
+    compressed_name, plain_name = _NAMES[layout][:2]
+    for name, indices in ((compressed_name, starts), (plain_name, plain)):
+        if indices.numel() and indices.stride(-1) != 1:
+            raise RuntimeError(f"expected {name} to be a contiguous tensor per batch")
+    if plain.shape[-1] != values.shape[batch]:
+        raise RuntimeError(
+            f"{plain_name}.shape[-1] must be equal to nnz ({values.shape[batch]}) but got {plain.shape[-1]}"
+        )
+    matrix = size[batch : batch + 2]
+    lines = zip(starts.reshape(-1, starts.shape[-1]).unbind(), _of_batch(plain, starts).unbind(), strict=True)
+    for first, (each, its_plain) in enumerate(lines):
+        _validate_matrix(each, its_plain, block, matrix, layout, batch if not first else None)
+
+
+def _of_batch(plain: Any, starts: Any) -> Any:
+    count = 1
+    for size in starts.shape[:-1]:
+        count *= size
+    return plain.reshape(count, plain.shape[-1])
+
+
+def _validate_matrix(
+    starts: Any, plain: Any, block: tuple[int, ...], size: tuple[int, ...], layout: Any, first: int | None
+) -> None:
     compressed_name, plain_name, count, length = _NAMES[layout]
     which = COMPRESSED[layout]
-    block = tuple(values.shape[1:]) or (1, 1)
-    for d, (n, each) in enumerate(zip(size, block, strict=True)):
+    for d, (n, each) in enumerate(zip(size, block, strict=True), first or 0):
         if each == 0 or n % each:
             raise RuntimeError(
                 f"tensor shape[{d}] (={n}) must be divisible with blocksize[{d}] (={each}) as defined by values shape"
             )
     rows, columns = size[which] // block[which], size[1 - which] // block[1 - which]
-    nnz = values.shape[0]
+    nnz, counted = plain.shape[0], _COUNTED[count]
+    if layout in BLOCKED:
+        counted = f"{counted[:-1]} blocks"
     if starts.shape[0] != rows + 1:
         raise RuntimeError(
-            f"{compressed_name}.shape[-1] must be equal to the number of {_COUNTED[count]} + 1 (={rows + 1}), but got {starts.shape[0]}"
+            f"{compressed_name}.shape[-1] must be equal to the number of {counted} + 1 (={rows + 1}), but got {starts.shape[0]}"
         )
-    if plain.shape[0] != nnz:
-        raise RuntimeError(f"{plain_name}.shape[-1] must be equal to nnz ({nnz}) but got {plain.shape[0]}")
     if int(starts[0]) != 0:
         raise RuntimeError(f"`{compressed_name}[..., 0] == 0` is not satisfied.")
     if int(starts[-1]) != nnz:
@@ -224,14 +257,18 @@ def sparse_compressed_tensor(
             f"sparse_compressed_tensor expected sparse compressed tensor layout but got {LAYOUT_NAMES.get(layout, 'none')}"
         )
     values = _values(values, dtype, device)
-    starts, plain = _indices(compressed_indices, values.device), _indices(plain_indices, values.device)
+    starts, plain = _both_indices(compressed_indices, plain_indices, values.device)
     check_compressed(starts, plain, values, layout)
     if size is None:
-        columns = int(plain.max()) + 1 if plain.shape[0] else 0
-        size = (starts.shape[0] - 1, columns)
+        batch, columns = starts.dim() - 1, int(plain.max()) + 1 if plain.numel() else 0
+        size = (starts.shape[-1] - 1, columns)
         size = size if COMPRESSED[layout] == 0 else size[::-1]
-        size = tuple(n * each for n, each in zip(size, values.shape[1:] or (1, 1), strict=True))
+        block = values.shape[batch + 1 : batch + 3] if layout in BLOCKED else (1, 1)
+        size = tuple(n * each for n, each in zip(size, block, strict=True))
+        behind = batch + 1 + (2 if layout in BLOCKED else 0)
+        size = (*starts.shape[:-1], *size, *values.shape[behind:])
     size = tuple(int(n) for n in size)
+    check_compressed(starts, plain, values, layout, size)
     if _checked(check_invariants):
         _validate_compressed(starts, plain, values, size, layout)
     _check_dtype(values, requires_grad)

@@ -8,13 +8,20 @@ from ... import _C
 from ..._operators.composite.sparse import LAYOUT_NAMES
 from ..._operators.table import aten
 from .parts import BLOCKED, COMPRESSED, INT64, blocksize_of, compressed, coo, parts, with_values
+from .parts import dense_dim as dense_dim_of
 from .table import COO, CSR, kernel
 
 _BOTH = (COO, CSR)
 
 
 def empty(
-    size: Any, dtype: Any, layout: Any, device: Any = None, sparse_dim: int | None = None, blocksize: Any = None
+    size: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any = None,
+    sparse_dim: int | None = None,
+    blocksize: Any = None,
+    dense_dim: int = 0,
 ) -> Any:
     """A sparse tensor without values; ``sparse_dim`` of a coordinate tensor, all dimensions unless given."""
     size = tuple(size)
@@ -29,20 +36,40 @@ def empty(
                 f"zeros_sparse_compressed expected sparse compressed (non-block) tensor layout but got {LAYOUT_NAMES[layout]}"
             )
         block = tuple(blocksize)
-    which = COMPRESSED[layout]
-    starts = aten.zeros((size[which] // (block or (1, 1))[which] + 1,), dtype=INT64, device=device)
-    return compressed(starts, starts.new_zeros(0), starts.new_zeros((0, *block), dtype=dtype), size, layout)
+    which, before = COMPRESSED[layout], len(size) - dense_dim - 2
+    if before < 0:
+        raise RuntimeError(
+            "torch.empty: Only batched sparse compressed (non-block) tensors are supported, but got size "
+            + str([*size])
+        )
+    batch, lines = size[:before], size[before + which] // (block or (1, 1))[which]
+    starts = aten.zeros((*batch, lines + 1), dtype=INT64, device=device)
+    values = starts.new_zeros((*batch, 0, *block, *size[before + 2 :]), dtype=dtype)
+    return compressed(starts, starts.new_zeros((*batch, 0)), values, size, layout)
 
 
 def arrangement(self: Any, layout: Any) -> dict[str, Any]:
     """Options of `empty` that a tensor hands on: its number of sparse dimensions, the size of its blocks."""
     if self.layout == _C.sparse_coo:
         return {"sparse_dim": parts(self).indices.shape[0]} if layout == _C.sparse_coo else {}
-    return {"blocksize": blocksize_of(self)}
+    if self.layout not in COMPRESSED:
+        return {}
+    if layout == _C.sparse_coo:
+        return {"sparse_dim": self.dim() - dense_dim_of(self)}
+    return {"blocksize": blocksize_of(self), "dense_dim": dense_dim_of(self)}
+
+
+@kernel("empty_like", *_BOTH)
+def _empty_like(self, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
+    if self.layout in COMPRESSED and layout in COMPRESSED and layout != self.layout:
+        raise RuntimeError(
+            f"empty_like with different sparse layout is not supported (self is {LAYOUT_NAMES[self.layout]} and you requested "
+            f"{LAYOUT_NAMES[layout]})"
+        )
+    return _zeros_like(self, dtype=dtype, layout=layout, device=device)
 
 
 @kernel("zeros_like", *_BOTH)
-@kernel("empty_like", *_BOTH)
 def _zeros_like(self, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
     dtype = self.dtype if dtype is None else dtype
     device = self.device if device is None else device
@@ -60,6 +87,24 @@ def _ones_like(self, *, dtype=None, layout=None, device=None, pin_memory=None, m
         )
     made = with_values(self, aten.ones_like(parts(self).values, dtype=dtype))
     return made if device is None else aten._to_copy(made, device=device)
+
+
+def _drawn_like(name: str) -> None:
+    """The same pattern with new values."""
+    function = getattr(aten, name)
+
+    @kernel(name, CSR)
+    def run(self, *args, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, **more):
+        if layout not in (None, self.layout):
+            raise NotImplementedError(
+                f"{name}() of a tensor of the layout {self.layout} in another one is not implemented"
+            )
+        made = with_values(self, function(parts(self).values, *args, dtype=dtype, **more))
+        return made if device is None else aten._to_copy(made, device=device)
+
+
+for _name in ("rand_like", "randn_like"):
+    _drawn_like(_name)
 
 
 @kernel("new_zeros", *_BOTH)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ... import _C
 from ..._operators.composite.sparse import LAYOUT_NAMES
 from ..._operators.table import aten
 from .parts import (
     BOOL,
     COMPRESSED,
+    INT32,
     INT64,
     bare,
     check_compressed,
     check_coo,
     compressed,
     coo,
+    dense_dim,
     numbered,
     parts,
 )
@@ -42,8 +45,11 @@ def _with_tensors(sparse_dim, dense_dim, size, indices, values, **options):
 @kernel("_sparse_compressed_tensor_unsafe", DENSE, CSR)
 def _compressed_unsafe(compressed_indices, plain_indices, values, size, *, layout=None, **options):
     check_compressed(compressed_indices, plain_indices, values, layout, tuple(size))
-    starts, plain = compressed_indices.to(INT64), plain_indices.to(INT64)
-    return compressed(_alias(bare(starts)), _alias(bare(plain)), _alias(bare(values)), size, layout)
+    indices = (compressed_indices, plain_indices)
+    if any(each.dtype != INT32 for each in indices):
+        indices = tuple(each.to(INT64) for each in indices)
+    starts, plain, values = (_alias(bare(each)) for each in (*indices, values))
+    return compressed(starts, plain, values, size, layout)
 
 
 @kernel("_indices", COO)
@@ -101,7 +107,8 @@ _compressed_part("row_indices", 1, "plain")
 
 @kernel("_nnz", *_BOTH)
 def _nnz(self):
-    return parts(self).values.shape[0]
+    p = parts(self)
+    return p.values.shape[0] if self.layout == _C.sparse_coo else p.plain.shape[-1]
 
 
 @kernel("sparse_dim", COO)
@@ -123,7 +130,7 @@ def _compressed_sparse_dim(self) -> int:
 
 @kernel("dense_dim", CSR)
 def _compressed_dense_dim(self) -> int:
-    return 0
+    return dense_dim(self)
 
 
 @kernel("is_coalesced", COO)

@@ -10,7 +10,7 @@ from ..._operators.composite.sparse import LAYOUT_NAMES
 from ..._operators.table import aten, class_name, conj
 from .convert import coordinates, like, to_coo
 from .index import gather_groups
-from .parts import BLOCKED, BOOL, bare, coalesced, coo, is_sparse, parts, spread, starts_of, with_values
+from .parts import BLOCKED, BOOL, bare, coalesced, coo, is_sparse, matrix_parts, parts, spread, starts_of, with_values
 from .table import COO, CSR, become, kernel, out
 
 _BOTH = (COO, CSR)
@@ -20,8 +20,7 @@ _NARROW = 16  # columns
 def _rows(x: Any) -> tuple[Any, Any, Any]:
     """A sparse matrix by rows: where each begins, the columns, the values."""
     if x.layout == _C.sparse_csr:
-        p = parts(x)
-        return p.compressed, p.plain, p.values
+        return matrix_parts(x)
     p = parts(coalesced(x if x.layout == _C.sparse_coo else to_coo(x)))
     return starts_of(p.indices[0], x.shape[0]), p.indices[1], p.values
 
@@ -153,12 +152,17 @@ def _check_sampled(self: Any, mat1: Any, mat2: Any) -> None:
             raise RuntimeError(
                 f"sampled_addmm: Expected {name} to have strided layout, but got {LAYOUT_NAMES[x.layout]}"
             )
-        if x.dim() != 2:
+        if x.dim() < 2:
             raise RuntimeError(f"sampled_addmm: Expected {name} to be a matrix, got {x.dim()}-D tensor")
-    if mat1.shape[1] != mat2.shape[0]:
+        if x.shape[:-2] != self.shape[:-2]:
+            raise RuntimeError(
+                f"sampled_addmm: Expected self and {name} to have the same batch sizes, but got {list(self.shape[:-2])} and "
+                f"{list(x.shape[:-2])}"
+            )
+    if mat1.shape[-1] != mat2.shape[-2]:
         raise RuntimeError(
             "sampled_addmm: mat1 and mat2 shapes cannot be multiplied "
-            f"({mat1.shape[0]}x{mat1.shape[1]} and {mat2.shape[0]}x{mat2.shape[1]})"
+            f"({mat1.shape[-2]}x{mat1.shape[-1]} and {mat2.shape[-2]}x{mat2.shape[-1]})"
         )
     for d, x, name in ((-2, mat1, "mat1"), (-1, mat2, "mat2")):
         if self.shape[d] != x.shape[d]:
@@ -173,8 +177,9 @@ def _check_sampled(self: Any, mat1: Any, mat2: Any) -> None:
 @kernel("sparse_sampled_addmm", CSR)
 def _sampled_addmm(self, mat1, mat2, *, beta=1, alpha=1):
     _check_sampled(self, mat1, mat2)
-    rows, columns = coordinates(self)
-    products = (bare(mat1).index_select(0, rows) * bare(mat2).t().index_select(0, columns)).sum(1)
+    *batch, rows, columns = coordinates(self)
+    left, right = aten.index(bare(mat1), [*batch, rows]), aten.index(bare(mat2).mT, [*batch, columns])
+    products = (left * right).sum(-1).reshape(parts(self).values.shape)
     values = products if alpha == 1 else products * alpha
     return with_values(self, values if beta == 0 else aten.add(values, parts(self).values, alpha=beta))
 

@@ -9,11 +9,12 @@ from ..._core.dtype import DTYPES
 from ..._operators.table import aten
 
 INT64 = DTYPES["int64"]
+INT32 = DTYPES["int32"]
 BOOL = DTYPES["bool"]
 COMPRESSED = {_C.sparse_csr: 0, _C.sparse_csc: 1, _C.sparse_bsr: 0, _C.sparse_bsc: 1}
 """The compressed layouts, and which of the two dimensions they compress."""
 BLOCKED = (_C.sparse_bsr, _C.sparse_bsc)
-"""Those whose values are blocks, (nnz, rows of a block, columns of a block), and whose indices number blocks."""
+"""Those whose values are blocks, (..., rows of a block, columns of a block), and whose indices number blocks."""
 TRANSPOSED = {
     _C.sparse_csr: _C.sparse_csc,
     _C.sparse_csc: _C.sparse_csr,
@@ -34,7 +35,8 @@ class Coo:
 class Compressed:
     """Where each row begins in ``plain`` and ``values`` (rows + 1), and the column of each value (columns for csc).
 
-    Of the layouts of blocks these are rows and columns of blocks.
+    Of the layouts of blocks these are rows and columns of blocks. Of a batch all three have its dimensions in front; values
+    have those of a block behind, and the dense ones behind these. Indices are of int32 or int64, as they were given.
     """
 
     __slots__ = ("compressed", "plain", "values")
@@ -87,22 +89,68 @@ def check_coo(indices: Any, values: Any, size: tuple[int, ...]) -> None:
         )
 
 
-def check_compressed(starts: Any, plain: Any, values: Any, layout: Any, size: tuple[int, ...] = (0, 0)) -> None:
-    """The same for a compressed matrix."""
+_INDEX_NAMES = {0: ("crow_indices", "col_indices"), 1: ("ccol_indices", "row_indices")}
+
+
+def check_compressed(starts: Any, plain: Any, values: Any, layout: Any, size: tuple[int, ...] | None = None) -> None:
+    """The same for a compressed tensor."""
     blocks = 2 if layout in BLOCKED else 0
-    if values.dim() <= blocks:
+    compressed_name, plain_name = _INDEX_NAMES[COMPRESSED[layout]]
+    if starts.dim() < 1:
+        raise RuntimeError(f"{compressed_name} must have dimensionality >= 1 but got {starts.dim()}")
+    if starts.dim() != plain.dim():
         raise RuntimeError(
-            "values must have dimensionality > sum of batch and block dimensionalities (=0 + "
-            f"{blocks}) but got {values.dim()}"
+            f"{compressed_name} and {plain_name} dimensionalities must be equal but got {starts.dim()} and {plain.dim()}, "
+            "respectively"
         )
-    if starts.dim() != 1 or plain.dim() != 1 or values.dim() != 1 + blocks:
-        raise NotImplementedError(
-            f"batches of tensors of the layout {layout}, and dense dimensions of them, are not implemented"
+    batch = starts.dim() - 1
+    if values.dim() <= batch + blocks:
+        raise RuntimeError(
+            f"values must have dimensionality > sum of batch and block dimensionalities (={batch} + {blocks}) but got "
+            f"{values.dim()}"
         )
-    if starts.shape[0] == 0:
+    dense = values.dim() - batch - blocks - 1
+    if starts.shape[-1] == 0:
         raise RuntimeError(f"a tensor of the layout {layout} needs at least one compressed index")
-    if len(size) != 2:
-        raise RuntimeError(f"tensors of the layout {layout} have two dimensions, got the sizes {list(size)}")
+    if size is None:
+        return
+    if len(size) != batch + 2 + dense:
+        raise RuntimeError(
+            f"tensor dimensionality must be sum of batch, base, and dense dimensionalities (={batch} + 2 + {dense}) but got "
+            f"{len(size)}"
+        )
+    batches = [tuple(each.shape[:batch]) for each in (starts, plain, values)]
+    if any(each != size[:batch] for each in batches):
+        raise RuntimeError(
+            f"all batch dimensions of {compressed_name} (={[*batches[0]]}), {plain_name} (={[*batches[1]]}), and values "
+            f"(={[*batches[2]]}) must be equal to tensor batch dimensions (={[*size[:batch]]})"
+        )
+    if dense and tuple(values.shape[-dense:]) != size[-dense:]:
+        raise RuntimeError(
+            f"values dense dimensions (={[*values.shape[-dense:]]}) must be equal to those of the tensor (={[*size[-dense:]]})"
+        )
+
+
+def batch_dim(x: Any) -> int:
+    """How many dimensions of a compressed tensor are those of a batch."""
+    count: int = parts(x).compressed.dim() - 1
+    return count
+
+
+def dense_dim(x: Any) -> int:
+    """How many of its last dimensions each value has, blocks apart."""
+    count: int = x.dim() - batch_dim(x) - 2
+    return count
+
+
+def matrix_parts(x: Any) -> tuple[Any, Any, Any]:
+    """The parts of a compressed matrix, indices as int64."""
+    if x.dim() != 2:
+        raise NotImplementedError(
+            f"this operator takes matrices of the layout {x.layout}, but got sizes {list(x.shape)}"
+        )
+    p = parts(x)
+    return p.compressed.to(INT64), p.plain.to(INT64), p.values
 
 
 def coo(indices: Any, values: Any, size: Any, coalesced: bool = False) -> Any:
@@ -128,7 +176,10 @@ def with_values(x: Any, values: Any, size: Any = None) -> Any:
 
 def blocksize_of(x: Any) -> tuple[int, ...] | None:
     """The sizes of a block of ``x``, None of a layout without blocks."""
-    return tuple(parts(x).values.shape[1:]) if x.layout in BLOCKED else None
+    if x.layout not in BLOCKED:
+        return None
+    before = batch_dim(x) + 1
+    return tuple(parts(x).values.shape[before : before + 2])
 
 
 def coalesced(x: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from ... import _C
 from ..._operators.composite.sparse import LAYOUT_NAMES
 from ..._operators.table import aten, class_name
-from .parts import INT64, bare, parts, spread, with_values
+from .parts import INT64, bare, matrix_parts, parts, spread, with_values
 from .table import CSR, kernel
 
 _WAYS = ("sum", "mean", "amax", "amin")
@@ -41,8 +41,8 @@ def _check(self: Any, other: Any, reduce: str) -> None:
 
 def _terms(self: Any, other: Any) -> tuple[Any, Any]:
     """The row of each stored value, and its product with the row of the dense matrix that its column names."""
-    p = parts(self)
-    return spread(p.compressed), p.values.unsqueeze(1) * bare(other).index_select(0, p.plain)
+    starts, plain, values = matrix_parts(self)
+    return spread(starts), values.unsqueeze(1) * bare(other).index_select(0, plain)
 
 
 def _lengths(self: Any) -> Any:
@@ -54,11 +54,11 @@ def _lengths(self: Any) -> Any:
 def _forward(self, other, reduce) -> tuple:
     reduce = _SHORT.get(reduce, reduce)
     _check(self, other, reduce)
-    p, size = parts(self), (self.shape[0], other.shape[1])
+    (starts, plain, values), size = matrix_parts(self), (self.shape[0], other.shape[1])
     if reduce in ("sum", "mean"):
-        joined = aten._weighted_row_sums(p.compressed, p.plain, p.values, bare(other))
+        joined = aten._weighted_row_sums(starts, plain, values, bare(other))
         joined = joined / _lengths(self) if reduce == "mean" else joined
-        return joined.to(self.dtype), p.plain.new_empty(0)
+        return joined.to(self.dtype), plain.new_empty(0)
     rows, terms = _terms(self, other)
     place, count = rows.unsqueeze(1).expand(terms.shape), terms.shape[0]
     best = terms.new_zeros(size).scatter_reduce(0, place, terms, reduce, include_self=False)
@@ -71,8 +71,8 @@ def _forward(self, other, reduce) -> tuple:
 
 @kernel("_sparse_mm_reduce_impl_backward", CSR)
 def _backward(self, grad_out, weight, reduce, arg_out, output_mask) -> tuple:
-    p, grad, other = parts(self), bare(grad_out), bare(weight)
-    rows = spread(p.compressed)
+    (starts, plain, values), grad, other = matrix_parts(self), bare(grad_out), bare(weight)
+    rows = spread(starts)
     if reduce == "mean":
         grad = grad / _lengths(self).to(grad.dtype)
     if reduce in ("sum", "mean"):
@@ -82,7 +82,7 @@ def _backward(self, grad_out, weight, reduce, arg_out, output_mask) -> tuple:
         slopes = grad.index_select(0, rows) * (arg_out.index_select(0, rows) == numbers)
     into_self = into_other = None
     if output_mask[0]:
-        into_self = with_values(self, (slopes * other.index_select(0, p.plain)).sum(1))
+        into_self = with_values(self, (slopes * other.index_select(0, plain)).sum(1))
     if output_mask[1]:
-        into_other = aten.zeros_like(other).index_add_(0, p.plain, slopes * p.values.unsqueeze(1))
+        into_other = aten.zeros_like(other).index_add_(0, plain, slopes * values.unsqueeze(1))
     return into_self, into_other

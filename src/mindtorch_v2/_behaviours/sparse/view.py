@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..._core.dimensions import wrap_dim
 from ..._operators.table import aten
 from .convert import to_coo
-from .parts import BLOCKED, TRANSPOSED, Compressed, compressed, coo, parts, with_values
+from .parts import BLOCKED, TRANSPOSED, Compressed, batch_dim, compressed, coo, dense_dim, parts, with_values
 from .table import COO, CSR, become, kernel
 
 # ---- the order of the dimensions ----
@@ -29,11 +29,30 @@ def _transpose(self, dim0, dim1):
 
 @kernel("transpose.int", CSR)
 def _transpose_compressed(self, dim0, dim1):
-    if wrap_dim(dim0, 2) == wrap_dim(dim1, 2):
+    dim0, dim1 = wrap_dim(dim0, self.dim()), wrap_dim(dim1, self.dim())
+    if dim0 == dim1:
         return self.clone()
-    p = parts(self)
-    values = p.values.transpose(-2, -1).contiguous() if self.layout in BLOCKED else p.values
-    return compressed(p.compressed, p.plain, values, (self.shape[1], self.shape[0]), TRANSPOSED[self.layout])
+    p, batch = parts(self), batch_dim(self)
+    if dense_dim(self):
+        raise RuntimeError("transpose(): hybrid sparse compressed tensors with dense dimensions are not supported")
+
+    def kind(dim: int) -> str:
+        return "Batch" if dim < batch else "Sparse"
+
+    if kind(dim0) != kind(dim1):
+        raise RuntimeError(
+            f"transpose(): can only transpose dimensions of the same type (Batch, Sparse, Dense), got {dim0}({kind(dim0)}) and "
+            f"{dim1}({kind(dim1)})"
+        )
+    size = list(self.shape)
+    size[dim0], size[dim1] = size[dim1], size[dim0]
+    starts, plain, values, layout = p.compressed, p.plain, p.values, self.layout
+    if dim0 < batch:
+        starts, plain, values = (each.transpose(dim0, dim1).contiguous() for each in (starts, plain, values))
+    else:
+        layout = TRANSPOSED[layout]
+        values = values.transpose(-2, -1).contiguous() if layout in BLOCKED else values
+    return compressed(starts, plain, values, size, layout)
 
 
 @kernel("t", COO, CSR)
@@ -115,7 +134,23 @@ def _select(self, dim, index):
 
 
 @kernel("select.int", CSR)
+@kernel("select_copy.int", CSR)
 def _select_compressed(self, dim, index):
+    dim, batch = wrap_dim(dim, self.dim()), batch_dim(self)
+    length = self.shape[dim]
+    if not -length <= index < length:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {dim}"
+        )
+    p, size = parts(self), [*self.shape[:dim], *self.shape[dim + 1 :]]
+    if dim < batch:
+        starts, plain, values = (part.select(dim, index).contiguous() for part in (p.compressed, p.plain, p.values))
+        return compressed(starts, plain, values, size, self.layout)
+    if dim >= batch + 2:
+        behind = p.values.dim() - self.dim()
+        return compressed(p.compressed, p.plain, p.values.select(dim + behind, index), size, self.layout)
+    if batch:
+        raise RuntimeError("selecting sparse dimensions is not supported for batched sparse compressed tensors.")
     return _select(to_coo(self), dim, index)
 
 

@@ -412,7 +412,7 @@ def unsafe_chunk(self: Tensor, chunks: int, dim: int = 0) -> Sequence[Tensor]:
 
 
 def _row_major(x):
-    return x.clone(memory_format=_C.contiguous_format)
+    return x.clone(memory_format=_C.contiguous_format) if x.layout == _C.strided else x.clone()
 
 
 def _copies(schema, of) -> None:
