@@ -50,3 +50,30 @@ def test_closeness_of_complex_numbers() -> None:
         found = torch.isclose(x, y, rtol=0.04, atol=1e-8, equal_nan=equal_nan)
         assert found.tolist() == [True, True, equal_nan, True, False, True]
     assert not torch.isclose(x[1], y[1], rtol=0.03, atol=1e-8).item()
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_cross_entropy_of_halves_is_rounded_once(reduction: str, weighted: bool) -> None:
+    numbers = torch.Generator().manual_seed(5)
+    scores, target = torch.randn(6, 7, generator=numbers).half() * 8, torch.rand(6, 7, generator=numbers).half()
+    factors = (
+        [torch.rand(sizes, generator=numbers).half() * 9 for sizes in ((6, 1), (7,))] if weighted else [None, None]
+    )
+
+    def loss(*given: torch.Tensor | None) -> torch.Tensor:
+        scores, target, weight, pos_weight = given
+        assert scores is not None and target is not None
+        return torch.nn.functional.binary_cross_entropy_with_logits(
+            scores, target, weight, pos_weight=pos_weight, reduction=reduction
+        )
+
+    given = [scores, target, *factors]
+    expected = loss(*(None if each is None else each.float() for each in given)).half()
+    there = [None if each is None else each.npu() for each in given]
+    assert loss(*there).cpu().equal(expected)
+    assert there[0] is not None
+    trained = loss(there[0].requires_grad_(), *there[1:])
+    assert type(trained.grad_fn).__name__ == "BinaryCrossEntropyWithLogitsBackward0"
+    trained.sum().backward()
+    assert there[0].grad is not None and there[0].grad.isfinite().all()

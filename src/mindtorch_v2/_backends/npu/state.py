@@ -6,12 +6,14 @@ from typing import Any
 
 from ... import _C
 from ..._core.deterministic import are_deterministic_algorithms_enabled, listeners
+from ..._core.dtype import DTYPES
 from ..._operators.table import aten
 from ..common import state as _common
 from ..common.allocator_settings import Settings
 from ..common.once import once
 from . import runtime as _runtime
 from .aclnn import Borrowed, Caller, operator
+from .complex_numbers import is_set
 from .runtime import D2D, D2H, H2D
 from .settings import waits
 
@@ -100,6 +102,8 @@ class State(_common.State):
             waits.tell()
 
     def copy(self, to: Any, source: Any) -> None:
+        if to.dtype is DTYPES["bool"] and source.is_complex():
+            source = is_set(source)
         operator("aclnnInplaceCopy")(to, source)
 
     def fill(self, to: Any, number: Any) -> None:

@@ -18,6 +18,7 @@ from ..common.draws import signed_state
 from ..common.rows import MAY_ALIAS, register
 from . import settings, state
 from .aclnn import operator
+from .complex_numbers import with_form
 
 _PHILOX = 10  # numbers that a random operator may draw before the offset moves on, as Ascend's own adaptor counts
 NAMES: dict[str, str] = {}  # row -> the ACLNN operator, or "" for a kernel of several
@@ -126,7 +127,8 @@ def aclnn(name: str, symbol: str, arguments: str | None = None, *, alias: bool =
     if len(places) != len(compute.codes):
         raise ValueError(f"{name}: {symbol} takes {len(compute.codes)} parameters, the row gives {len(places)}")
     identity = places == list(range(len(places)))
-    register("NPU", name, compute if identity else _marshalled(compute, places), MAY_ALIAS if alias else 0)
+    function = compute if identity else _marshalled(compute, places)
+    register("NPU", name, with_form(name, function), MAY_ALIAS if alias else 0)
     NAMES[name] = symbol
 
 
@@ -144,7 +146,7 @@ def kernel(*names: str, alias: bool = False) -> Callable[[Callable], Callable]:
 
     def decorate(function: Callable) -> Callable:
         for name in names:
-            register("NPU", name, function, MAY_ALIAS if alias else 0)
+            register("NPU", name, with_form(name, function), MAY_ALIAS if alias else 0)
             NAMES[name] = ""
         return function
 

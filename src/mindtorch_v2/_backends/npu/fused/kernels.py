@@ -1,4 +1,4 @@
-"""How a row of Ascend's own namespaces gets an ACLNN operator as its kernel on NPUs.
+"""How a row of Ascend's own namespaces, or a composition among PyTorch's, gets an ACLNN operator as its kernel on NPUs.
 
     fused("npu::npu_rms_norm", "aclnnRmsNorm", "self gamma epsilon out0 out1")     in the operator's order
 
@@ -25,7 +25,7 @@ from ...._operators.table import Row, aten, rows_of
 from .. import state
 from ..aclnn import operator
 
-SYMBOLS: dict[str, str] = {}  # row -> the ACLNN operators that may do its work, "aclnnA, aclnnB"
+SYMBOLS: dict[str, str] = {}  # row of an own namespace -> the ACLNN operators that may do its work, "aclnnA, aclnnB"
 _KEPT = 1024  # forms of results that are kept for each row
 _Tensor = _C.TensorBase
 _FLOAT64 = DTYPES["float64"]
@@ -253,10 +253,12 @@ def _register(
     row = rows_of(space)[rest]
     assert row.body is not None
     row.handle.impl("NPU", _run(row, symbol, arrange, results))
-    if "CompositeImplicitAutograd" in row.handle.kernels():
-        row.handle.impl("AutogradNPU", _differentiable(row, row.body))
-        row.handle.impl("Functionalize", _kept(row, row.body))
-    SYMBOLS[name] = ", ".join((symbol, *others))
+    composition = row.handle.kernels().get("CompositeImplicitAutograd")
+    if composition is not None:
+        row.handle.impl("AutogradNPU", _differentiable(row, composition))
+        row.handle.impl("Functionalize", _kept(row, composition))
+    if space != "aten":
+        SYMBOLS[name] = ", ".join((symbol, *others))
 
 
 def fused(

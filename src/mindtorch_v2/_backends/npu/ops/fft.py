@@ -1,6 +1,6 @@
 """Discrete Fourier transforms, as products with matrices of roots of unity: sizes that are products are done factor by factor.
 
-The device has no complex numbers; real and imaginary parts are computed apart, and the results' parts are written where they lie.
+Real and imaginary parts are computed apart (complex_numbers.py), and the results' parts are written where they lie.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...._operators.table import aten
+from ..fused.kernels import OUT, fused
 from ..table import aclnn, call, kernel
 
 if TYPE_CHECKING:
@@ -197,3 +198,13 @@ def ctc_loss_backward_tensor(
     grad: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, *rest: Any
 ) -> Tensor:
     return ctc_loss_backward(grad, log_probs, targets, input_lengths.tolist(), target_lengths.tolist(), *rest)
+
+
+@fused("aten::binary_cross_entropy_with_logits", "aclnnBinaryCrossEntropyWithLogits")
+def binary_cross_entropy_with_logits(
+    self: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: int
+) -> tuple | None:
+    others = [each for each in (target, weight, pos_weight) if each is not None]
+    if self.numel() == 0 or self.shape != target.shape or any(each.dtype is not self.dtype for each in others):
+        return None
+    return self, target, weight, pos_weight, reduction, OUT[0]

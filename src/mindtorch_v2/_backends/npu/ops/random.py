@@ -37,6 +37,9 @@ def draw_bernoulli(out: Tensor, p: Any, generator: Generator | None = None) -> T
 
 
 def _normal(out: Tensor, mean: float, spread: float, generator: Generator | None) -> Tensor:
+    if out.is_complex():  # half of the variance is each part's
+        _normal(aten.view_as_real(out), 0.0, spread / math.sqrt(2), generator)
+        return out.add_(mean) if mean else out
     return _drawn(out, "aclnnInplaceNormal", mean, spread, generator=generator)
 
 
