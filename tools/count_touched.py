@@ -50,6 +50,8 @@ _CHOSEN = [
     )
 ]
 _CALLS = PACKAGE / "npu/_calls_of_main.py"  # it calls operators by name, as programs do
+# Forms for complex numbers: one function more for an operator that has one.
+_ON_COMPLEX = PACKAGE / "_backends/npu/complex_numbers.py"
 _WORD = re.compile(r"(?:aten::)?([A-Za-z_]\w*)(?:\.\w+)?$")
 _SCHEMA = re.compile(r"\s*(?:aten::)?([A-Za-z_]\w*)(?:\.\w+)?\(.*\)\s*->", re.S)
 _CPP_STRING = re.compile(r'"((?:aten::)?[A-Za-z_]\w*(?:\.\w+)?)"')
@@ -117,7 +119,12 @@ def mentions() -> dict[str, set[str]]:
     found: dict[str, set[str]] = defaultdict(set)
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE).parts
-        if path.parent in _CHOSEN or path == _CALLS or parts[0] in _OTHER_OPERATORS or parts[:2] == _ON_QUANTIZED:
+        if (
+            path.parent in _CHOSEN
+            or path in (_CALLS, _ON_COMPLEX)
+            or parts[0] in _OTHER_OPERATORS
+            or parts[:2] == _ON_QUANTIZED
+        ):
             continue
         in_functional = parts[0] == "nn" and any("functional" in part for part in parts)
         for name in python_names(path.read_text("utf-8"), in_functional):

@@ -63,7 +63,7 @@ std::vector<double> forward_of(const Batch& b, const std::vector<double>& x, con
             const double* before = t ? &a[at((t - 1) * width)] : nullptr;
             double reach = t ? before[s] : s < 2 ? 0 : kNever;
             if (t && s > 0) {
-                bool skips = s > 1 && l[at(s)] != b.blank && l[at(s)] != l[at(s - 2)];
+                bool skips = s > 1 && l[at(s)] != l[at(s - 2)];  // two blanks are the same
                 reach = log_sum({reach, before[s - 1], skips ? before[s - 2] : kNever});
             }
             a[at(t * width + s)] = reach + b.score(x, t, n, l[at(s)]);
@@ -129,7 +129,7 @@ Plan CtcLossBackward(T grad, T scores, T targets, IA times, IA lengths, T losses
                         auto follow = [&](int64_t k) {
                             return k < width ? next[at(k)] + b.score(x, t + 1, n, l[at(k)]) : kNever;
                         };
-                        bool skips = s + 2 < width && l[at(s + 2)] != b.blank && l[at(s + 2)] != l[at(s)];
+                        bool skips = s + 2 < width && l[at(s + 2)] != l[at(s)];
                         after[at(s)] = log_sum({follow(s), follow(s + 1), skips ? follow(s + 2) : kNever});
                     }
                     double& of_label = share[at(l[at(s)])];

@@ -14,9 +14,9 @@ ROOT = pathlib.Path(__file__).parents[2]
 # Some of each kind, as a new one would be.
 EXAMPLES = {
     "composite": "pairwise_distance corrcoef cosine_similarity fft_fftshift kron linalg_vander quantile",
-    "native with a gradient": "igamma igammac logcumsumexp polar special_entr special_zeta unsafe_split",
-    "with a form in nn.functional": "conv2d ctc_loss max_unpool2d multi_margin_loss selu upsample_nearest3d",
-    "with an NPU kernel": "elu cummax isclose kthvalue logaddexp2 mish softplus topk",
+    "native with a gradient": "igamma igammac linalg_qr logcumsumexp special_entr special_zeta unsafe_split",
+    "with a form in nn.functional": "conv2d ctc_loss max_unpool2d multi_margin_loss selu fractional_max_pool3d",
+    "with an NPU kernel": "elu cummax isclose kthvalue logaddexp2 mish softplus topk upsample_nearest3d",
 }
 
 

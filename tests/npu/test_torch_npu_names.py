@@ -240,6 +240,10 @@ def test_cases_compare_tensors_numbers_and_collections() -> None:
     x = torch.tensor([1.0, float("nan")])
     case.assertEqual([x, {"a": x}], [x.clone(), {"a": x.double()}])
     case.assertEqual([0, 3], torch.Size([0, 3]))
+    case.assertEqual(x.numpy(), x.clone().numpy())
+    case.assertEqual(x, x.tolist())
+    with pytest.raises(AssertionError):
+        case.assertEqual(x.numpy(), x.numpy() + 1)
     case.assertEqual(torch.tensor(2.0), 2)
     case.assertEqual(x, x + 0.01, prec=0.02)
     case.assertTensorsSlowEqual(x, x + 0.01, 0.02)

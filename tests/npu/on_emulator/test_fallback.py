@@ -84,3 +84,28 @@ def test_more_dimensions_than_the_device_takes() -> None:
     with pytest.raises(RuntimeError, match=r"at most 8 dimensions, got 9 \(shape \[1, 1"):
         torch.ones([1] * 9, device="npu")
     assert torch.ones([1] * 8, device="npu").dim() == 8
+
+
+@pytest.mark.parametrize(
+    ("program", "settings", "refused"),
+    [
+        ("import torch, torch_npu", {}, False),
+        ("import torch", {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}, True),
+        ("import torch, torch_npu", {"TORCH_NPU_FALLBACK_CPU_DISABLE": "1"}, True),
+        ("import torch, torch_npu", {"MINDTORCH_NPU_CPU_FALLBACK": "0"}, True),
+    ],
+)
+def test_programs_for_torch_npu_count_on_it(program: str, settings: dict[str, str], refused: bool) -> None:
+    lines = f"{program}\nprint(torch.linalg.inv(torch.eye(2, device='npu') * 2).tolist())"
+    ran = subprocess.run(
+        [sys.executable, "-m", "mindtorch_v2", "-c", lines],
+        env={**os.environ, "MINDTORCH_AS_TORCH_NPU": "1", **settings},
+        capture_output=True,
+        text=True,
+    )
+    if refused:
+        assert ran.returncode and "'aten::linalg_inv_ex'" in ran.stderr
+    else:
+        assert ran.stdout == "[[0.5, 0.0], [0.0, 0.5]]\n"
+        told = "aten::linalg_inv_ex has no kernel for the NPU and runs on the CPU, since programs for torch_npu count on that"
+        assert ran.stderr.count(told) == 1

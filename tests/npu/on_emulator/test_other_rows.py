@@ -77,3 +77,24 @@ def test_a_cross_entropy_of_halves_is_rounded_once(reduction: str, weighted: boo
     assert type(trained.grad_fn).__name__ == "BinaryCrossEntropyWithLogitsBackward0"
     trained.sum().backward()
     assert there[0].grad is not None and there[0].grad.isfinite().all()
+
+
+def test_blanks_among_the_targets_of_ctc() -> None:
+    numbers = torch.Generator().manual_seed(0)
+    scores = torch.randn(12, 3, 5, generator=numbers)
+    targets = torch.tensor([[1, 2, 4], [2, 2, 1], [3, 2, 2]])
+    found = []
+    for device in ("cpu", "npu"):
+        x = scores.clone().to(device).requires_grad_()
+        sizes = torch.full((3,), 12), torch.tensor([3, 3, 2])
+        losses = torch.nn.functional.ctc_loss(x.log_softmax(2), targets.to(device), *sizes, blank=2, reduction="none")
+        losses.sum().backward()
+        assert x.grad is not None
+        found.append((losses.detach().cpu(), x.grad.cpu()))
+    for ours, theirs in zip(*found, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-5)
+
+
+def test_small_integers_are_counted() -> None:
+    x = torch.tensor([3, 1, 1], dtype=torch.uint8, device="npu")
+    assert torch.bincount(x).tolist() == torch.bincount(x.short()).tolist() == [0, 2, 0, 1]

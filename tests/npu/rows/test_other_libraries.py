@@ -86,7 +86,9 @@ def test_eight_and_four_bits_become_halves() -> None:
 def test_a_hint_does_nothing() -> None:
     x = torch.ones(2)
     assert torch_npu.npu_prefetch(x, None, 8) is None and x.tolist() == [1, 1]
-    with pytest.raises(RuntimeError, match="max_size must be above 0, but it is 0"):
+    with pytest.raises(RuntimeError, match="max_size should be greater than zero, but got 0"):
         npu.npu_prefetch(x, x, 0)
-    with pytest.raises(RuntimeError, match="offset must not be negative, but it is -1"):
+    with pytest.raises(RuntimeError, match="offset should not be smaller than zero, but got -1"):
         npu.npu_prefetch(x, x, 1, -1)
+    with pytest.raises(RuntimeError, match="offset out of range of tensor size, tensor size: 8, offset: 8"):
+        npu.npu_prefetch(x, x, 1, 8)

@@ -66,7 +66,7 @@ class Fallback:
     Args:
         kind: the type of device.
         key: its dispatch key.
-        asked: who asks for it, in the warning.
+        asked: why it is done, in the warning.
     """
 
     def __init__(self, kind: str, key: str, asked: str) -> None:
@@ -91,7 +91,7 @@ class Fallback:
         if name not in self._told:
             self._told.add(name)
             warnings.warn(
-                f"{handle.namespace}::{name} has no kernel for the {self.key} and runs on the CPU, since {self.asked} asks for it; "
+                f"{handle.namespace}::{name} has no kernel for the {self.key} and runs on the CPU, since {self.asked}; "
                 "its tensors are copied both ways",
                 stacklevel=3,
             )

@@ -394,18 +394,19 @@ def is_set(self: Any) -> Any:
     return (re != 0) | (im != 0)
 
 
-def _of_truth(*names: str) -> None:
-    """Operators that ask of each element only whether it is zero."""
-    for name in names:
-        function = getattr(aten, name.partition(".")[0])
+def _of_truth(function: Callable[..., Any]) -> Callable[..., None]:
+    """The form of an operator that asks of each element only whether it is zero."""
 
-        @_form(BY_ARGUMENTS, name)
-        def compute(self: Any, *rest: Any, _function: Callable[..., Any] = function) -> None:
-            *options, out = rest
-            aten.copy_(out, _function(is_set(self), *options))
+    def compute(self: Any, *rest: Any) -> None:
+        *options, out = rest
+        aten.copy_(out, function(is_set(self), *options))
+
+    return compute
 
 
-_of_truth("all", "all.dim", "all.dims", "any", "any.dim", "any.dims", "logical_not")
+_form(BY_ARGUMENTS, "all", "all.dim", "all.dims")(_of_truth(aten.all))
+_form(BY_ARGUMENTS, "any", "any.dim", "any.dims")(_of_truth(aten.any))
+_form(BY_ARGUMENTS, "logical_not")(_of_truth(aten.logical_not))
 
 
 @_form(BY_ARGUMENTS, "nonzero")
@@ -444,7 +445,7 @@ def full(*arguments: Any) -> None:
 
 @_form(BY_RESULT, "eye", "eye.m")
 def eye(*arguments: Any) -> None:
-    """Ones on the diagonal."""
+    """A diagonal of ones."""
     out = arguments[-1]
     _write(out, 0.0, 0.0)
     aten.fill_(aten.diagonal(parts(out)[0]), 1.0)
@@ -544,8 +545,11 @@ def _products(name: str, product: Callable[..., Any]) -> None:
         _write(out, *_product(product, self, other))
 
 
-for _name in ("mm", "bmm", "matmul", "dot", "mv"):
-    _products(_name, getattr(aten, _name))
+_products("bmm", aten.bmm)
+_products("dot", aten.dot)
+_products("matmul", aten.matmul)
+_products("mm", aten.mm)
+_products("mv", aten.mv)
 
 
 @_form(BY_RESULT, "vdot")
@@ -625,8 +629,13 @@ def gather(self: Any, dim: int, index: Any, sparse_grad: bool, out: Any) -> None
     _write(out, *(aten.gather(part, dim, index) for part in parts(self)))
 
 
-for _name in ("flip", "index_select", "repeat", "roll", "take", "tril", "triu"):
-    _moved(_name, _apart(getattr(aten, _name)))
+_moved("flip", _apart(aten.flip))
+_moved("index_select", _apart(aten.index_select))
+_moved("repeat", _apart(aten.repeat))
+_moved("roll", _apart(aten.roll))
+_moved("take", _apart(aten.take))
+_moved("tril", _apart(aten.tril))
+_moved("triu", _apart(aten.triu))
 
 
 @_form(BY_RESULT, "cat")

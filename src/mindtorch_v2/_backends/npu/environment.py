@@ -48,7 +48,6 @@ WITHOUT_EFFECT = {
     "TORCH_HCCL_DESYNC_DEBUG": _COMMUNICATION,
     "TORCH_HCCL_ZERO_COPY": _COMMUNICATION,
     "TORCH_NPUGRAPH_GC": "a capture collects garbage first",
-    "TORCH_NPU_FALLBACK_CPU_DISABLE": "operators go to the CPU only where MINDTORCH_NPU_CPU_FALLBACK=1 says so",
     "TORCH_NPU_LEGACY_IMPL_LIST": "each operator has one implementation",
     "TORCH_NPU_LOGS": _LOGS,
     "TORCH_NPU_LOGS_FILTER": _LOGS,

@@ -182,4 +182,4 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) ->
     else:
         each = weights if weights.dtype == DTYPES["float32"] else weights.to(DTYPES["float64"])
     counts = aten.new_zeros(each, [max(high + 1, minlength)])
-    return counts.index_add(0, self, each) if self.numel() else counts
+    return counts.index_add(0, self.to(int64), each) if self.numel() else counts

@@ -129,8 +129,10 @@ def add_product(operator: str, x: Any, weight: Any, C: Any) -> None:
 )
 def npu_prefetch(self: Any, dependency: Any, max_size: int, offset: int = 0) -> None:
     operator = "npu_prefetch"
-    require(max_size > 0, operator, f"max_size must be above 0, but it is {max_size}")
-    require(offset >= 0, operator, f"offset must not be negative, but it is {offset}")
+    require(max_size > 0, operator, f"max_size should be greater than zero, but got {max_size}")
+    require(offset >= 0, operator, f"offset should not be smaller than zero, but got {offset}")
+    size = self.numel() * self.element_size()
+    require(offset < size, operator, f"offset out of range of tensor size, tensor size: {size}, offset: {offset}")
 
 
 @composite(

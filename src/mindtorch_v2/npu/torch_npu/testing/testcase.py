@@ -172,9 +172,17 @@ class TestCase(unittest.TestCase):
             prec, message = None, prec
         message = message or options.get("msg") or None
         first, second = (
-            list(each) if isinstance(each, (torch.storage.TypedStorage, torch.UntypedStorage)) else each
+            list(each)
+            if isinstance(each, (torch.storage.TypedStorage, torch.UntypedStorage))
+            else torch.from_numpy(each)
+            if isinstance(each, np.ndarray) and each.dtype.kind in "biufc"
+            else each
             for each in (first, second)
         )
+        for one, other in ((first, second), (second, first)):
+            if isinstance(one, torch.Tensor) and isinstance(other, (list, tuple)):
+                self.assertEqual(one, torch.tensor(other, dtype=one.dtype), prec, message, **options)
+                return
         if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor):
             atol, rtol = options.get("atol", prec), options.get("rtol")
             if (atol is None) != (rtol is None):
