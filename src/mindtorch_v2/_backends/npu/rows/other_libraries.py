@@ -10,6 +10,7 @@ from typing import Any
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
+from .. import casts
 from . import operations
 from .checks import no_gradient, require, require_choice, require_dtype, wide
 from .quantization import dtype_named, unpacked_int4
@@ -131,8 +132,12 @@ def npu_prefetch(self: Any, dependency: Any, max_size: int, offset: int = 0) -> 
     operator = "npu_prefetch"
     require(max_size > 0, operator, f"max_size should be greater than zero, but got {max_size}")
     require(offset >= 0, operator, f"offset should not be smaller than zero, but got {offset}")
-    size = self.numel() * self.element_size()
-    require(offset < size, operator, f"offset out of range of tensor size, tensor size: {size}, offset: {offset}")
+    size = self.numel() * self.element_size()  # of rows; blocks take more
+    require(
+        offset < size or not casts.is_in_rows(self),
+        operator,
+        f"offset out of range of tensor size, tensor size: {size}, offset: {offset}",
+    )
 
 
 @composite(
