@@ -251,8 +251,107 @@ _OLDER: list[tuple[str, Callable]] = [
             input, reduce_op.lower(), size, group_of_ranks(ranks)
         ),
     ),
+    (
+        "all_reduce_coalesced(Tensor[] self, str reduceOp, str tag, int[] ranks, int group_size) -> Tensor[]",
+        lambda self, reduce_op, tag, ranks, size: [
+            all_reduce(each, reduce_op.lower(), group_of_ranks(ranks)) for each in self
+        ],
+    ),
+    (
+        "all_gather_into_tensor_coalesced(Tensor[] shard, str tag, int[] ranks, int group_size) -> Tensor[]",
+        lambda shard, tag, ranks, size: [all_gather_into_tensor(each, size, group_of_ranks(ranks)) for each in shard],
+    ),
+    (
+        "reduce_scatter_tensor_coalesced(Tensor[] inputs, str reduceOp, str tag, int[] ranks, int group_size) -> Tensor[]",
+        lambda inputs, reduce_op, tag, ranks, size: [
+            reduce_scatter_tensor(each, reduce_op.lower(), size, group_of_ranks(ranks)) for each in inputs
+        ],
+    ),
+    (
+        "all_to_all_single(Tensor input, SymInt[]? output_split_sizes, SymInt[]? input_split_sizes, str tag, int[] ranks, "
+        "int group_size) -> Tensor",
+        lambda input, received, sent, tag, ranks, size: all_to_all_single(
+            input, received or _equal(input, size), sent or _equal(input, size), group_of_ranks(ranks)
+        ),
+    ),
     ("wait_tensor(Tensor self) -> Tensor", wait_tensor),
 ]
+
+
+def _equal(tensor: torch.Tensor, parts: int) -> list[int]:
+    return [tensor.shape[0] // parts] * parts
+
+
+
+
+# Operators of process groups, which write to what they are given: their results beside the work, and the method that does it.
+_PLAIN = [
+    (
+        "allreduce_(Tensor[] tensors, Any process_group, Any reduce_op, Tensor? sparse_indices, bool async_op=True, int timeout=-1)"
+        " -> (Tensor[], Any)",
+        lambda tensors, group, op, indices, *_: (tensors, group.allreduce(tensors, op)),
+    ),
+    (
+        "allreduce_coalesced_(Tensor[] tensors, Any process_group, Any reduce_op, bool async_op=True, int timeout=-1) -> Any",
+        lambda tensors, group, op, *_: group.allreduce_coalesced(tensors, op),
+    ),
+    (
+        "broadcast_(Tensor[] tensors, Any process_group, int root_rank, int root_tensor, bool async_op=True, int timeout=-1)"
+        " -> (Tensor[], Any)",
+        lambda tensors, group, root, *_: (tensors, group.broadcast(tensors, root)),
+    ),
+    (
+        "reduce_(Tensor[] tensors, Any process_group, Any reduce_op, int root_rank, int root_tensor, bool async_op=True, "
+        "int timeout=-1) -> Any",
+        lambda tensors, group, op, root, *_: group.reduce(tensors, root, op),
+    ),
+    (
+        "allgather_(Tensor[][] output_tensors, Tensor[] input_tensors, Any process_group, bool async_op=True, int timeout=-1)"
+        " -> (Tensor[][], Any)",
+        lambda outputs, inputs, group, *_: (outputs, group.allgather(outputs, inputs)),
+    ),
+    (
+        "_allgather_base_(Tensor output_tensor, Tensor input_tensor, Any process_group, bool async_op=True, int timeout=-1)"
+        " -> (Tensor, Any)",
+        lambda output, input, group, *_: (output, group._allgather_base(output, input)),
+    ),
+    (
+        "allgather_into_tensor_coalesced_(Tensor[] outputs, Tensor[] inputs, Any process_group, bool async_op=True) -> Any",
+        lambda outputs, inputs, group, *_: group.allgather_into_tensor_coalesced(outputs, inputs),
+    ),
+    (
+        "reduce_scatter_(Tensor[] output_tensors, Tensor[][] input_tensors, Any process_group, Any reduce_op, bool async_op=True, "
+        "int timeout=-1) -> (Tensor[], Any)",
+        lambda outputs, inputs, group, op, *_: (outputs, group.reduce_scatter(outputs, inputs, op)),
+    ),
+    (
+        "_reduce_scatter_base_(Tensor output_tensor, Tensor input_tensor, Any process_group, Any reduce_op, bool async_op=True, "
+        "int timeout=-1) -> (Tensor, Any)",
+        lambda output, input, group, op, *_: (output, group._reduce_scatter_base(output, input, op)),
+    ),
+    (
+        "gather_(Tensor[][] output_tensors, Tensor[] input_tensors, Any process_group, int root_rank, bool async_op=True, "
+        "int timeout=-1) -> Any",
+        lambda outputs, inputs, group, root, *_: group.gather(outputs, inputs, root),
+    ),
+    (
+        "alltoall_(Tensor[] output_tensors, Tensor[] input_tensors, Any process_group, bool async_op=True, int timeout=-1)"
+        " -> (Tensor[], Any)",
+        lambda outputs, inputs, group, *_: (outputs, group.alltoall(outputs, inputs)),
+    ),
+    (
+        "alltoall_base_(Tensor output, Tensor input, Any process_group, int[] output_split_sizes, int[] input_split_sizes, "
+        "bool async_op=True, int timeout=-1) -> Any",
+        lambda output, input, group, received, sent, *_: group.alltoall_base(output, input, received, sent),
+    ),
+]
+
+
+def packets() -> dict[Any, Any]:
+    """The packets of collectives that return new tensors, each with the one of the older namespace by which it is known."""
+    new, old = torch.ops._c10d_functional, torch.ops.c10d_functional
+    older = {schema.partition("(")[0] for schema, _ in _OLDER} - {"wait_tensor"}
+    return {getattr(new, name): getattr(old, name) for name in older}
 
 
 def _scatter(
@@ -285,6 +384,8 @@ def _register() -> list[Library]:
         "int timeout=-1) -> (Tensor[], Any)"
     )
     plain.impl("scatter_", _scatter, "CompositeExplicitAutograd")
+    for schema, kernel in _PLAIN:
+        plain.impl(plain.define(schema).partition("(")[0], kernel, "CompositeExplicitAutograd")
     return [library, older, plain]
 
 

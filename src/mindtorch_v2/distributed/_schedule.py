@@ -1,21 +1,22 @@
 """The schedule of a training step: when it computes, which collectives it begins, and where it waits for them.
 
 While a `Recorder` is set, `Collectives`, `Work` and the futures of work tell it what the program does. `mindtorch_v2.distributed.simulate`
-replays what it recorded on clusters that are described only.
+replays what it recorded on clusters that are described only. Others may listen to what is begun (`listening`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from mindtorch_v2.distributed._collectives import Collectives
 
-__all__ = ["Recorder", "recorded", "set_recorder", "waited"]
+__all__ = ["Recorder", "listening", "recorded", "set_recorder", "waited"]
 
 _Result = TypeVar("_Result")
 
@@ -76,6 +77,17 @@ class Recorder:
 
 
 _recorder: Recorder | None = None
+_listeners: list[Callable[[str, Sequence[Any]], None]] = []
+
+
+@contextlib.contextmanager
+def listening(listener: Callable[[str, Sequence[Any]], None]) -> Iterator[None]:
+    """Within this block, `listener(kind, operands)` is called for each collective or message that this process begins."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
 
 
 def set_recorder(recorder: Recorder | None) -> None:
@@ -93,6 +105,8 @@ def recorded(
     peer: int | None = None,
 ) -> Any:
     """Begin work by `start()`, seen by the recorder if there is one; its `Work`."""
+    for listener in _listeners:
+        listener(kind, operands)
     recorder = _recorder
     if recorder is None or recorder.elsewhere():
         return start()

@@ -158,11 +158,28 @@ class DeviceMesh:
                 f"Found the DeviceMesh have {self.ndim} dimensions. Optional kwarg `mesh_dim` needs to be specified when "
                 "device_mesh.ndim > 1."
             )
-        return self._groups[self._dim(mesh_dim or 0)]
+        return self._group(self._dim(mesh_dim or 0))
+
+    def _group(self, dim: int) -> Any:
+        found = self._groups[dim]
+        if isinstance(found, str):  # of a mesh that came from a file or another process
+            found = self._groups[dim] = world.resolve_name(found)
+        return found
 
     def get_all_groups(self) -> list:
         """The groups of this rank, one for each dimension."""
-        return list(self._groups)
+        return [self._group(dim) for dim in range(self.ndim)]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the connections: groups by their names, which they have in every process of a job."""
+        kept = {name: value for name, value in self.__dict__.items() if name not in ("_flat", "_flattened")}
+        return {**kept, "_groups": [getattr(each, "group_name", each) for each in self._groups]}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._flat = {}
+        if world.is_initialized():
+            self._rank = world.get_rank()
 
     def get_rank(self) -> int:
         """This process' rank in the job."""
@@ -196,7 +213,7 @@ class DeviceMesh:
                 rows = rows.select(dim, place[dim])
         order = sorted(dims)
         names = None if self.mesh_dim_names is None else tuple(self.mesh_dim_names[dim] for dim in dims)
-        groups = [self._groups[dim] for dim in dims]
+        groups = [self._group(dim) for dim in dims]
         made = _mesh_of(self.device_type, rows.permute([order.index(dim) for dim in dims]), names, groups)
         made._root = self._root or self
         made._dims = tuple((self._dims[dim] if self._root else dim) for dim in dims)

@@ -7,6 +7,7 @@ operator on the pieces. That all tensors are whole is always possible; rules do 
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -29,8 +30,12 @@ __all__ = [
 ]
 
 
-class Operand(NamedTuple):
-    """A tensor of a call: its number among those taken (or given), and what is known without its values."""
+@dataclasses.dataclass(frozen=True)
+class Operand:
+    """A tensor of a call: its number among those taken (or given), and what is known without its values.
+
+    It is no tuple: those among a call's values are lists of operands.
+    """
 
     number: int
     shape: tuple[int, ...]

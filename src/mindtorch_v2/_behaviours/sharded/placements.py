@@ -20,6 +20,15 @@ def chunk_bounds(size: int, parts: int, index: int) -> tuple[int, int]:
     return start, min(step, size - start)
 
 
+def _lengthened(tensor: Any, dim: int, by: int) -> Any:
+    """The tensor with zeros behind it along a dimension."""
+    shape = list(tensor.shape)
+    shape[dim] += by
+    made = tensor.new_zeros(shape)
+    made.narrow(dim, 0, tensor.shape[dim]).copy_(tensor)
+    return made
+
+
 class Placement:
     """How a tensor lies along one dimension of a mesh: `Shard`, `Replicate` or `Partial`.
 
@@ -64,6 +73,21 @@ class Shard(Placement):
 
     def _local_shard_size_and_offset(self, curr_local_size: int, num_chunks: int, rank: int) -> tuple[int, int]:
         return self.local_shard_size_and_offset(curr_local_size, num_chunks, rank)
+
+    def _split_tensor(
+        self, tensor: Any, num_chunks: int, *, with_padding: bool = True, contiguous: bool = True
+    ) -> tuple[list[Any], list[int]]:
+        """(pieces, by how much each was lengthened): with padding all pieces are as long as the first."""
+        if not -tensor.dim() <= self.dim < tensor.dim():
+            raise AssertionError(f"Sharding dim {self.dim} greater than tensor ndim {tensor.dim()}")
+        size = tensor.shape[self.dim]
+        bounds = [chunk_bounds(size, num_chunks, index) for index in range(num_chunks)]
+        pieces = [tensor.narrow(self.dim, start, length) for start, length in bounds]
+        lacking = []
+        if with_padding:
+            lacking = [bounds[0][1] - length for _, length in bounds]
+            pieces = [_lengthened(piece, self.dim, by) if by else piece for piece, by in zip(pieces, lacking, strict=True)]
+        return [piece.contiguous() for piece in pieces] if contiguous else pieces, lacking
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self.__dict__ == other.__dict__

@@ -8,9 +8,10 @@ weight = distribute_tensor(torch.randn(8, 8), mesh, [Shard(0)])     # two rows o
 """
 
 from mindtorch_v2.distributed.device_mesh import DeviceMesh, init_device_mesh
-from mindtorch_v2.distributed.tensor._api import DTensor, distribute_module, distribute_tensor
+from mindtorch_v2.distributed.tensor._api import SAVED, DTensor, distribute_module, distribute_tensor
 from mindtorch_v2.distributed.tensor._factories import empty, full, ones, rand, randn, zeros
 from mindtorch_v2.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
+from mindtorch_v2.serialization import add_safe_globals
 
 __all__ = [
     "DTensor",
@@ -29,3 +30,5 @@ __all__ = [
     "randn",
     "zeros",
 ]
+
+add_safe_globals(SAVED)  # files with distributed tensors hold nothing else that could be run

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
-from mindtorch_v2._behaviours.sharded import Partial, Placement, Replicate, Shard
+from mindtorch_v2._behaviours.sharded import NormPartial, Partial, Placement, Replicate, Shard, StridedShard
 from mindtorch_v2.autograd import Function
+from mindtorch_v2.distributed import _objects as objects
 from mindtorch_v2.distributed import _operations as collectives
 from mindtorch_v2.distributed import device_mesh as meshes
 from mindtorch_v2.distributed._groups import get_global_rank
@@ -130,12 +131,15 @@ class DTensor(torch.Tensor):
             local_tensor: this rank's piece.
             device_mesh: the ranks; the current mesh (`with mesh:`) by default.
             placements: what the pieces are, `Replicate` by default.
-            run_check: copy the first rank's tensor over those that are to be whole.
+            run_check: compare the ranks' sizes and dtypes, and copy the first rank's tensor over those that are to be whole;
+                ValueError where numbers of dimensions, strides, dtypes, layouts or `requires_grad` differ.
             shape, stride: of the whole, where pieces are not equally long.
             grad_placements: how the gradient lies before this rank's piece of it is taken.
         """
         mesh = device_mesh or meshes._current_mesh()
         how = _placements(placements, mesh, local_tensor.dim())
+        if run_check and mesh.get_coordinate() is not None:
+            _compare(local_tensor, mesh)
         return _FromLocal.apply(local_tensor, mesh, how, run_check, shape, stride, grad_placements)
 
     def to_local(self, *, grad_placements: Sequence[Placement] | None = None) -> torch.Tensor:
@@ -201,12 +205,28 @@ def _rebuild(local: torch.Tensor, spec: DTensorSpec, requires_grad: bool) -> DTe
     return DTensor(local, spec, requires_grad=requires_grad)
 
 
+def _compare(local: torch.Tensor, mesh: DeviceMesh) -> None:
+    """Look whether the ranks' pieces can be pieces of one tensor."""
+    mine = (local.dim(), local.stride(), str(local.dtype), str(local.layout), local.requires_grad)
+    for dim in range(mesh.ndim):
+        group = mesh.get_group(dim)
+        found: list[Any] = [None] * mesh.size(dim)
+        objects.all_gather_object(found, mine, group)
+        for rank, each in enumerate(found):
+            if each != mine:
+                raise ValueError(
+                    "Inconsistent tensor metadata (number of dimensions, strides, dtype, layout, requires_grad) across ranks: "
+                    f"rank {get_global_rank(group, rank)} has {each}, this one {mine}"
+                )
+
+
 class _FromLocal(Function):
     @staticmethod
     def forward(
         ctx: Any, local: Any, mesh: Any, placements: Any, run_check: bool, shape: Any, stride: Any, grad_placements: Any
     ) -> DTensor:
         ctx.placements = _for_gradient(placements if grad_placements is None else grad_placements)
+        given = local
         if mesh.get_coordinate() is None:
             local = local.new_empty(0)
         elif run_check:
@@ -215,14 +235,14 @@ class _FromLocal(Function):
                 if isinstance(each, Replicate):
                     group = mesh.get_group(dim)
                     collectives.broadcast(local, get_global_rank(group, 0), group)
-        if shape is None:
-            size = list(local.shape)
+        if shape is None and stride is None:
+            size = list(given.shape)
             for dim, each in enumerate(placements):
                 if isinstance(each, Shard):
                     size[each.dim] *= mesh.size(dim)
             shape = size
-            stride = _strides_like(local, size)
-        elif stride is None:
+            stride = _strides_like(given, size)
+        elif shape is None or stride is None:
             raise RuntimeError(
                 f"Found shape:{shape}, stride:{stride}. Please pass both shape and stride at the same time."
             )
@@ -405,3 +425,14 @@ def _replicate_rest(module: torch.nn.Module, mesh: DeviceMesh) -> None:
     for name, buffer in module._buffers.items():
         if buffer is not None and not isinstance(buffer, DTensor):
             module._buffers[name] = distribute_tensor(buffer, mesh, whole)
+
+
+def _shard_tensor(
+    full_tensor: torch.Tensor, placements: Sequence[Shard], device_mesh: DeviceMesh | None = None
+) -> DTensor:
+    """A distributed tensor of a whole one that is the same on every rank: each takes its pieces, nothing is sent."""
+    return distribute_tensor(full_tensor.detach(), device_mesh, placements, src_data_rank=None)
+
+
+# What files of distributed tensors name.
+SAVED = [_rebuild, DeviceMesh, DTensorSpec, TensorMeta, NormPartial, Partial, Replicate, Shard, StridedShard, torch.Size]

@@ -190,7 +190,10 @@ def dispatch(kind: type, func: Any, args: tuple, kwargs: dict[str, Any] | None) 
         return _whole(call)
     if facts_of(handle).sizes_by_values:
         return _whole(call)
-    return _run(call, _decide(call))
+    decision = _decide(call)
+    if call.mesh.get_coordinate() is None and decision.results and not call.written:
+        return _elsewhere(call, decision)
+    return _run(call, decision)
 
 
 def _decide(call: _Bound) -> _Decision:
@@ -363,6 +366,16 @@ def _nothing(call: _Bound, decision: _Decision) -> Any:
         for size, spec in zip(sizes, decision.results, strict=True)
     ]
     return made if listed else made[0] if len(made) == 1 else tuple(made)
+
+
+def _elsewhere(call: _Bound, decision: _Decision) -> Any:
+    """The results on a rank that is not in the mesh: nothing, or a zero for a single number."""
+    device = call.local(0).device
+    made = []
+    for spec in decision.results:
+        local = torch.zeros((0,) if spec.ndim else (), dtype=spec.tensor_meta.dtype, device=device)
+        made.append(call.kind(local, spec, requires_grad=False))
+    return made if call.handle.returns[0]["type"] != "Tensor" else made[0] if len(made) == 1 else tuple(made)
 
 
 def _through(local: Callable, run: Callable, place: _Place) -> Callable:

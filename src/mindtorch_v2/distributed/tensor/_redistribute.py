@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import mindtorch_v2 as torch
 from mindtorch_v2._behaviours.sharded import Partial, Placement, Replicate, Shard, chunk_bounds
-from mindtorch_v2.distributed import _operations as collectives
-from mindtorch_v2.distributed._reduce_op import RedOpType
+from mindtorch_v2.distributed import _functional_operators  # noqa: F401  (registers what is called here)
 from mindtorch_v2.distributed.device_mesh import DeviceMesh
 from mindtorch_v2.distributed.tensor._dtensor_spec import DTensorSpec, nested
 
 __all__ = ["cost", "redistribute_local", "reduce_values"]
 
-_OPS = {"sum": RedOpType.SUM, "avg": RedOpType.SUM, "max": RedOpType.MAX, "min": RedOpType.MIN}
-_OPS |= {"product": RedOpType.PRODUCT, "band": RedOpType.BAND, "bor": RedOpType.BOR, "bxor": RedOpType.BXOR}
+# By operators that modes see, so that a traced program has its collectives, and debugging modes count them.
+_collectives = torch.ops._c10d_functional
+_OPS = {name: name for name in ("sum", "max", "min", "product", "band", "bor", "bxor")} | {"avg": "sum"}
 _LITTLE = 1e-3  # what a local copy of a byte costs, where one that is sent costs one
 
 
-def _operation(how: Partial) -> RedOpType:
+def _operation(how: Partial) -> str:
     if how.reduce_op not in _OPS:
         raise RuntimeError(f"a distributed tensor cannot be combined by {how.reduce_op!r}: one of {sorted(_OPS)}")
     return _OPS[how.reduce_op]
@@ -26,8 +27,7 @@ def _operation(how: Partial) -> RedOpType:
 
 def reduce_values(local: torch.Tensor, how: Partial, mesh: DeviceMesh, dim: int) -> torch.Tensor:
     """The whole tensor of what the ranks along a dimension of the mesh hold: an all_reduce."""
-    made = how.before(local).clone(memory_format=torch.contiguous_format)
-    collectives.all_reduce(made, _operation(how), mesh.get_group(dim))
+    made = _collectives.all_reduce(how.before(local).contiguous(), _operation(how), _name(mesh, dim))
     if how.reduce_op == "avg":
         made = made / mesh.size(dim)
     return how.after(made)
@@ -48,12 +48,10 @@ def gather(local: torch.Tensor, dim: int, size: int, mesh: DeviceMesh, mesh_dim:
     parts = mesh.size(mesh_dim)
     step = chunk_bounds(size, parts, 0)[1]
     sent = _padded(local, dim, step)
+    made = _collectives.all_gather_into_tensor(sent, parts, _name(mesh, mesh_dim))
     if dim == 0:
-        made = sent.new_empty((parts * step, *sent.shape[1:]))
-        collectives.all_gather_into_tensor(made, sent, mesh.get_group(mesh_dim))
         return made if made.shape[0] == size else made.narrow(0, 0, size)
-    pieces = [torch.empty_like(sent) for _ in range(parts)]
-    collectives.all_gather(pieces, sent, mesh.get_group(mesh_dim))
+    pieces = made.view(parts, *sent.shape).unbind()
     return torch.cat([each.narrow(dim, 0, chunk_bounds(size, parts, rank)[1]) for rank, each in enumerate(pieces)], dim)
 
 
@@ -62,9 +60,11 @@ def _scattered(local: torch.Tensor, how: Partial, dim: int, mesh: DeviceMesh, me
     parts, size = mesh.size(mesh_dim), local.shape[dim]
     step = chunk_bounds(size, parts, 0)[1]
     made = how.before(local)
-    pieces = [_padded(_part(made, dim, parts, rank), dim, step) for rank in range(parts)]
-    result = torch.empty_like(pieces[0])
-    collectives.reduce_scatter(result, pieces, _operation(how), mesh.get_group(mesh_dim))
+    if dim == 0 and size == parts * step:
+        sent = made.contiguous()
+    else:
+        sent = torch.cat([_padded(_part(made, dim, parts, rank), dim, step) for rank in range(parts)])
+    result = _collectives.reduce_scatter_tensor(sent, _operation(how), parts, _name(mesh, mesh_dim))
     if how.reduce_op == "avg":
         result = result / parts
     return how.after(result.narrow(dim, 0, chunk_bounds(size, parts, _rank(mesh, mesh_dim))[1]))
@@ -79,16 +79,21 @@ def _exchanged(local: torch.Tensor, old: int, new: int, size: int, mesh: DeviceM
     received = []
     for each in range(parts):
         shape[old] = chunk_bounds(size, parts, each)[1]
-        received.append(local.new_empty(shape))
-    flat, taken = (torch.cat([each.reshape(-1) for each in pieces]) for pieces in (sent, received))
-    splits = [[each.numel() for each in pieces] for pieces in (received, sent)]
-    collectives.all_to_all_single(taken, flat, splits[0], splits[1], mesh.get_group(mesh_dim))
-    pieces = [piece.view(like.shape) for piece, like in zip(taken.split(splits[0]), received, strict=True)]
+        received.append(tuple(shape))
+    flat = torch.cat([each.reshape(-1) for each in sent])
+    splits = [[math.prod(each) for each in received], [each.numel() for each in sent]]
+    taken = _collectives.all_to_all_single(flat, splits[0], splits[1], _name(mesh, mesh_dim))
+    pieces = [piece.view(each) for piece, each in zip(taken.split(splits[0]), received, strict=True)]
     return torch.cat(pieces, old)
 
 
 def _part(tensor: torch.Tensor, dim: int, parts: int, index: int) -> torch.Tensor:
     return tensor.narrow(dim, *chunk_bounds(tensor.shape[dim], parts, index))
+
+
+def _name(mesh: DeviceMesh, mesh_dim: int) -> str:
+    """The group of this rank along a dimension of the mesh, as operators take it."""
+    return mesh.get_group(mesh_dim).group_name
 
 
 def _rank(mesh: DeviceMesh, mesh_dim: int) -> int:
