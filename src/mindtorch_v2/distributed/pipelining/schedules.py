@@ -7,10 +7,14 @@ waiting. So the lists are all there is to a schedule.
 from __future__ import annotations
 
 import abc
+import csv
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal
 
 import mindtorch_v2 as torch
+from mindtorch_v2.distributed.pipelining import _orders as orders
+from mindtorch_v2.distributed.pipelining._actions import Action as _Action
+from mindtorch_v2.distributed.pipelining._actions import ComputationType as _ComputationType
 from mindtorch_v2.distributed.pipelining.microbatch import (
     TensorChunkSpec,
     merge_chunks,
@@ -22,66 +26,52 @@ __all__ = [
     "PipelineScheduleMulti",
     "PipelineScheduleSingle",
     "Schedule1F1B",
+    "ScheduleDualPipeV",
     "ScheduleGPipe",
     "ScheduleInterleaved1F1B",
+    "ScheduleInterleavedZeroBubble",
     "ScheduleLoopedBFS",
+    "ScheduleZBVZeroBubble",
     "get_schedule_class",
 ]
 
-
-class Action(NamedTuple):
-    """A step of a rank: which stage, whether backward, which micro-batch."""
-
-    stage: int
-    backward: bool
-    micro_batch: int
-
-
-def one_forward_one_backward(stages: int, stage: int, micro_batches: int) -> list[Action]:
-    """As many micro-batches forward as stages follow, then one forward and one backward in turn."""
-    ahead = min(micro_batches, stages - stage)
-    made = [Action(stage, False, each) for each in range(ahead)]
-    for each in range(micro_batches):
-        made.append(Action(stage, True, each))
-        if each + ahead < micro_batches:
-            made.append(Action(stage, False, each + ahead))
-    return made
+FORWARD = F = _ComputationType.FORWARD
+FULL_BACKWARD = B = _ComputationType.FULL_BACKWARD
+BACKWARD_INPUT = I = _ComputationType.BACKWARD_INPUT  # noqa: E741  (PyTorch's name)
+BACKWARD_WEIGHT = W = _ComputationType.BACKWARD_WEIGHT
+UNSHARD, RESHARD = _ComputationType.UNSHARD, _ComputationType.RESHARD
+SEND_F, RECV_F = _ComputationType.SEND_F, _ComputationType.RECV_F
+SEND_B, RECV_B = _ComputationType.SEND_B, _ComputationType.RECV_B
+OVERLAP_F_B, REDUCE_GRAD = _ComputationType.OVERLAP_F_B, _ComputationType.REDUCE_GRAD
 
 
-def all_forward_all_backward(stage: int, micro_batches: int) -> list[Action]:
-    """All micro-batches forward, then all backward."""
-    return [Action(stage, way, each) for way in (False, True) for each in range(micro_batches)]
+class _PipelineContext:
+    """What a function for a kind of steps is given beside the step: the schedule, the micro-batches and the list of losses."""
+
+    def __init__(
+        self,
+        schedule_ref: _PipelineSchedule,
+        arg_mbs: list[tuple] | None = None,
+        kwarg_mbs: list[dict] | None = None,
+        target_mbs: list | None = None,
+        losses: list | None = None,
+    ) -> None:
+        self.schedule_ref, self.arg_mbs, self.kwarg_mbs = schedule_ref, arg_mbs, kwarg_mbs
+        self.target_mbs, self.losses = target_mbs, losses
 
 
-def looped(ranks: int, rank: int, local: int, micro_batches: int) -> list[Action]:
-    """Each stage all micro-batches forward, then in the opposite order backward."""
-    stages = [rank + ranks * each for each in range(local)]
-    forward = [Action(stage, False, each) for stage in stages for each in range(micro_batches)]
-    backward = [Action(stage, True, each) for stage in reversed(stages) for each in reversed(range(micro_batches))]
-    return forward + backward
+class _Batch:
+    """A batch that is under way on this rank: its micro-batches, and what has come of them."""
+
+    def __init__(self, args: Sequence[tuple], kwargs: Sequence[dict], targets: Sequence[Any], stages: Sequence[int]) -> None:
+        self.args, self.kwargs, self.targets = args, kwargs, targets
+        self.outputs: dict[int, Any] = {}
+        self.losses: dict[int, Any] = {}
+        self.left = dict.fromkeys(stages, len(args))  # backward passes of each stage
 
 
-def interleaved(ranks: int, rank: int, local: int, micro_batches: int) -> list[Action]:
-    """One forward and one backward in turn, on stages that lie `ranks` apart, in rounds of micro-batches."""
-    rounds = max(1, micro_batches // ranks)
-    per_round = micro_batches // rounds
-    total = local * micro_batches
-    warm_up = min(total, (local - 1) * per_round + 2 * (ranks - 1 - rank))
 
-    def place(step: int, backward: bool) -> Action:
-        turn, within = divmod(step, per_round)
-        loop = turn % local
-        micro_batch = (turn // local) * per_round + within
-        stage = rank + ranks * (local - 1 - loop if backward else loop)
-        return Action(stage, backward, micro_batch)
-
-    made = [place(step, False) for step in range(warm_up)]
-    for step in range(warm_up, total):
-        made += [place(step, False), place(step - warm_up, True)]
-    return made + [place(step, True) for step in range(total - warm_up, total)]
-
-
-class _Schedule(abc.ABC):
+class _PipelineSchedule(abc.ABC):
     """Base of all schedules."""
 
     def __init__(
@@ -101,11 +91,12 @@ class _Schedule(abc.ABC):
         self._args_chunk_spec, self._kwargs_chunk_spec = args_chunk_spec, kwargs_chunk_spec
         self._output_merge_spec, self.scale_grads = output_merge_spec, scale_grads
         self._has_backward = loss_fn is not None
+        self._functions: dict[_ComputationType, Callable[[_Action, _PipelineContext], None]] = {}
         for stage in stages:
             stage.has_backward = self._has_backward
 
     @abc.abstractmethod
-    def _actions(self) -> list[Action]:
+    def _actions(self) -> Sequence[_Action]:
         """The steps of this rank."""
 
     def step(
@@ -148,27 +139,48 @@ class _Schedule(abc.ABC):
             given, named = split_args_kwargs_into_chunks(
                 args, kwargs, count, self._args_chunk_spec, self._kwargs_chunk_spec
             )
-        targets = [None] * count if target is None else list(torch.tensor_split(target, count))
-        made: dict[int, Any] = {}
-        found: dict[int, Any] = {}
-        left = {index: count for index in self._local}
+        targets = None if target is None else list(torch.tensor_split(target, count))
+        made = self._run_batch(given, named, targets, losses, outputs, backward)
+        return merge_chunks([made[place] for place in sorted(made)], self._output_merge_spec) if made else None
+
+    def _step_microbatches(
+        self,
+        arg_mbs: list | None = None,
+        kwarg_mbs: list | None = None,
+        target_mbs: list | None = None,
+        losses: list | None = None,
+        return_outputs: bool = True,
+    ) -> None:
+        """Run a batch that is in micro-batches already: a list of each one's arguments."""
+        count = self._n_microbatches
+        for name, each in (("arg_mbs", arg_mbs), ("kwarg_mbs", kwarg_mbs), ("target_mbs", target_mbs)):
+            if each is not None and len(each) != count:
+                raise ValueError(f"Expecting {count} {name} but got {len(each)}")
+        given = arg_mbs if arg_mbs is not None else [()] * count
+        named = kwarg_mbs if kwarg_mbs is not None else [{}] * count
+        self._run_batch(given, named, target_mbs, losses, return_outputs, self._has_backward)
+
+    def _run_batch(
+        self,
+        args: Sequence[tuple],
+        kwargs: Sequence[dict],
+        targets: Sequence[Any] | None,
+        losses: list | None,
+        outputs: bool,
+        backward: bool,
+    ) -> dict[int, Any]:
+        """The outputs of the micro-batches, if they are wanted and this rank has the last stage."""
+        count = self._n_microbatches
+        batch = _Batch(args, kwargs, targets if targets is not None else [None] * count, list(self._local))
+        context = _PipelineContext(
+            self, list(args), list(kwargs), None if targets is None else list(targets), losses
+        )
         for action in self._actions():
-            stage = self._local[action.stage]
-            place = action.micro_batch
-            if not action.backward:
-                result = stage.forward_one_chunk(place, given[place], named[place])
-                if stage.is_last:
-                    if outputs:
-                        made[place] = result
-                    if self._loss_fn is not None and targets[place] is not None:
-                        found[place] = self._loss_fn(result, targets[place])
-                if not backward:
-                    stage.clear_runtime_states()
-            elif backward:
-                left[action.stage] -= 1
-                if stage.is_last and place not in found:
-                    raise RuntimeError("the last stage's rank has no loss: give step() the target")
-                stage.backward_one_chunk(place, found.get(place), left[action.stage] == 0)
+            own = self._functions.get(action.computation_type)
+            if own is not None:
+                own(action, context)
+            else:
+                self._do(action, batch, outputs, backward)
         for stage in self._local.values():
             stage.finish()
             stage.clear_runtime_states()
@@ -176,13 +188,49 @@ class _Schedule(abc.ABC):
                 stage.scale_grads(count)
         if losses is not None:
             losses.clear()
-            losses.extend(found[place] for place in sorted(found))
-        if made:
-            return merge_chunks([made[place] for place in sorted(made)], self._output_merge_spec)
-        return None
+            losses.extend(batch.losses[place] for place in sorted(batch.losses))
+        return batch.outputs
+
+    def _do(self, action: _Action, batch: _Batch, outputs: bool, backward: bool) -> None:
+        kind = action.computation_type
+        if action.sub_actions is not None:
+            for each in action.sub_actions:
+                self._do(each, batch, outputs, backward)
+            return
+        stage = self._local[action.stage_index]
+        if kind in (UNSHARD, RESHARD):
+            if hasattr(stage.submod, "unshard"):
+                stage.submod.unshard() if kind is UNSHARD else stage.submod.reshard()
+            return
+        if not action.is_compute_op or action.microbatch_index is None:
+            return  # stages send and receive by themselves
+        place = action.microbatch_index
+        if kind is FORWARD:
+            result = stage.forward_one_chunk(place, batch.args[place], batch.kwargs[place])
+            if stage.is_last:
+                if outputs:
+                    batch.outputs[place] = result
+                if self._loss_fn is not None and batch.targets[place] is not None:
+                    batch.losses[place] = self._loss_fn(result, batch.targets[place])
+            if not backward:
+                stage.clear_runtime_states()
+            return
+        if not backward:
+            return
+        if kind is not BACKWARD_INPUT:
+            batch.left[action.stage_index] -= 1
+        last = batch.left[action.stage_index] == 0
+        if kind is BACKWARD_WEIGHT:
+            stage.backward_weight_one_chunk(place, last)
+            return
+        if stage.is_last and place not in batch.losses:
+            raise RuntimeError("the last stage's rank has no loss: give step() the target")
+        if kind is BACKWARD_INPUT:
+            last = batch.left[action.stage_index] == 1
+        stage.backward_one_chunk(place, batch.losses.get(place), kind is FULL_BACKWARD, last)
 
 
-class PipelineScheduleSingle(_Schedule):
+class PipelineScheduleSingle(_PipelineSchedule):
     """A schedule of ranks with one stage each.
 
     Args:
@@ -231,8 +279,8 @@ class ScheduleGPipe(PipelineScheduleSingle):
     >>> dist.destroy_process_group()
     """
 
-    def _actions(self) -> list[Action]:
-        return all_forward_all_backward(self._stage.stage_index, self._n_microbatches)
+    def _actions(self) -> Sequence[_Action]:
+        return orders.all_forward_all_backward(self._stage.stage_index, self._n_microbatches)
 
 
 class Schedule1F1B(PipelineScheduleSingle):
@@ -248,11 +296,11 @@ class Schedule1F1B(PipelineScheduleSingle):
     >>> dist.destroy_process_group()
     """
 
-    def _actions(self) -> list[Action]:
-        return one_forward_one_backward(self._num_stages, self._stage.stage_index, self._n_microbatches)
+    def _actions(self) -> Sequence[_Action]:
+        return orders.one_forward_one_backward(self._num_stages, self._stage.stage_index, self._n_microbatches)
 
 
-class PipelineScheduleMulti(_Schedule):
+class PipelineScheduleMulti(_PipelineSchedule):
     """A schedule of ranks with several stages each: those of rank r are r, r + ranks, r + 2 ranks, ...
 
     Args:
@@ -280,13 +328,84 @@ class PipelineScheduleMulti(_Schedule):
         super().__init__(
             stages, n_microbatches, loss_fn, args_chunk_spec, kwargs_chunk_spec, output_merge_spec, scale_grads
         )
-        self._stages = stages
+        self._stages, self._num_stages = stages, stages[0].num_stages
         self.pp_group_size, self.rank = stages[0].group_size, stages[0].group_rank
-        wanted = list(range(self.rank, stages[0].num_stages, self.pp_group_size))
-        if sorted(self._local) != wanted:
+        self._n_local_stages = len(stages)
+        self.stage_index_to_group_rank = self._owners()
+        for stage in stages:
+            stage.stage_index_to_group_rank = self.stage_index_to_group_rank
+        wanted = [index for index, rank in self.stage_index_to_group_rank.items() if rank == self.rank]
+        if sorted(self._local) != sorted(wanted):
             raise ValueError(
                 f"rank {self.rank} of {self.pp_group_size} runs the stages {wanted}, not {sorted(self._local)}"
             )
+        self.pipeline_order: dict[int, list[_Action | None]] = {
+            rank: list(self._order(rank)) for rank in range(self.pp_group_size)
+        }
+
+    def _owners(self) -> dict[int, int]:
+        """The rank of each stage."""
+        return {index: index % self.pp_group_size for index in range(self._num_stages)}
+
+    def _order(self, rank: int) -> Sequence[_Action]:
+        """The steps of a rank."""
+        return []
+
+    def _actions(self) -> Sequence[_Action]:
+        return [action for action in self.pipeline_order[self.rank] if action is not None]
+
+    def _load_csv(self, filename: str, format: Literal["compute_only", "compute_comms"] = "compute_only") -> None:
+        """Take the steps from a file: a line for each rank, in order, of steps such as 0F0, with commas."""
+        with open(filename, newline="") as file:
+            rows = {rank: [_Action.from_str(each) for each in row] for rank, row in enumerate(csv.reader(file))}
+        self._prepare_schedule_with_comms(rows, format)
+
+    def _prepare_schedule_with_comms(
+        self, actions: dict[int, list[_Action | None]], format: Literal["compute_only", "compute_comms"] = "compute_only"
+    ) -> None:
+        """Take other steps. Those that send and receive are left out, as stages do so by themselves."""
+        if format not in ("compute_only", "compute_comms"):
+            raise NotImplementedError(f"{format=} is not implemented")
+        if sorted(actions) != list(range(self.pp_group_size)):
+            raise ValueError(f"Schedule has incorrect number of ranks - expected {self.pp_group_size}, actual {len(actions)}")
+        owners = dict(self.stage_index_to_group_rank)
+        for rank, steps in actions.items():
+            for step in steps:
+                for each in () if step is None else step.sub_actions or (step,):
+                    owners[each.stage_index] = rank
+        self.stage_index_to_group_rank = owners
+        for stage in self._stages:
+            stage.stage_index_to_group_rank = owners
+        self.pipeline_order = actions
+
+    def _dump_csv(self, filename: str, format: Literal["compute_only", "compute_comms"] = "compute_comms") -> None:
+        """Write the steps to a file, as `_load_csv` reads them."""
+        with open(filename, "w", newline="") as file:
+            writer = csv.writer(file)
+            for rank in sorted(self.pipeline_order):
+                writer.writerow(["" if each is None else str(each) for each in self.pipeline_order[rank]])
+
+
+class _PipelineScheduleRuntime(PipelineScheduleMulti):
+    """A schedule whose steps are given: by `_load_csv`, or as a list for each rank by `_prepare_schedule_with_comms`.
+
+    `register_custom_function` lets a function of one's own do the steps of a kind.
+    """
+
+    def _owners(self) -> dict[int, int]:
+        plain = super()._owners()  # until steps are given, which say whose stages are which
+        return plain | dict.fromkeys(self._local, self.rank) if sorted(self._local) != self._plain(plain) else plain
+
+    def _plain(self, owners: dict[int, int]) -> list[int]:
+        return [index for index, rank in owners.items() if rank == self.rank]
+
+    def register_custom_function(
+        self, computation_type: _ComputationType, custom_function: Callable[[_Action, _PipelineContext], None]
+    ) -> None:
+        """Let `custom_function(action, context)` do all steps of a kind."""
+        if not isinstance(computation_type, _ComputationType):
+            raise ValueError(f"Invalid computation type {computation_type}")
+        self._functions[computation_type] = custom_function
 
 
 class ScheduleLoopedBFS(PipelineScheduleMulti):
@@ -304,8 +423,8 @@ class ScheduleLoopedBFS(PipelineScheduleMulti):
     >>> dist.destroy_process_group()
     """
 
-    def _actions(self) -> list[Action]:
-        return looped(self.pp_group_size, self.rank, len(self._stages), self._n_microbatches)
+    def _order(self, rank: int) -> Sequence[_Action]:
+        return orders.looped(self.pp_group_size, rank, self._n_local_stages, self._n_microbatches)
 
 
 class ScheduleInterleaved1F1B(PipelineScheduleMulti):
@@ -333,28 +452,102 @@ class ScheduleInterleaved1F1B(PipelineScheduleMulti):
                 f"Interleaved 1F1B requires the number of microbatches ({n_microbatches}) to be a multiple of the number of rounds ({rounds})"
             )
 
-    def _actions(self) -> list[Action]:
-        return interleaved(self.pp_group_size, self.rank, len(self._stages), self._n_microbatches)
+    def _order(self, rank: int) -> Sequence[_Action]:
+        return orders.interleaved(self.pp_group_size, rank, self._n_local_stages, self._n_microbatches)
+
+
+class ScheduleInterleavedZeroBubble(PipelineScheduleMulti):
+    """Forward, backward of inputs and backward of weights as steps of their own, the last where ranks would wait (Qi et al., Zero Bubble, 2023).
+
+    >>> from mindtorch_v2.distributed.pipelining import PipelineStage, ScheduleInterleavedZeroBubble
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> cpu = torch.device("cpu")
+    >>> stages = [PipelineStage(torch.nn.Linear(2, 2), place, 2, cpu) for place in range(2)]
+    >>> schedule = ScheduleInterleavedZeroBubble(stages, n_microbatches=1, loss_fn=torch.nn.MSELoss())
+    >>> schedule.pipeline_order[0]
+    [0F0, 1F0, 1I0, 0I0, 1W0, 0W0]
+    >>> dist.destroy_process_group()
+    """
+
+    def _order(self, rank: int) -> Sequence[_Action]:
+        owners = [self.stage_index_to_group_rank[index] for index in range(self._num_stages)]
+        return orders.zero_bubble(owners, self._n_microbatches, self.pp_group_size + 1)[rank]
+
+
+class ScheduleZBVZeroBubble(ScheduleInterleavedZeroBubble):
+    """Zero bubbles with two stages a rank that lie as the sides of a V: the first rank has the first stage and the last (Qi et al., 2023).
+
+    >>> from mindtorch_v2.distributed.pipelining import PipelineStage, ScheduleZBVZeroBubble
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> cpu = torch.device("cpu")
+    >>> stages = [PipelineStage(torch.nn.Linear(2, 2), place, 2, cpu) for place in range(2)]
+    >>> schedule = ScheduleZBVZeroBubble(stages, n_microbatches=2, loss_fn=torch.nn.MSELoss())
+    >>> schedule.step(torch.ones(4, 2), target=torch.zeros(4, 2)).shape
+    torch.Size([4, 2])
+    >>> dist.destroy_process_group()
+    """
+
+    def _owners(self) -> dict[int, int]:
+        if self._n_local_stages != 2:
+            raise ValueError(f"ZBV requires exactly 2 stages per rank, but got {self._n_local_stages}.")
+        last = self._num_stages - 1
+        return {index: min(index, last - index) for index in range(self._num_stages)}
+
+
+class ScheduleDualPipeV(ScheduleZBVZeroBubble):
+    """As `ScheduleZBVZeroBubble`, where a forward and a backward step that follow each other are one step, OVERLAP_F_B.
+
+    Such a pair runs one after the other unless `register_custom_function` gives what overlaps them.
+
+    >>> from mindtorch_v2.distributed.pipelining import PipelineStage, ScheduleDualPipeV
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> cpu = torch.device("cpu")
+    >>> stages = [PipelineStage(torch.nn.Linear(2, 2), place, 2, cpu) for place in range(2)]
+    >>> schedule = ScheduleDualPipeV(stages, n_microbatches=2, loss_fn=torch.nn.MSELoss())
+    >>> schedule.step(torch.ones(4, 2), target=torch.zeros(4, 2)).shape
+    torch.Size([4, 2])
+    >>> dist.destroy_process_group()
+    """
+
+    def _owners(self) -> dict[int, int]:
+        owners = super()._owners()
+        if self._n_microbatches < self._num_stages:
+            raise ValueError(
+                "DualPipeV requires at least as many microbatches as stages, but got "
+                f"{self._n_microbatches} microbatches and {self._num_stages} stages."
+            )
+        return owners
+
+    def _order(self, rank: int) -> Sequence[_Action]:
+        return orders.overlapped(orders.with_whole_backward(super()._order(rank)))
+
+    register_custom_function = _PipelineScheduleRuntime.register_custom_function
 
 
 _CLASSES = {
-    "1f1b": Schedule1F1B,
-    "gpipe": ScheduleGPipe,
-    "interleaved1f1b": ScheduleInterleaved1F1B,
-    "loopedbfs": ScheduleLoopedBFS,
-    "pipelineschedulemulti": PipelineScheduleMulti,
-    "pipelineschedulesingle": PipelineScheduleSingle,
+    "1F1B": Schedule1F1B,
+    "Interleaved1F1B": ScheduleInterleaved1F1B,
+    "GPipe": ScheduleGPipe,
+    "LoopedBFS": ScheduleLoopedBFS,
+    "InterleavedZeroBubble": ScheduleInterleavedZeroBubble,
+    "PipelineScheduleSingle": PipelineScheduleSingle,
+    "PipelineScheduleMulti": PipelineScheduleMulti,
+    "ZBVZeroBubble": ScheduleZBVZeroBubble,
+    "DualPipeV": ScheduleDualPipeV,
 }
 
 
 def get_schedule_class(schedule_name: str) -> type:
-    """The class of a schedule by its name, whatever its case: "1F1B", "GPipe", "Interleaved1F1B", "LoopedBFS".
+    """The class of a schedule by its name, whatever its case: "1F1B", "GPipe", "Interleaved1F1B", "LoopedBFS", "ZBVZeroBubble", ...
 
     >>> from mindtorch_v2.distributed.pipelining.schedules import get_schedule_class
     >>> get_schedule_class("1f1b").__name__
     'Schedule1F1B'
     """
-    found = _CLASSES.get(schedule_name.lower().removeprefix("schedule"))
+    found = {name.lower(): kind for name, kind in _CLASSES.items()}.get(schedule_name.lower())
     if found is None:
-        raise ValueError(f"Unknown schedule name: {schedule_name}. The valid options are {sorted(_CLASSES)}")
+        raise ValueError(f"Unknown schedule name '{schedule_name}'. The valid options are {list(_CLASSES)}")
     return found

@@ -11,11 +11,13 @@ import mindtorch_v2 as torch
 from mindtorch_v2.distributed import _groups as world
 from mindtorch_v2.distributed import _objects as objects
 from mindtorch_v2.distributed import _operations as collectives
+from mindtorch_v2.distributed.pipelining._IR import PipeInfo
+from mindtorch_v2.distributed.pipelining._backward import stage_backward_input, stage_backward_weight
 from mindtorch_v2.nn.parallel import DistributedDataParallel
 from mindtorch_v2.types import Device
 from mindtorch_v2.utils._pytree import tree_flatten
 
-__all__ = ["PipelineStage"]
+__all__ = ["PipelineStage", "build_stage"]
 
 Shapes = list[tuple[tuple[int, ...], torch.dtype, bool]]
 
@@ -39,7 +41,9 @@ class PipelineStage:
         device: where it runs.
         input_args, output_args: accepted as in PyTorch; sizes are learnt from the first micro-batch.
         group: the ranks of the pipeline; all by default. Stage i runs on the rank i modulo their number.
-        dw_builder: accepted as in PyTorch.
+        output_grads, input_grads, get_mesh: accepted as in PyTorch.
+        dw_builder: called after a backward pass that is to leave out gradients of weights; what it returns is called when they are
+            to be computed. For modules that do so themselves.
 
     >>> from mindtorch_v2.distributed.pipelining import PipelineStage
     >>> import mindtorch_v2.distributed as dist
@@ -50,6 +54,8 @@ class PipelineStage:
     >>> dist.destroy_process_group()
     """
 
+    _traced = False  # whether the module is one of `pipeline`, where what later stages need comes from the first
+
     def __init__(
         self,
         submodule: torch.nn.Module,
@@ -58,8 +64,11 @@ class PipelineStage:
         device: Device,
         input_args: Any = None,
         output_args: Any = None,
+        output_grads: Any = None,
+        input_grads: Any = None,
         group: Any = None,
-        dw_builder: Callable[..., Any] | None = None,
+        dw_builder: Callable[[], Callable[..., None]] | None = None,
+        get_mesh: Any = None,
     ) -> None:
         if stage_index >= num_stages:
             raise ValueError(f"Stage index {stage_index} is out of range of {num_stages}")
@@ -72,8 +81,9 @@ class PipelineStage:
                 f"Pipeline group size {self.group_size} cannot be larger than number of stages {num_stages}"
             )
         self.is_first, self.is_last = stage_index == 0, stage_index == num_stages - 1
-        self.rank_of = {index: index % self.group_size for index in range(num_stages)}
-        self.has_backward = True
+        self.stage_index_to_group_rank = {index: index % self.group_size for index in range(num_stages)}
+        self.has_backward, self.dw_builder = True, dw_builder
+        self._weights_later: dict[int, Callable[[], Any]] = {}  # by micro-batch
         self._inputs: dict[
             int, Any
         ] = {}  # by micro-batch: tensors that were received, of which gradients are sent back
@@ -93,7 +103,7 @@ class PipelineStage:
     # ---- what goes between stages ----
 
     def _peer(self, stage: int) -> int:
-        return world.get_global_rank(self.group, self.rank_of[stage])
+        return world.get_global_rank(self.group, self.stage_index_to_group_rank[stage])
 
     def _tag(self, kind: int, micro_batch: int, stage: int) -> int:
         """A number for each message between two stages: their ranks may be those of other stages too."""
@@ -101,7 +111,7 @@ class PipelineStage:
 
     def _is_here(self, stage: int) -> bool:
         """Whether another stage runs on this rank, too."""
-        return self.rank_of[stage] == self.group_rank
+        return self.stage_index_to_group_rank[stage] == self.group_rank
 
     def _send(self, tensors: Sequence[torch.Tensor], to: int, kind: int, micro_batch: int) -> None:
         if self._is_here(to):
@@ -156,7 +166,7 @@ class PipelineStage:
             for tensor, (_, _, differentiable) in zip(received, shapes, strict=True):
                 tensor.requires_grad_(differentiable and self.has_backward)
             given = tuple(received)
-        output = self.submod(*given, **kwargs)
+        output = self.submod(*given, **(kwargs if self.is_first or not self._traced else {}))
         outputs = _tensors(output)
         if not self.is_last:
             if not self._told:
@@ -166,25 +176,56 @@ class PipelineStage:
         self._inputs[micro_batch], self._outputs[micro_batch] = received, outputs
         return output
 
-    def backward_one_chunk(self, micro_batch: int, loss: Any = None, last_backward: bool = False) -> None:
-        """Run backward: of the loss, or with the gradients that the next stage sent; and send those of the inputs back."""
+    def backward_one_chunk(
+        self, micro_batch: int, loss: Any = None, full_backward: bool = True, last_backward: bool = False
+    ) -> None:
+        """Run backward: of the loss, or with the gradients that the next stage sent; and send those of the inputs back.
+
+        Without `full_backward` the gradients of the weights are left to `backward_weight_one_chunk`.
+        """
         received, outputs = self._inputs.pop(micro_batch), self._outputs.pop(micro_batch)
-        with self._synchronised(last_backward):
-            if self.is_last:
-                loss.backward()
-            else:
-                differentiable = [each for each in outputs if each.requires_grad]
-                shapes: Shapes = [(tuple(each.shape), each.dtype, True) for each in differentiable]
-                gradients = self._receive(shapes, self.stage_index + 1, 1, micro_batch)
+        if self.is_last:
+            differentiable, gradients = [loss], [None]
+        else:
+            differentiable = [each for each in outputs if each.requires_grad]
+            shapes: Shapes = [(tuple(each.shape), each.dtype, True) for each in differentiable]
+            gradients = self._receive(shapes, self.stage_index + 1, 1, micro_batch)
+        wanted = [each for each in received if each.requires_grad]
+        if full_backward or self.dw_builder is not None or self._has_hooks():
+            with self._synchronised(last_backward):
                 torch.autograd.backward(differentiable, gradients)
+            of_inputs: Sequence[Any] = [each.grad for each in wanted]
+            if self.dw_builder is not None:
+                self._weights_later[micro_batch] = later = self.dw_builder()
+                if full_backward:
+                    del self._weights_later[micro_batch]
+                    later()
+        elif wanted:
+            weights = list(self.submod.parameters())
+            of_inputs, groups = stage_backward_input(differentiable, gradients, wanted, weights)
+            self._weights_later[micro_batch] = lambda: stage_backward_weight(weights, groups)
+        else:
+            of_inputs = []
+            self._weights_later[micro_batch] = lambda: torch.autograd.backward(differentiable, gradients)
         if not self.is_first:
-            sent = [each for each in received if each.requires_grad]
             self._send(
-                [torch.zeros_like(each) if each.grad is None else each.grad for each in sent],
+                [torch.zeros_like(each) if own is None else own for each, own in zip(wanted, of_inputs, strict=True)],
                 self.stage_index - 1,
                 1,
                 micro_batch,
             )
+
+    def backward_weight_one_chunk(self, micro_batch: int, last_backward: bool = False) -> None:
+        """Compute the gradients of the weights that `backward_one_chunk` left out."""
+        later = self._weights_later.pop(micro_batch, None)
+        if later is not None:
+            later()
+        elif self.dw_builder is not None:
+            raise AssertionError(f"micro-batch {micro_batch} has no backward pass of weights left")
+
+    def _has_hooks(self) -> bool:
+        """Whether whole backward passes are needed, by which gradients of several ranks become one."""
+        return isinstance(self.submod, DistributedDataParallel) or hasattr(self.submod, "set_requires_gradient_sync")
 
     def _synchronised(self, last: bool) -> Any:
         """Gradients are summed over data-parallel ranks by the last backward pass only."""
@@ -204,3 +245,22 @@ class PipelineStage:
         """Forget the micro-batches of the last step."""
         self._inputs.clear()
         self._outputs.clear()
+        self._weights_later.clear()
+
+
+def build_stage(
+    stage_module: torch.nn.Module, stage_index: int, pipe_info: PipeInfo, device: Device, group: Any = None
+) -> PipelineStage:
+    """A stage of a module of a `Pipe`, which is moved to the device; `pipe_info` is the pipe's `info()`.
+
+    >>> from mindtorch_v2.distributed.pipelining import build_stage, pipeline
+    >>> import mindtorch_v2.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> pipe = pipeline(torch.nn.Linear(2, 1), mb_args=(torch.ones(1, 2),))
+    >>> build_stage(pipe.get_stage_module(0), 0, pipe.info(), torch.device("cpu")).num_stages
+    1
+    >>> dist.destroy_process_group()
+    """
+    made = PipelineStage(stage_module.to(device), stage_index, pipe_info.num_stages, device, group=group)
+    made._traced = True
+    return made
