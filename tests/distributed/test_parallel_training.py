@@ -17,6 +17,7 @@ KINDS = {
     ],
     "tensors": ["tp", "sp", "sp clipped", "tp loss", "fsdp tp", "fsdp sp", "fsdp tp clipped"],
     "pipelines": ["gpipe", "1f1b", "interleaved", "looped", "fsdp pp", "tp pp"],
+    "pipelines without bubbles": ["zero bubble", "zbv", "dual"],
 }
 
 

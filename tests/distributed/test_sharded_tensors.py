@@ -17,6 +17,10 @@ PLACES = {
     "embedding S(1)|R": "S(2)",
     "cat and split S(0)|S(0)": "S(0)",
     "mixed": True,
+    "sums": [["P(sum)"] * 4, 0],
+    "loaded": True,
+    "pair": True,
+    "checked": True,
 }
 
 

@@ -180,8 +180,9 @@ def pipelined(rank, size, kind, mesh=None, data_rank=0, data_size=1, wrap=None):
     from torch.distributed import pipelining
 
     group = None if mesh is None else mesh.get_group()
-    several = "interleaved" in kind or "looped" in kind
-    places = [rank, rank + size] if several else [rank]
+    bent = kind in ("zbv", "dual")  # the first rank has the first stage and the last
+    several = bent or kind in ("interleaved", "looped", "zero bubble")
+    places = [rank, 2 * size - 1 - rank] if bent else [rank, rank + size] if several else [rank]
     count = size * len(places)
     per = LAYERS // count
     parts = []
@@ -205,6 +206,9 @@ def pipelined(rank, size, kind, mesh=None, data_rank=0, data_size=1, wrap=None):
         "1f1b": pipelining.Schedule1F1B,
         "interleaved": pipelining.ScheduleInterleaved1F1B,
         "looped": pipelining.ScheduleLoopedBFS,
+        "zero bubble": pipelining.ScheduleInterleavedZeroBubble,
+        "zbv": pipelining.ScheduleZBVZeroBubble,
+        "dual": pipelining.ScheduleDualPipeV,
     }
     schedule = schedules[kind](stages if several else stages[0], n_microbatches=4, loss_fn=loss_of)
     both = torch.nn.ModuleList(parts)
@@ -219,7 +223,8 @@ def pipelined(rank, size, kind, mesh=None, data_rank=0, data_size=1, wrap=None):
         else:
             schedule.step()
         total = torch.stack(losses).mean() if losses else torch.zeros(())
-        last = dist.get_global_rank(group, size - 1) if group is not None else size - 1
+        last = 0 if bent else size - 1
+        last = dist.get_global_rank(group, last) if group is not None else last
         dist.broadcast(total := total.detach().clone(), last, group=group)
         return total
 
@@ -266,7 +271,7 @@ def run(kind, rank, size):
     mesh = init_device_mesh("cpu", (2, size // 2), mesh_dim_names=("outer", "inner"))
     outer, inner = mesh["outer"], mesh["inner"]
     place = outer.get_local_rank()
-    if kind in ("interleaved", "looped"):  # two pipelines, which do the same
+    if kind in ("interleaved", "looped", "zero bubble", "zbv", "dual"):  # two pipelines, which do the same
         return train(*pipelined(inner.get_local_rank(), inner.size(), kind, inner))
     if kind == "hsdp":
         return train(sharded(Gpt(), mesh), here, dist.group.WORLD)

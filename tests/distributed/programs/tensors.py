@@ -3,14 +3,16 @@
 PyTorch refuses some views of uneven pieces that are made here.
 """
 
+import io
 import itertools
 import json
 import sys
 
 import torch
 import torch.distributed as dist
-from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
+from torch.distributed.tensor.debug import CommDebugMode
 
 F = torch.nn.functional
 
@@ -102,6 +104,27 @@ def main(store, rank, size, device):
         close(kind, DTensor.from_local(local, mesh, [Partial(kind)]), torch.full((3, 4), float(value)))
         scattered = DTensor.from_local(local, mesh, [Partial(kind)]).redistribute(placements=[Shard(1)])
         close(f"{kind} in pieces", scattered, torch.full((3, 4), float(value)))
+    summand = DTensor.from_local(local, mesh, [Partial()])
+    with CommDebugMode() as counted:
+        later = [(summand * 2).t(), summand + summand, -summand.reshape(12), summand.sum(0)]
+    found["sums"] = [str(each.placements[0]) for each in later], counted.get_total_counts()
+    for made, factor in zip(later, (2, 2, -1, 3)):
+        total = float(factor * size * (size + 1) / 2)
+        close("sum", made, torch.full(tuple(made.shape), total))
+    kept = io.BytesIO()
+    torch.save({"x": later[0], "mesh": mesh}, kept)
+    kept.seek(0)
+    loaded = torch.load(kept, weights_only=True)
+    found["loaded"] = loaded["mesh"] == mesh and torch.equal(loaded["x"].full_tensor(), later[0].full_tensor())
+    pair = DeviceMesh("cpu", [0, 2])
+    inside = rank in (0, 2)
+    piece = DTensor.from_local(torch.ones(2, 3), pair, [Shard(0)])
+    found["pair"] = list(piece.shape) == [4, 3] and list((piece + 1).to_local().shape) == ([2, 3] if inside else [0])
+    found["pair"] = found["pair"] and piece.sum().to_local().item() == (6.0 if inside else 0.0)
+    try:
+        DTensor.from_local(torch.ones(2, dtype=(torch.float32, torch.float64)[rank % 2]), mesh, [Shard(0)], run_check=True)
+    except ValueError:
+        found["checked"] = True
     try:
         distribute_tensor(x, mesh, [Shard(0)]).add_(torch.ones(5, 7))
     except RuntimeError as error:
