@@ -2,6 +2,7 @@
 
 from . import (  # each registers its rules
     _shared,
+    arithmetic,
     attention,
     cast,
     conv,
