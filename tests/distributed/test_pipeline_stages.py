@@ -113,7 +113,8 @@ def test_no_bubbles_but_those_of_beginning_and_end(ranks, owners):
         for rank, order in enumerate(todo):
             while order:
                 stage, kind, place = order[0][:3]
-                needed = {"F": [(stage - 1, "F")], "I": [(stage, "F"), (stage + 1, "I")], "W": [(stage, "I")]}[kind.value]
+                before = {"F": [(stage - 1, "F")], "I": [(stage, "F"), (stage + 1, "I")], "W": [(stage, "I")]}
+                needed = before[kind.value]
                 needed = [(*each, place) for each in needed if 0 <= each[0] < len(places)]
                 if not all(each in ends for each in needed):
                     break

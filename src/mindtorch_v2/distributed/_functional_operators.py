@@ -282,10 +282,8 @@ def _equal(tensor: torch.Tensor, parts: int) -> list[int]:
     return [tensor.shape[0] // parts] * parts
 
 
-
-
 # Operators of process groups, which write to what they are given: their results beside the work, and the method that does it.
-_PLAIN = [
+_PLAIN: list[tuple[str, Callable]] = [
     (
         "allreduce_(Tensor[] tensors, Any process_group, Any reduce_op, Tensor? sparse_indices, bool async_op=True, int timeout=-1)"
         " -> (Tensor[], Any)",

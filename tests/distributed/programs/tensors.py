@@ -122,7 +122,9 @@ def main(store, rank, size, device):
     found["pair"] = list(piece.shape) == [4, 3] and list((piece + 1).to_local().shape) == ([2, 3] if inside else [0])
     found["pair"] = found["pair"] and piece.sum().to_local().item() == (6.0 if inside else 0.0)
     try:
-        DTensor.from_local(torch.ones(2, dtype=(torch.float32, torch.float64)[rank % 2]), mesh, [Shard(0)], run_check=True)
+        DTensor.from_local(
+            torch.ones(2, dtype=(torch.float32, torch.float64)[rank % 2]), mesh, [Shard(0)], run_check=True
+        )
     except ValueError:
         found["checked"] = True
     try:

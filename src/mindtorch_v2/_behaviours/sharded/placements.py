@@ -86,7 +86,9 @@ class Shard(Placement):
         lacking = []
         if with_padding:
             lacking = [bounds[0][1] - length for _, length in bounds]
-            pieces = [_lengthened(piece, self.dim, by) if by else piece for piece, by in zip(pieces, lacking, strict=True)]
+            pieces = [
+                _lengthened(piece, self.dim, by) if by else piece for piece, by in zip(pieces, lacking, strict=True)
+            ]
         return [piece.contiguous() for piece in pieces] if contiguous else pieces, lacking
 
     def __eq__(self, other: object) -> bool:

@@ -173,14 +173,14 @@ def _marked(module: torch.nn.Module, points: dict[str, SplitPoint]) -> Iterator[
                 raise AttributeError(f"Specified target {name} is not a submodule of the model") from error
             own = part.__dict__.get("forward")
             changed.append((part, own))
-            part.forward = _with_split(part.forward, point)  # type: ignore[method-assign]
+            part.forward = _with_split(part.forward, point)
         yield
     finally:
         for part, own in reversed(changed):
             if own is None:
                 del part.forward
             else:
-                part.forward = own  # type: ignore[method-assign]
+                part.forward = own
 
 
 def _with_split(forward: Callable[..., Any], point: SplitPoint) -> Callable[..., Any]:
@@ -213,7 +213,7 @@ class _Cut:
             if _is_split(node):
                 here += 1
             elif _takes_apart(node):  # of several results
-                self.stage_of[node] = self.stage_of[node.args[0]]  # type: ignore[index]  # (a node)
+                self.stage_of[node] = self.stage_of[node.args[0]]
             else:
                 self.stage_of[node] = here
         self.count = here + 1

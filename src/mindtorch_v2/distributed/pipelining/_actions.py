@@ -54,7 +54,8 @@ class Action(NamedTuple):
         place = "" if self.microbatch_index is None else self.microbatch_index
         return f"{self.stage_index}{self.computation_type.value}{place}"
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return str(self)
 
     @property
     def is_compute_op(self) -> bool:

@@ -63,12 +63,13 @@ class _PipelineContext:
 class _Batch:
     """A batch that is under way on this rank: its micro-batches, and what has come of them."""
 
-    def __init__(self, args: Sequence[tuple], kwargs: Sequence[dict], targets: Sequence[Any], stages: Sequence[int]) -> None:
+    def __init__(
+        self, args: Sequence[tuple], kwargs: Sequence[dict], targets: Sequence[Any], stages: Sequence[int]
+    ) -> None:
         self.args, self.kwargs, self.targets = args, kwargs, targets
         self.outputs: dict[int, Any] = {}
         self.losses: dict[int, Any] = {}
         self.left = dict.fromkeys(stages, len(args))  # backward passes of each stage
-
 
 
 class _PipelineSchedule(abc.ABC):
@@ -172,9 +173,7 @@ class _PipelineSchedule(abc.ABC):
         """The outputs of the micro-batches, if they are wanted and this rank has the last stage."""
         count = self._n_microbatches
         batch = _Batch(args, kwargs, targets if targets is not None else [None] * count, list(self._local))
-        context = _PipelineContext(
-            self, list(args), list(kwargs), None if targets is None else list(targets), losses
-        )
+        context = _PipelineContext(self, list(args), list(kwargs), None if targets is None else list(targets), losses)
         for action in self._actions():
             own = self._functions.get(action.computation_type)
             if own is not None:
@@ -361,13 +360,17 @@ class PipelineScheduleMulti(_PipelineSchedule):
         self._prepare_schedule_with_comms(rows, format)
 
     def _prepare_schedule_with_comms(
-        self, actions: dict[int, list[_Action | None]], format: Literal["compute_only", "compute_comms"] = "compute_only"
+        self,
+        actions: dict[int, list[_Action | None]],
+        format: Literal["compute_only", "compute_comms"] = "compute_only",
     ) -> None:
         """Take other steps. Those that send and receive are left out, as stages do so by themselves."""
         if format not in ("compute_only", "compute_comms"):
             raise NotImplementedError(f"{format=} is not implemented")
         if sorted(actions) != list(range(self.pp_group_size)):
-            raise ValueError(f"Schedule has incorrect number of ranks - expected {self.pp_group_size}, actual {len(actions)}")
+            raise ValueError(
+                f"Schedule has incorrect number of ranks - expected {self.pp_group_size}, actual {len(actions)}"
+            )
         owners = dict(self.stage_index_to_group_rank)
         for rank, steps in actions.items():
             for step in steps:

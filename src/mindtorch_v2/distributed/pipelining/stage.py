@@ -11,8 +11,8 @@ import mindtorch_v2 as torch
 from mindtorch_v2.distributed import _groups as world
 from mindtorch_v2.distributed import _objects as objects
 from mindtorch_v2.distributed import _operations as collectives
-from mindtorch_v2.distributed.pipelining._IR import PipeInfo
 from mindtorch_v2.distributed.pipelining._backward import stage_backward_input, stage_backward_weight
+from mindtorch_v2.distributed.pipelining._IR import PipeInfo
 from mindtorch_v2.nn.parallel import DistributedDataParallel
 from mindtorch_v2.types import Device
 from mindtorch_v2.utils._pytree import tree_flatten
@@ -185,7 +185,8 @@ class PipelineStage:
         """
         received, outputs = self._inputs.pop(micro_batch), self._outputs.pop(micro_batch)
         if self.is_last:
-            differentiable, gradients = [loss], [None]
+            differentiable: list[Any] = [loss]
+            gradients: list[Any] = [None]
         else:
             differentiable = [each for each in outputs if each.requires_grad]
             shapes: Shapes = [(tuple(each.shape), each.dtype, True) for each in differentiable]

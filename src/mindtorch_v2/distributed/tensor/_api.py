@@ -435,4 +435,15 @@ def _shard_tensor(
 
 
 # What files of distributed tensors name.
-SAVED = [_rebuild, DeviceMesh, DTensorSpec, TensorMeta, NormPartial, Partial, Replicate, Shard, StridedShard, torch.Size]
+SAVED: list[Any] = [
+    _rebuild,
+    DeviceMesh,
+    DTensorSpec,
+    TensorMeta,
+    NormPartial,
+    Partial,
+    Replicate,
+    Shard,
+    StridedShard,
+    torch.Size,
+]
