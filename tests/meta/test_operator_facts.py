@@ -69,7 +69,6 @@ ALLOWED = {
     "_sizes/recorded.py": (2, _PYTHONS),
     "_tensor_str.py": (2, _ATTRIBUTES),
     "distributed/_functional_operators.py": (1, _REDUCTIONS),
-    "distributed/tensor/_redistribute.py": (1, _REDUCTIONS),
     "fx/_codegen.py": (1, "Python's operators as graphs print them"),
     "fx/node.py": (1, "functions, not operators, that PyTorch's passes keep"),
     "jit/_recorder.py": (2, f"{_PYTHONS}, and {_ATTRIBUTES}"),

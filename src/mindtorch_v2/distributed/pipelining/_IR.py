@@ -10,19 +10,18 @@ import contextlib
 import enum
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2.distributed.pipelining._info import PipeInfo
+from mindtorch_v2.distributed.pipelining.stage import PipelineStage, build_stage
 from mindtorch_v2.fx import Graph, GraphModule, Node
 from mindtorch_v2.fx._codegen import CodeGen, PyTreeCodeGen, PyTreeInfo
 from mindtorch_v2.fx.node import map_arg
 from mindtorch_v2.library import Library, register_fake
 from mindtorch_v2.utils import _pytree as pytree
 
-if TYPE_CHECKING:
-    from mindtorch_v2.distributed.pipelining.stage import PipelineStage
-
-__all__ = ["Pipe", "PipeInfo", "SplitPoint", "pipe_split", "pipeline"]
+__all__ = ["Pipe", "SplitPoint", "pipe_split", "pipeline"]
 
 _library = Library("pippy", "FRAGMENT")
 _library.define("_pipe_split() -> ()")
@@ -55,14 +54,6 @@ def pipe_split() -> None:
     2
     """
     return torch.ops.pippy._pipe_split()
-
-
-class PipeInfo(NamedTuple):
-    """What stages know of the whole pipeline: its graph, the number of stages, and whether a loss is in it."""
-
-    graph: Graph
-    num_stages: int
-    has_loss_and_backward: bool
 
 
 class Pipe(torch.nn.Module):
@@ -98,7 +89,7 @@ class Pipe(torch.nn.Module):
         return getattr(self.split_gm, f"submod_{stage_idx}")
 
     def info(self) -> PipeInfo:
-        """What stages know of the whole."""
+        """Facts of the whole, which stages are told."""
         return PipeInfo(self.split_gm.graph, self.num_stages, self.has_loss_and_backward)
 
     def build_stage(self, stage_index: int, device: Any, group: Any = None) -> PipelineStage:
@@ -109,8 +100,6 @@ class Pipe(torch.nn.Module):
             device: where its module and what it receives lie; the module is moved there.
             group: the ranks of the pipeline; all by default.
         """
-        from mindtorch_v2.distributed.pipelining.stage import build_stage
-
         return build_stage(self.get_stage_module(stage_index), stage_index, self.info(), device, group)
 
     def print_readable(self) -> None:

@@ -17,7 +17,7 @@ __all__ = [
     "zero_bubble",
 ]
 
-F, B, I, W = Kind.FORWARD, Kind.FULL_BACKWARD, Kind.BACKWARD_INPUT, Kind.BACKWARD_WEIGHT  # noqa: E741
+F, B, I, W = Kind.FORWARD, Kind.FULL_BACKWARD, Kind.BACKWARD_INPUT, Kind.BACKWARD_WEIGHT  # noqa: E741  (the letters that are written)
 
 
 def one_forward_one_backward(stages: int, stage: int, micro_batches: int) -> list[Action]:

@@ -46,7 +46,7 @@ OVERLAP_F_B, REDUCE_GRAD = _ComputationType.OVERLAP_F_B, _ComputationType.REDUCE
 
 
 class _PipelineContext:
-    """What a function for a kind of steps is given beside the step: the schedule, the micro-batches and the list of losses."""
+    """Things that a function for a kind of steps is given beside the step: the schedule, the micro-batches and the list of losses."""
 
     def __init__(
         self,

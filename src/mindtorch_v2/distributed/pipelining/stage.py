@@ -5,17 +5,19 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributed import _groups as world
 from mindtorch_v2.distributed import _objects as objects
 from mindtorch_v2.distributed import _operations as collectives
-from mindtorch_v2.distributed.pipelining._backward import stage_backward_input, stage_backward_weight
-from mindtorch_v2.distributed.pipelining._IR import PipeInfo
+from mindtorch_v2.distributed.pipelining import _backward as parts
 from mindtorch_v2.nn.parallel import DistributedDataParallel
 from mindtorch_v2.types import Device
 from mindtorch_v2.utils._pytree import tree_flatten
+
+if TYPE_CHECKING:
+    from mindtorch_v2.distributed.pipelining._info import PipeInfo
 
 __all__ = ["PipelineStage", "build_stage"]
 
@@ -203,8 +205,8 @@ class PipelineStage:
                     later()
         elif wanted:
             weights = list(self.submod.parameters())
-            of_inputs, groups = stage_backward_input(differentiable, gradients, wanted, weights)
-            self._weights_later[micro_batch] = lambda: stage_backward_weight(weights, groups)
+            of_inputs, groups = parts.stage_backward_input(differentiable, gradients, wanted, weights)
+            self._weights_later[micro_batch] = lambda: parts.stage_backward_weight(weights, groups)
         else:
             of_inputs = []
             self._weights_later[micro_batch] = lambda: torch.autograd.backward(differentiable, gradients)
