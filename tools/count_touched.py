@@ -147,10 +147,10 @@ def kinds() -> dict[str, list[str]]:
     """Kind -> the public operators of it that have a row."""
     if importlib.util.find_spec("mindtorch_v2") is None:  # an installed one has libraries that the sources may lack
         sys.path.insert(0, str(ROOT / "src"))
-    from mindtorch_v2._operators.table import ROWS
+    from mindtorch_v2._operators.table import every_row
 
     names: dict[str, set[str]] = {kind: set() for kind in BARS}
-    for row in ROWS.values():
+    for row in every_row().values():
         name = row.handle.name
         if name.startswith("_") or name.endswith(("_", "_backward", "_copy")):
             continue

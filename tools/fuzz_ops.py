@@ -375,9 +375,9 @@ def work(options: argparse.Namespace) -> None:
 
 def chosen(pattern: str) -> list[Any]:
     """The rows whose names match."""
-    from mindtorch_v2._operators.table import ROWS
+    from mindtorch_v2._operators.table import every_row
 
-    return [row for name, row in sorted(ROWS.items()) if re.search(pattern, name)]
+    return [row for name, row in sorted(every_row().items()) if re.search(pattern, name)]
 
 
 def plan(rows: list[Any], options: argparse.Namespace) -> list[tuple[Any, int]]:

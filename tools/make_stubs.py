@@ -29,7 +29,7 @@ from typing import Any
 import mindtorch_v2
 from mindtorch_v2 import _C, _namespace, fft, linalg, special
 from mindtorch_v2._operators import dunders as _dunders
-from mindtorch_v2._operators.table import ROWS
+from mindtorch_v2._operators.table import every_row
 from mindtorch_v2._operators.table.names import BOUND, FUNCTIONAL, in_order
 from mindtorch_v2._operators.table.returns import RETURN_TYPES
 
@@ -276,7 +276,7 @@ def _definitions(place: str, names: Iterable[str] | dict[str, str]) -> Iterator[
     own = names if isinstance(names, dict) else {}
     docs = {}
     outs = {}
-    for row in ROWS.values():
+    for row in every_row().values():
         for handle in filter(None, (row.handle, row.inplace)):
             docs[handle] = row.doc
         if row.out is not None:

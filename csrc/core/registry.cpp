@@ -6,6 +6,7 @@
 
 #include "check_mutation.h"
 #include "device_check.h"
+#include "late_operators.h"
 #include "lazy_views.h"
 #include "python/box.h"
 #include "python_keys.h"
@@ -151,7 +152,9 @@ Operator* Registry::define(Schema schema) {
 }
 
 Operator* Registry::find(const std::string& name, const std::string& overload) {
-    auto found = operators_.find(key_of(name, overload));
+    const std::string key = key_of(name, overload);
+    auto found = operators_.find(key);
+    if (found == operators_.end() && key.starts_with("aten::") && read_late_operators()) found = operators_.find(key);
     return found == operators_.end() ? nullptr : found->second.get();
 }
 void Registry::erase(Operator* op) {

@@ -93,6 +93,7 @@ from ._behaviours.sparse.create import (
 from ._behaviours import quantized as _quantized_kernels
 from . import _namespace
 from ._core.absent_modules import complete as _complete
+from ._core.absent_operators import LATE as _LATE
 from ._core import torch_dispatch as _torch_dispatch  # fills in what is made of several of the above
 
 globals().update({name: getattr(_namespace, name) for name in _namespace.__all__})
@@ -114,6 +115,8 @@ def __getattr__(name: str) -> _Any:
         value = getattr(_importlib.import_module(f"{__package__}.{source}"), name)
         globals()[name] = value
         return value
+    if name in _LATE["torch"]:
+        return _namespace.late_function(name)
     raise AttributeError(f"module 'torch' has no attribute '{name}'")
 
 

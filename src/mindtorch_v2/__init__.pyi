@@ -897,7 +897,7 @@ def _linalg_check_errors(info: Tensor, api_name: str, *, is_matrix: _bool) -> No
     """Raises what LAPACK's error codes mean."""
 def _log_softmax(input: Tensor, dim: _int, half_to_float: _bool, *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of the softmax along `dim`."""
-def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype) -> Tensor:
+def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype, *, out: Tensor | None = ...) -> Tensor:
     """The gradient of log_softmax."""
 def _make_per_channel_quantized_tensor(input: Tensor, scale: Tensor, zero_point: Tensor, axis: _int) -> Tensor:
     """The quantized tensor of the whole numbers of `self` (int8, uint8 or int32), with a scale and a zero point for each index of `axis`."""
@@ -937,7 +937,7 @@ def _scaled_dot_product_attention_math(query: Tensor, key: Tensor, value: Tensor
     """Attention by separate operators: output and weights."""
 def _scaled_mm(input: Tensor, mat2: Tensor, scale_a: Tensor, scale_b: Tensor, bias: Tensor | None = ..., scale_result: Tensor | None = ..., out_dtype: _dtype | None = ..., use_fast_accum: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """The product of two float8 matrices, each times its scale: one number, or one for each row of the product (M, 1) and each column (1, N)."""
-def _scaled_mm_v2(input: Tensor, mat2: Tensor, scale_a: _Sequence[Tensor], recipe_a: _Sequence[_int], swizzle_a: _Sequence[_int], scale_b: _Sequence[Tensor], recipe_b: _Sequence[_int], swizzle_b: _Sequence[_int], bias: Tensor | None, out_dtype: _dtype | None, contraction_dim: _Sequence[_int] = ..., use_fast_accum: _bool = ...) -> Tensor:
+def _scaled_mm_v2(input: Tensor, mat2: Tensor, scale_a: _Sequence[Tensor], recipe_a: _Sequence[_int], swizzle_a: _Sequence[_int], scale_b: _Sequence[Tensor], recipe_b: _Sequence[_int], swizzle_b: _Sequence[_int], bias: Tensor | None, out_dtype: _dtype | None, contraction_dim: _Sequence[_int] = ..., use_fast_accum: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """The product of scaled matrices by the recipes of GPUs, which PyTorch has for no CPU: it raises."""
 def _segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: _Number | None = ..., out: Tensor | None = ...) -> Tensor:
     """The sum, mean, max, min or prod of each of the segments of `data` along `axis`, given by lengths or offsets."""
@@ -945,7 +945,7 @@ def _shape_as_tensor(input: Tensor) -> Tensor:
     """The sizes as a tensor of int64."""
 def _softmax(input: Tensor, dim: _int, half_to_float: _bool, *, out: Tensor | None = ...) -> Tensor:
     """Exponentials along `dim`, divided by their sum."""
-def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype) -> Tensor:
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype, *, out: Tensor | None = ...) -> Tensor:
     """The gradient of softmax."""
 def _sparse_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = ..., alpha: _Number = ...) -> Tensor:
     """`beta * self + alpha * (mat1 @ mat2)`; the gradient of a sparse `mat1` has its pattern."""
@@ -1182,7 +1182,7 @@ def argmin(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: 
 def argsort(input: Tensor, dim: _int = ..., descending: _bool = ...) -> Tensor:
     """The positions that sort the tensor along `dim`."""
 @overload
-def argsort(input: Tensor, *, stable: _bool, dim: _int = ..., descending: _bool = ...) -> Tensor:
+def argsort(input: Tensor, *, stable: _bool, dim: _int = ..., descending: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """The positions that sort the tensor along `dim`, ties in their order."""
 def argwhere(input: Tensor) -> Tensor:
     """The positions of the elements that are not zero."""
@@ -1937,6 +1937,8 @@ def hsplit(input: Tensor, sections: _int) -> tuple[Tensor, ...]:
 @overload
 def hsplit(input: Tensor, indices: _Sequence[_int]) -> tuple[Tensor, ...]:
     """Parts that end before each index."""
+def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
+    """A sparse matrix times a dense one, with whole rows as values."""
 def hstack(tensors: _Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Joined along the second dimension (the first of one-dimensional ones)."""
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -2009,10 +2011,10 @@ def isfinite(input: Tensor) -> Tensor:
 def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: _bool = ..., invert: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Whether each element is among the test elements."""
 @overload
-def isin(element: _Number, test_elements: Tensor, *, assume_unique: _bool = ..., invert: _bool = ...) -> Tensor:
+def isin(element: _Number, test_elements: Tensor, *, assume_unique: _bool = ..., invert: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Whether a number is among the test elements."""
 @overload
-def isin(elements: Tensor, test_element: _Number, *, assume_unique: _bool = ..., invert: _bool = ...) -> Tensor:
+def isin(elements: Tensor, test_element: _Number, *, assume_unique: _bool = ..., invert: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """Whether each element equals a number."""
 def isinf(input: Tensor) -> Tensor:
     """True where `self` is positive or negative infinity."""
@@ -2105,11 +2107,20 @@ def lgamma_(input: Tensor) -> Tensor:
 def linspace(start: Tensor, end: Tensor, steps: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Evenly spaced between ends given as tensors."""
 @overload
+def linspace(start: Tensor, end: Tensor, steps: _int, *, out: Tensor) -> Tensor:
+    """`linspace` between ends in tensors, into `out`."""
+@overload
 def linspace(start: _Number, end: Tensor, steps: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Evenly spaced between ends given as tensors."""
 @overload
 def linspace(start: Tensor, end: _Number, steps: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Evenly spaced between ends given as tensors."""
+@overload
+def linspace(start: _Number, end: Tensor, steps: _int, *, out: Tensor) -> Tensor:
+    """`linspace` between ends in tensors, into `out`."""
+@overload
+def linspace(start: Tensor, end: _Number, steps: _int, *, out: Tensor) -> Tensor:
+    """`linspace` between ends in tensors, into `out`."""
 @overload
 def linspace(start: _Number, end: _Number, steps: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Evenly spaced numbers, both ends included."""
@@ -2166,11 +2177,20 @@ def logit_(input: Tensor, eps: _float | None = ...) -> Tensor:
 def logspace(start: Tensor, end: Tensor, steps: _int, base: _float = ..., *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Evenly spaced between ends given as tensors."""
 @overload
+def logspace(start: Tensor, end: Tensor, steps: _int, base: _float = ..., *, out: Tensor) -> Tensor:
+    """`logspace` between ends in tensors, into `out`."""
+@overload
 def logspace(start: _Number, end: Tensor, steps: _int, base: _float = ..., *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Evenly spaced between ends given as tensors."""
 @overload
 def logspace(start: Tensor, end: _Number, steps: _int, base: _float = ..., *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Evenly spaced between ends given as tensors."""
+@overload
+def logspace(start: _Number, end: Tensor, steps: _int, base: _float = ..., *, out: Tensor) -> Tensor:
+    """`logspace` between ends in tensors, into `out`."""
+@overload
+def logspace(start: Tensor, end: _Number, steps: _int, base: _float = ..., *, out: Tensor) -> Tensor:
+    """`logspace` between ends in tensors, into `out`."""
 @overload
 def logspace(start: _Number, end: _Number, steps: _int, base: _float = ..., *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """`base` to the power of evenly spaced exponents."""
@@ -2227,7 +2247,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Matrix product with broadcast batch dimensions; vectors count as a row on the left and a column on the right."""
 def matrix_exp(input: Tensor) -> Tensor:
     """Exponential of square matrices."""
-def matrix_power(input: Tensor, n: _int) -> Tensor:
+def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = ...) -> Tensor:
     """Integer power of square matrices."""
 @overload
 def max(input: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
@@ -2379,6 +2399,12 @@ def native_group_norm_backward(grad_out: Tensor, input: Tensor, mean: Tensor, rs
     """The gradients of group norm by input, weight and bias."""
 def native_layer_norm(input: Tensor, normalized_shape: _Sequence[_int], weight: Tensor | None, bias: Tensor | None, eps: _float) -> tuple[Tensor, Tensor, Tensor]:
     """Layer norm over the trailing dimensions, with the means and reciprocal standard deviations."""
+@overload
+def native_norm(input: Tensor, p: _Number | None, dim: _Sequence[_int] | _int, keepdim: _bool, dtype: _dtype | None) -> Tensor:
+    """The norm of a sparse tensor over all its dimensions."""
+@overload
+def native_norm(input: Tensor, p: _Number = ...) -> Tensor:
+    """The norm of a sparse tensor."""
 @overload
 def ne(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """True where `self` is not equal to `other`."""
@@ -2820,7 +2846,7 @@ def scatter_reduce_(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce
 def searchsorted(sorted_sequence: Tensor, input: Tensor, *, out_int32: _bool = ..., right: _bool = ..., side: str | None = ..., sorter: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
     """Where each element would be inserted to keep the innermost dimension of a sequence sorted."""
 @overload
-def searchsorted(sorted_sequence: Tensor, input: _Number, *, out_int32: _bool = ..., right: _bool = ..., side: str | None = ..., sorter: Tensor | None = ...) -> Tensor:
+def searchsorted(sorted_sequence: Tensor, input: _Number, *, out_int32: _bool = ..., right: _bool = ..., side: str | None = ..., sorter: Tensor | None = ..., out: Tensor | None = ...) -> Tensor:
     """Where a number would be inserted to keep a sequence sorted."""
 def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: _Number | None = ..., out: Tensor | None = ...) -> Tensor:
     """The sum, mean, max, min or prod of each of the segments of `data` along `axis`, given by lengths or offsets."""
@@ -2866,6 +2892,8 @@ def slice_scatter(input: Tensor, src: Tensor, dim: _int = ..., start: _int | Non
     """A copy of `self` with a slice replaced by `src`."""
 def slogdet(input: Tensor, *, out: tuple[Tensor, Tensor] | None = ...) -> return_types.slogdet:
     """Sign and log of the determinant's size."""
+def smm(input: Tensor, mat2: Tensor) -> Tensor:
+    """A sparse matrix times a dense one, as a sparse matrix."""
 def softmax(input: Tensor, dim: _int, dtype: _dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Exponentials along `dim`, divided by their sum, computed in `dtype`."""
 @overload
@@ -2912,6 +2940,8 @@ def squeeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tenso
 @overload
 def squeeze_copy(input: Tensor, dim: _Sequence[_int], *, out: Tensor | None = ...) -> Tensor:
     """A copy of what `squeeze` gives."""
+def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = ..., alpha: _Number = ...) -> Tensor:
+    """`beta * self + alpha * mat1 @ mat2`, with `self` and `mat1` sparse."""
 def stack(tensors: _Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Tensors of one shape along a new dimension."""
 @overload

@@ -259,6 +259,19 @@ def _typed_storage(tensor: Tensor) -> Any:
     return TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=tensor.dtype, _internal=True)
 
 
+def _functional() -> Any:
+    from . import functional
+
+    return functional
+
+
+def late_function(name: str) -> Any:
+    """The function of an operator whose row is read when it is asked for."""
+    from ._operators.table import aten
+
+    return getattr(aten, name)
+
+
 def _functorch_names() -> dict[str, Any]:
     from ._behaviours.batched._functorch_names import NAMES  # which few programs ask for
 
@@ -285,12 +298,14 @@ provide(
     companion_operators=_companion_operators,
     device_module=_device_module,
     file_records=_file_records,
+    functional=_functional,
     generator_maker=_generator_maker,
     install_parts=_install_parts,
     is_onednn_enabled=_is_onednn_enabled,
     is_pinned=_is_pinned,
     is_tracing=_is_tracing,
     kernel_checks=_kernel_checks,
+    late_function=late_function,
     load_backend=_load_backend,
     load_functionalization=_load_functionalization,
     operators=_operators,

@@ -20,6 +20,10 @@ class Tensor(TensorBase):
     def __init__(self, *args: Any, **options: Any) -> None: ...
     def _addmm_activation(self, mat1: Tensor, mat2: Tensor, *, beta: _Number = ..., alpha: _Number = ..., use_gelu: _bool = ...) -> Tensor:
         """ReLU, or GELU, of `beta * self + alpha * mat1 @ mat2`."""
+    def _autocast_to_full_precision(self, cuda_enabled: _bool, cpu_enabled: _bool) -> Tensor:
+        """float16 and bfloat16 as float32, where autocast is on for the tensor's device."""
+    def _autocast_to_reduced_precision(self, cuda_enabled: _bool, cpu_enabled: _bool, cuda_dtype: _dtype, cpu_dtype: _dtype) -> Tensor:
+        """float32 as the dtype that autocast computes with on the tensor's device."""
     def _coalesced_(self, coalesced: _bool) -> Tensor:
         """Says whether the coordinates are sorted and distinct."""
     def _conj(self) -> Tensor:
@@ -1388,10 +1392,14 @@ class Tensor(TensorBase):
         """Hyperbolic sine."""
     def sinh_(self) -> Tensor:
         """Hyperbolic sine."""
+    def slice_inverse(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ...) -> Tensor:
+        """The elements of `self` with the sizes, strides and beginning of `src`, which stands for a part of it."""
     def slice_scatter(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ...) -> Tensor:
         """A copy of `self` with a slice replaced by `src`."""
     def slogdet(self) -> return_types.slogdet:
         """Sign and log of the determinant's size."""
+    def smm(self, mat2: Tensor) -> Tensor:
+        """A sparse matrix times a dense one, as a sparse matrix."""
     def softmax(self, dim: _int, dtype: _dtype | None = ...) -> Tensor:
         """Exponentials along `dim`, divided by their sum, computed in `dtype`."""
     @overload
@@ -1444,6 +1452,8 @@ class Tensor(TensorBase):
     @overload
     def squeeze_(self, *dim: _int) -> Tensor:
         """Changes the tensor's own sizes and strides."""
+    def sspaddmm(self, mat1: Tensor, mat2: Tensor, *, beta: _Number = ..., alpha: _Number = ...) -> Tensor:
+        """`beta * self + alpha * mat1 @ mat2`, with `self` and `mat1` sparse."""
     @overload
     def std(self, dim: _Sequence[_int] | _int | None = ..., *, correction: _Number | None = ..., keepdim: _bool = ...) -> Tensor:
         """The standard deviation along the dimensions `dim`."""
@@ -1785,12 +1795,9 @@ class Tensor(TensorBase):
     def reinforce(self, reward: Any) -> None: ...
     def resize_as_sparse_(*args: Any, **kwargs: Any) -> Any: ...
     def share_memory_(self) -> Tensor: ...
-    def slice_inverse(*args: Any, **kwargs: Any) -> Any: ...
-    def smm(*args: Any, **kwargs: Any) -> Any: ...
     def solve(self, other: Tensor) -> None: ...
     def sparse_resize_(*args: Any, **kwargs: Any) -> Any: ...
     def sparse_resize_and_clear_(*args: Any, **kwargs: Any) -> Any: ...
-    def sspaddmm(*args: Any, **kwargs: Any) -> Any: ...
     def stft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Any = ..., center: _bool = ..., pad_mode: str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., align_to_window: _bool | None = ...) -> Any: ...
     def storage(self) -> Any: ...
     def storage_type(self) -> Any: ...

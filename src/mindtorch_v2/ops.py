@@ -32,14 +32,14 @@ def _name(handle: Any) -> str:
 
 
 def _origin(handle: Any) -> str:
-    from mindtorch_v2._operators.table import ROWS  # only for operators of the framework
+    from mindtorch_v2._operators.table import every_row  # only for operators of the framework
 
     given = handle.__dict__.get("origin")
     if given:
         return str(given)
-    for row in ROWS.values():
+    for row in every_row().values():
         if handle in (row.handle, row.inplace, row.out, row.generated_out):
-            kind = "composite" if row.body is not None else "native"
+            kind = "native" if row.body is None else row.body.__module__.split(".")[-2]
             return f"the row {row.name} of _operators/{kind}/{row.family}.py"
     return "the framework"
 

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ._backends import npu
 from ._dispatch.keys import DEVICE_KEYS
-from ._operators.table import ROWS, Row, rows_of
+from ._operators.table import Row, every_row, rows_of
 
 __all__ = ["DEVICES", "OP_STATUS", "Status", "add_provider", "main", "matrix", "remove_provider", "status"]
 
@@ -77,7 +77,7 @@ def status(row: Row) -> Status:
 def _row(name: str) -> Row:
     """The row "add.Tensor", "npu::npu_rms_norm", or the first of that name: "add" is add.Tensor. KeyError if there is none."""
     space, separator, base = name.partition("::")
-    rows = ROWS if not separator or space == "aten" else rows_of(space)
+    rows = every_row() if not separator or space == "aten" else rows_of(space)
     base = base if separator else name
     base = base.removesuffix(".default")
     if base in rows:
@@ -96,10 +96,10 @@ class _OperatorStatus(Mapping[str, Status]):
         return status(_row(name))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(ROWS)
+        return iter(every_row())
 
     def __len__(self) -> int:
-        return len(ROWS)
+        return len(every_row())
 
 
 OP_STATUS: Mapping[str, Status] = _OperatorStatus()
@@ -115,7 +115,7 @@ OP_STATUS: Mapping[str, Status] = _OperatorStatus()
 
 def matrix(prefixes: Sequence[str] = (), missing: str | None = None) -> list[tuple[str, Status]]:
     """The operators whose names begin with one of ``prefixes`` (all without), only those missing on a device if one is named."""
-    found = [(name, status(row)) for name, row in sorted(ROWS.items()) if name.startswith(tuple(prefixes) or "")]
+    found = [(name, status(row)) for name, row in sorted(every_row().items()) if name.startswith(tuple(prefixes) or "")]
     return found if missing is None else [entry for entry in found if entry[1][missing] == "missing"]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mindtorch_v2._operators.table import ROWS, aliases_of
+from mindtorch_v2._operators.table import aliases_of, every_row
 
 CORE = Path(__file__).parents[2] / "csrc" / "core"
 # Words that are names of operators too and mean something else where they stand.
@@ -54,7 +54,7 @@ WORDS = {
     }
     | {"matmul", "mul", "ne", "neg", "pow", "rsub", "sub"},
 }
-FORMS = [form for row in ROWS.values() for form in (row.handle, row.inplace, row.out) if form is not None]
+FORMS = [form for row in every_row().values() for form in (row.handle, row.inplace, row.out) if form is not None]
 NAMES = {name for form in FORMS for name in (form.name, *aliases_of(form))}
 NODES = re.compile(r"[A-Z]\w*Backward\d*s?")
 

@@ -34,7 +34,7 @@ COMPUTED = {
     "_core.absent_modules": (3, "where a program that imports PyTorch's module finds it"),
     "_dynamo.backends.registry": (1, "the module of a back end that is asked for by name"),
     "_namespace": (2, "what registers the operators of a namespace: a table in the function"),
-    "_operators.load": (1, "the modules of `native` and `composite`, all of them"),
+    "_operators.load": (1, "the modules of `native`, `composite` and `inner`, all of them"),
     "_utils": (1, "the module of a class that a program names"),
     "doctor": (1, "the packages of others that this one needs"),
     "fx.graph_module": (1, "the generated module in a package"),

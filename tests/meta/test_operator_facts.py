@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from mindtorch_v2._behaviours import batched, sharded
-from mindtorch_v2._operators.table import ROWS, row_of
+from mindtorch_v2._operators.table import every_row, row_of
 
 pytestmark = pytest.mark.no_torch
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2] / "src" / "mindtorch_v2"
 MANY = 3  # so many names of operators in one place, half of what stands there, are a list of operators
-NAMES = {name for row in ROWS.values() for form in (row.handle, row.inplace, row.out) if form for name in
+NAMES = {name for row in every_row().values() for form in (row.handle, row.inplace, row.out) if form for name in
          (form.name, f"{form.name}.{form.overload}", f"aten::{form.name}", f"aten::{form.name}.{form.overload}")}  # fmt: skip
 
 _PACKAGES: dict[str, Any] = {"batched": batched, "sharded": sharded}
@@ -161,7 +161,8 @@ def _sources() -> dict[str, str]:
     return {
         str(path.relative_to(SOURCE)): path.read_text("utf-8")
         for path in sorted(SOURCE.rglob("*.py"))
-        if path.relative_to(SOURCE).parts[:2] not in (("_operators", "native"), ("_operators", "composite"))
+        if path.relative_to(SOURCE).parts[:2]
+        not in (("_operators", "native"), ("_operators", "composite"), ("_operators", "inner"))
     }
 
 
@@ -213,7 +214,7 @@ def _stated_rules(text: str) -> list[str]:
         for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _REGISTERING
         for argument in node.args
-        if isinstance(argument, ast.Constant) and argument.value in ROWS
+        if isinstance(argument, ast.Constant) and argument.value in every_row()
     ]
 
 
@@ -221,11 +222,11 @@ def _rules(place: str) -> set[tuple[str, str, str]]:
     """Of a package of rules: the file of each rule, the operator that it is for, and that one's family."""
     found = set()
     for path in (SOURCE / "_behaviours" / place).glob("*.py"):
-        found |= {(path.stem, name, ROWS[name].family) for name in _stated_rules(path.read_text("utf-8"))}
+        found |= {(path.stem, name, every_row()[name].family) for name in _stated_rules(path.read_text("utf-8"))}
     if place == "sparse":  # kernels of the operators themselves
         rules = [
             (row, kernel)
-            for row in ROWS.values()
+            for row in every_row().values()
             for form in (row.handle, row.inplace, row.out)
             if form is not None
             for key, kernel in form.kernels().items()

@@ -10,7 +10,10 @@ from typing import Any
 
 import numpy
 
+from mindtorch_v2._operators.table import every_row
 from mindtorch_v2._operators.table.samples import samples_of as samples
+
+every_row()  # tests look into ROWS
 
 _FLOAT = ("float32", "float64")
 _FLOATING = (*_FLOAT, "float16", "bfloat16")

@@ -40,7 +40,7 @@ class Area(NamedTuple):
 AREAS = (
     Area(
         "rows",
-        ("_operators/native/*", "_operators/composite/*"),
+        ("_operators/native/*", "_operators/composite/*", "_operators/inner/*"),
         ("tests/ops",),
         ("tests/ops/test_bodies.py", "tests/ops/test_facts.py"),
     ),

@@ -172,7 +172,7 @@ def _with_pages(named: list[reference.Entry], chosen: list[str]) -> list[referen
 
 
 def _support() -> str:
-    from mindtorch_v2._operators.table import ROWS
+    from mindtorch_v2._operators.table import every_row
     from mindtorch_v2.status import OP_STATUS
 
     lines = [
@@ -183,11 +183,12 @@ def _support() -> str:
     ]
     for device in ("cpu", "npu", "meta"):
         counts = [
-            sum(OP_STATUS[name][device] == state for name in ROWS) for state in ("native", "composite", "missing")
+            sum(OP_STATUS[name][device] == state for name in every_row())
+            for state in ("native", "composite", "missing")
         ]
         lines.append(f"- **{device}**: {counts[0]} native, {counts[1]} composite, {counts[2]} missing")
     lines += ["", "| operator | dtypes | cpu | npu | meta |", "|---|---|---|---|---|"]
-    for name, row in sorted(ROWS.items()):
+    for name, row in sorted(every_row().items()):
         state = OP_STATUS[name]
         lines.append(f"| `{name}` | {row.dtypes} | {state['cpu']} | {state['npu']} | {state['meta']} |")
     return "\n".join([*lines, ""])

@@ -7,6 +7,7 @@
 #include "../composing.h"
 #include "../copy_on_write.h"
 #include "../derived_schema.h"
+#include "../late_operators.h"
 #include "../python_keys.h"
 #include "../rest.h"
 #include "../typed_kernel.h"
@@ -610,6 +611,7 @@ PyObject* py_erase(PyObject*, PyObject* o) {
 }
 PyObject* py_all(PyObject*, PyObject*) {
     return guarded<PyObject*>(nullptr, [] {
+        read_late_operators();
         const std::vector<Operator*> all = Registry::get().all();
         PyObject* l = PyList_New(0);
         if (!l) throw PythonError();
@@ -624,6 +626,11 @@ PyObject* py_all(PyObject*, PyObject*) {
         }
         return l;
     });
+}
+// _set_late_operators(reader): what defines the operators that were not defined before the first of them is asked for.
+PyObject* py_set_late_operators(PyObject*, PyObject* reader) {
+    set_late_operators(reader == Py_None ? nullptr : reader);
+    Py_RETURN_NONE;
 }
 PyObject* py_set_key_handler(PyObject*, PyObject* args) {
     const char* name;
@@ -747,6 +754,8 @@ PyMethodDef functions[] = {
     {"_find_operator", py_find, METH_VARARGS, nullptr},
     {"_erase_operator", py_erase, METH_O, nullptr},
     {"_all_operators", py_all, METH_NOARGS, nullptr},
+    {"_set_late_operators", py_set_late_operators, METH_O,
+     "_set_late_operators(reader): `reader()` defines the operators that wait for a question; or None."},
     {"_set_key_handler", py_set_key_handler, METH_VARARGS, nullptr},
     {"_set_engine_op", py_set_engine_op, METH_VARARGS, nullptr},
     {"_dispatch_key_bits", py_dispatch_keys, METH_O, nullptr},

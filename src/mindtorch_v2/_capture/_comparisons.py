@@ -16,7 +16,7 @@ import mindtorch_v2 as torch
 from mindtorch_v2._capture._guard_kinds import is_constant
 from mindtorch_v2._capture._operators import FUNCTIONS
 from mindtorch_v2._capture._sources import look_up
-from mindtorch_v2._operators.table import ROWS
+from mindtorch_v2._operators.table import every_row
 from mindtorch_v2._sizes.recorded import RecordedNumber, RecordedSize
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _AROUND = frozenset(("type", "cuda", "npu", "pos", "dropout1d", "dropout2d", "dr
 @functools.cache
 def _giving_back() -> frozenset[str]:
     """Names in Python of methods and functions that may give their argument back."""
-    return _AROUND.union(row.handle.name for row in ROWS.values() if row.facts.gives_back)
+    return _AROUND.union(row.handle.name for row in every_row().values() if row.facts.gives_back)
 
 
 class Comparisons:

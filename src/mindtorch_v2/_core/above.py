@@ -20,6 +20,8 @@ class _Above:
     """The module `torch.<name>` of a kind of device, "npu" say."""
     file_records: Callable[[], Any]
     """The module with the classes of the records of files."""
+    functional: Callable[[], Any]
+    """`torch.functional`."""
     generator_maker: Callable[[], Callable[..., Any]]
     """The function that pickles of generators name."""
     install_parts: Callable[[], None]
@@ -32,6 +34,8 @@ class _Above:
     """Whether torch.jit.trace is recording on this thread."""
     kernel_checks: Callable[[], Any]
     """The module that says what kernels do wrong."""
+    late_function: Callable[[str], Any]
+    """The function of an operator by name that is defined when it is asked for."""
     load_backend: Callable[[str], bool]
     """Load the back end of a kind of device, "npu" say: whether there is one."""
     load_functionalization: Callable[[], None]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from mindtorch_v2 import _C
 
-from .table import ROWS
+from .table import every_row
 
 if TYPE_CHECKING:
     from mindtorch_v2._tensor import Tensor
@@ -233,7 +233,7 @@ def install() -> None:
     with _install_lock:
         if _installed:
             return
-        for row in ROWS.values():
+        for row in every_row().values():
             if policy := row.facts.autocast:
                 for device_type, key in _KEYS.items():
                     row.handle.impl(key, _kernel(row.handle, device_type, _chooser(policy, device_type)))

@@ -1,4 +1,4 @@
-"""Run every file of rows, then give the operators their Python names."""
+"""Run the files of rows, then give the operators their Python names."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ from .._core.absent_operators import METHODS, absent_function
 from .._core.unavailable import unavailable_function
 from .._tensor import Tensor
 from . import composite as _composite
+from . import inner as _inner
 from . import native as _native
 from . import properties as _properties
 from .deprecated_forms import install as install_deprecated_forms
 from .dunders import attach
 from .methods import attach as attach_methods
-from .table import ROWS, aten, bound, facts_of
+from .table import ROWS, aten, bound, facts_of, late
 from .table.names import BOUND
 
 _PACKAGE = _C.__name__.partition(".")[0]
 
 
-def _run_rows() -> None:
+def _run_rows(*packages: types.ModuleType) -> None:
     """Import every file of rows, with the garbage collector off: thousands of objects are made, and none is dropped."""
     collecting = gc.isenabled()
     gc.disable()
     try:
-        for package in (_native, _composite):
+        for package in packages:
             for file in sorted(os.listdir(package.__path__[0])):
                 if file.endswith(".py") and file != "__init__.py":
                     importlib.import_module(f"{package.__name__}.{file[:-3]}")
@@ -41,7 +42,8 @@ def _run_rows() -> None:
             gc.enable()
 
 
-_run_rows()
+_run_rows(_native, _composite)
+late.when_asked(functools.partial(_run_rows, _inner))
 
 FUNCTIONS = bound("function")
 FUNCTIONS["nonzero"] = _properties.nonzero
@@ -150,3 +152,4 @@ def _help(function: Any, what: str) -> str | None:
 
 
 _C._set_help(_help)
+late.begin()

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ... import _C
 from ..._core.autograd import batched
-from ..._operators.table import ROWS, facts_of
+from ..._operators.table import ROWS, every_row, facts_of
 from ._levels import active_levels, outside_vmap, size_of
 
 _parts = batched.parts
@@ -112,7 +112,7 @@ def shared(word: str) -> Callable[[Rule], Rule]:
 
 def register_shared() -> None:
     """Give each row whose facts name its rule that rule; element-wise ones need not name theirs."""
-    for row in ROWS.values():
+    for row in every_row().values():
         facts = row.facts
         if facts.batching:
             rule(row.name)(SHARED[facts.batching])
@@ -412,7 +412,7 @@ _C._set_key_handler("Batched", _handle)
 
 def register_composites() -> None:
     """An implicit composite answers Batched by its own body; those with a rule have one that is simpler than the body."""
-    for row in ROWS.values():
+    for row in every_row().values():
         if row.handle in RULES and "CompositeImplicitAutograd" in row.handle.kernels():
             handle = row.handle
             handle.impl("Batched", lambda *args, _op=handle, **kwargs: _handle(_op, args, kwargs))

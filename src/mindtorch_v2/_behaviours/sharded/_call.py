@@ -12,7 +12,7 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ..._operators.table import ROWS
+from ..._operators.table import ROWS, every_row
 from .placements import Partial, Placement, Replicate
 
 __all__ = [
@@ -174,7 +174,7 @@ def _word_of(facts: Any) -> str:
 
 def register_shared() -> None:
     """Give each row the rule that its facts name."""
-    for row in ROWS.values():
+    for row in every_row().values():
         word = _word_of(row.facts)
         if word and row.handle not in RULES:
             rule(row.name)(SHARED[word])

@@ -132,6 +132,66 @@ def rrelu(
     return self * aten._rrelu_slope(self.detach(), lower, upper, generator)
 
 
+def _noisy_slope(self, noise, lower, upper, generator):
+    if noise.shape != self.shape:
+        raise RuntimeError(
+            "noise tensor shape must match self tensor shape. "
+            f"Got self.shape = {list(self.shape)} noise.shape = {list(noise.shape)}"
+        )
+    if noise.dtype != self.dtype:
+        raise RuntimeError(f"expected scalar type {_class_name(self)} but found {_class_name(noise)}")
+    slope = aten._rrelu_slope(self.detach(), lower, upper, generator)
+    aten.copy_(noise, slope)
+    return slope
+
+
+_NOISY = (
+    "Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, "
+    "Generator? generator=None"
+)
+
+
+@composite(
+    f"rrelu_with_noise(Tensor self, {_NOISY}) -> Tensor",
+    "`rrelu` that writes the slopes which it drew into `noise`, 1 where `self` is positive.",
+    bind="nn out",
+    tags="nondeterministic_seeded",
+    node="RreluWithNoiseBackward0",
+    samples=None,
+)
+def rrelu_with_noise(
+    self: Tensor,
+    noise: Tensor,
+    lower: Number = 0.125,
+    upper: Number = 0.3333333333333333,
+    training: bool = False,
+    generator: Generator | None = None,
+) -> Tensor:
+    if not training:
+        return aten.leaky_relu(self, (lower + upper) / 2)
+    return self * _noisy_slope(self, noise, lower, upper, generator)
+
+
+@composite(
+    f"rrelu_with_noise_(Tensor(a!) self, {_NOISY}) -> Tensor(a!)",
+    "`rrelu_with_noise` in place.",
+    bind="nn",
+    tags="nondeterministic_seeded",
+    samples=None,
+)
+def rrelu_with_noise_(
+    self: Tensor,
+    noise: Tensor,
+    lower: Number = 0.125,
+    upper: Number = 0.3333333333333333,
+    training: bool = False,
+    generator: Generator | None = None,
+) -> Tensor:
+    if not training:
+        return aten.leaky_relu_(self, (lower + upper) / 2)
+    return aten.mul_(self, _noisy_slope(self, noise, lower, upper, generator))
+
+
 @composite(
     "selu(Tensor self) -> Tensor",
     "Scaled ELU: keeps mean 0 and variance 1.",

@@ -8,6 +8,7 @@ from ..._core.dtype import DTYPES
 from ..table import S, T, aten, composite
 
 if TYPE_CHECKING:
+    from ..._C import dtype
     from ..._tensor import Tensor
     from ...types import Number
 
@@ -84,3 +85,31 @@ for _kind, _name in {
         gives_back=True,
         samples=[S(T(3, 4))],
     )(_cast_to(_name))
+
+
+@composite(
+    "_autocast_to_reduced_precision(Tensor(a) self, bool cuda_enabled, bool cpu_enabled, ScalarType cuda_dtype,"
+    " ScalarType cpu_dtype) -> Tensor(a)",
+    "float32 as the dtype that autocast computes with on the tensor's device.",
+    bind="method",
+    gives_back=True,
+    samples=None,
+)
+def _autocast_to_reduced_precision(
+    self: Tensor, cuda_enabled: bool, cpu_enabled: bool, cuda_dtype: dtype, cpu_dtype: dtype
+) -> Tensor:
+    on, wanted = (cuda_enabled, cuda_dtype) if self.is_cuda else (cpu_enabled and self.is_cpu, cpu_dtype)
+    return self.to(wanted) if on and self.dtype == DTYPES["float32"] else self
+
+
+@composite(
+    "_autocast_to_full_precision(Tensor(a) self, bool cuda_enabled, bool cpu_enabled) -> Tensor(a)",
+    "float16 and bfloat16 as float32, where autocast is on for the tensor's device.",
+    bind="method",
+    gives_back=True,
+    samples=None,
+)
+def _autocast_to_full_precision(self: Tensor, cuda_enabled: bool, cpu_enabled: bool) -> Tensor:
+    on = cuda_enabled if self.is_cuda else cpu_enabled and self.is_cpu
+    lower = self.dtype in (DTYPES["float16"], DTYPES["bfloat16"])
+    return self.to(DTYPES["float32"]) if on and lower else self

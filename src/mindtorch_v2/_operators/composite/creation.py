@@ -7,7 +7,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from ..._core.dtype import DTYPES
-from ..table import S, T, aten, composite
+from ..table import S, T, aten, composite, fill
 
 if TYPE_CHECKING:
     from ..._C import dtype
@@ -64,6 +64,28 @@ def _spaced(name, tail) -> None:
 
 _spaced("linspace", "")
 _spaced("logspace", ", float base=10.")
+
+
+def _spaced_into(name, tail) -> None:
+    """linspace or logspace between ends in tensors, into `out`."""
+    for overload, first, second in (
+        ("Scalar_Tensor", "Scalar", "Tensor"),
+        ("Tensor_Scalar", "Tensor", "Scalar"),
+        ("Tensor_Tensor", "Tensor", "Tensor"),
+    ):
+
+        @composite(
+            f"{name}.{overload}_out({first} start, {second} end, int steps{tail}, *, Tensor(a!) out) -> Tensor(a!)",
+            f"`{name}` between ends in tensors, into `out`.",
+            bind="function",
+        )
+        def into(start: Number | Tensor, end: Number | Tensor, steps: int, *rest: Any, out: Tensor) -> Tensor:
+            made = getattr(aten, name)(start, end, steps, *rest, dtype=out.dtype, device=out.device)
+            return fill(out, made, warn=False)
+
+
+_spaced_into("linspace", "")
+_spaced_into("logspace", ", float base=10.")
 
 
 @composite(f"_efficientzerotensor(SymInt[] size, {_FACTORY}) -> Tensor", "Zeros.", bind="generated_out")
@@ -195,7 +217,7 @@ _windows(
 @composite(
     "_new_zeros_with_same_feature_meta(Tensor self, Tensor other, *, int self_num_batch_dims=0) -> Tensor",
     "Zeros of `self`'s dtype, laid out as `other`, behind the first `self_num_batch_dims` dimensions of `self`.",
-    bind="function method",
+    bind="function method generated_out",
 )
 def _new_zeros_with_same_feature_meta(self, other, *, self_num_batch_dims=0):
     batch = list(self.shape[:self_num_batch_dims])

@@ -313,6 +313,9 @@ def _is_vector(A, B):
     "_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False)"
     " -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)",
     "Solution of a linear system, the factors used, and error codes.",
+    bind="out",
+    out_dtype="exact",
+    out_overload="result",
     explicit=True,
     grad={("A", "B"): _solve_grads},
     nondiff=(1, 2, 3),
@@ -435,6 +438,9 @@ def _det_grad(grads, A, result0):
 @composite(
     "_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)",
     "Determinant and the factors used.",
+    bind="out",
+    out_dtype="exact",
+    out_overload="result",
     batching="matrix",
     explicit=True,
     grad={"A": _det_grad},
@@ -473,6 +479,9 @@ def _slogdet_grad(grads, A, result0):
 @composite(
     "_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)",
     "Sign and log of the determinant's size, and the factors used.",
+    bind="out",
+    out_dtype="exact",
+    out_overload="sign",
     batching="matrix",
     explicit=True,
     grad={"A": _slogdet_grad},

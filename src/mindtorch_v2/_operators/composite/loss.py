@@ -307,7 +307,8 @@ def margin_ranking_loss(
     "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=Mean)"
     " -> Tensor",
     "Hinge of every other class's score against the target's.",
-    bind="nn",
+    bind="nn out",
+    out_dtype="expected scalar type {result} but found {out}",
     autocast="float32",
     samples=[S(T(3, 5), T(3, dtype="int64", low=0, high=5))],
     node="MultiMarginLossBackward0",
@@ -347,7 +348,8 @@ def multi_margin_loss(
 @composite(
     "multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
     "Hinge of every class's score against each target class's; targets end at the first -1.",
-    bind="nn",
+    bind="nn out",
+    out_dtype="expected scalar type {result} but found {out}",
     autocast="float32",
     samples=[S(T(3, 4), T(3, 4, dtype="int64", low=0, high=4))],
     node="MultilabelMarginLossBackward0",
@@ -374,7 +376,8 @@ def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int = 1) -> 
 @composite(
     "nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor",
     "Negative log likelihood of rows of log-probabilities.",
-    bind="nn",
+    bind="nn out",
+    out_dtype="exact",
     autocast="float32",
     samples=[S(T(3, 5), T(3, dtype="int64", low=0, high=5))],
 )
@@ -387,7 +390,8 @@ def nll_loss(
 @composite(
     "nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor",
     "Negative log likelihood at each place of a grid.",
-    bind="nn",
+    bind="nn out",
+    out_dtype="expected scalar type {result} but found {out}",
     autocast="float32",
     samples=[S(T(2, 3, 4, 4), T(2, 4, 4, dtype="int64", low=0, high=3))],
 )
@@ -443,7 +447,8 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
 @composite(
     "soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
     "log(1 + exp(-target * self)).",
-    bind="nn",
+    bind="nn out",
+    out_dtype="found",
     autocast="float32",
     samples=[S(T(3, 4), T(3, 4))],
     node="SoftMarginLossBackward0",

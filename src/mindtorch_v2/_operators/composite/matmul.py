@@ -233,7 +233,12 @@ def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
     return result.clone() if result is self else result
 
 
-@composite("matrix_power(Tensor self, int n) -> Tensor", "Integer power of square matrices.", bind="function method")
+@composite(
+    "matrix_power(Tensor self, int n) -> Tensor",
+    "Integer power of square matrices.",
+    bind="function method out",
+    out_dtype="exact",
+)
 def matrix_power(self: Tensor, n: int) -> Tensor:
     return aten.linalg_matrix_power(self, n)
 

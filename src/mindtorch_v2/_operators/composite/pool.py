@@ -262,7 +262,8 @@ def _unpool(self, indices, output_size, spatial):
 @composite(
     "max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor",
     "Puts each value back where maximum pooling took it from; zeros elsewhere.",
-    bind="nn",
+    bind="nn out",
+    out_dtype="expected scalar type {result} but found {out}",
     autocast="float32",
     node="MaxUnpool2DBackward0",
 )
@@ -273,7 +274,8 @@ def max_unpool2d(self: Tensor, indices: Tensor, output_size: Sequence[int]) -> T
 @composite(
     "max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor",
     "Puts each value back where maximum pooling took it from; zeros elsewhere.",
-    bind="nn",
+    bind="nn out",
+    out_dtype="expected scalar type {result} but found {out}",
     autocast="float32",
     node="MaxUnpool3DBackward0",
 )

@@ -110,7 +110,7 @@ _NAMES = {DTYPES["quint4x2"]: "QUInt4x2", DTYPES["quint2x4"]: "QUInt2x4"}
 @composite(
     "quantize_per_tensor(Tensor self, float scale, int zero_point, ScalarType dtype) -> Tensor",
     "round(self / scale + zero_point), kept in the range of a quantized dtype (`qint8`, `quint8`, `qint32`, `quint4x2`).",
-    bind="function",
+    bind="function generated_out",
     explicit=True,
     samples=None,
 )
@@ -121,7 +121,7 @@ def quantize_per_tensor(self: Tensor, scale: float, zero_point: int, dtype: Any)
 @composite(
     "quantize_per_tensor.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, ScalarType dtype) -> Tensor",
     "The same with a scale and a zero point from tensors of one element.",
-    bind="function",
+    bind="function generated_out",
     explicit=True,
     samples=None,
 )
@@ -132,7 +132,7 @@ def quantize_by_tensors(self: Tensor, scale: Tensor, zero_point: Tensor, dtype: 
 @composite(
     "quantize_per_tensor.tensors(Tensor[] tensors, Tensor scales, Tensor zero_points, ScalarType dtype) -> Tensor[]",
     "The same for each tensor, with a scale and a zero point of its own.",
-    bind="function",
+    bind="function generated_out",
     explicit=True,
     samples=None,
 )
@@ -144,7 +144,7 @@ def quantize_each(tensors: list[Tensor], scales: Tensor, zero_points: Tensor, dt
 @composite(
     "quantize_per_tensor_dynamic(Tensor self, ScalarType dtype, bool reduce_range) -> Tensor",
     "`quantize_per_tensor` by the least and the greatest number of `self`; one bit is left free with `reduce_range`.",
-    bind="function",
+    bind="function generated_out",
     explicit=True,
     samples=None,
 )
@@ -165,7 +165,7 @@ def quantize_per_tensor_dynamic(self: Tensor, dtype: Any, reduce_range: bool) ->
 @composite(
     "quantize_per_channel(Tensor self, Tensor scales, Tensor zero_points, int axis, ScalarType dtype) -> Tensor",
     "`quantize_per_tensor` with a scale and a zero point for each index of `axis`; floating zero points are added first.",
-    bind="function",
+    bind="function generated_out",
     explicit=True,
     samples=None,
 )

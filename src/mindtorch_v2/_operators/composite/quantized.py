@@ -97,7 +97,7 @@ def dequantize(self: Tensor) -> Tensor:
 @composite(
     "dequantize.tensors(Tensor[] tensors) -> Tensor[]",
     "`dequantize` of each.",
-    bind="function",
+    bind="function generated_out",
     explicit=True,
     samples=None,
 )
@@ -108,7 +108,7 @@ def dequantize_each(tensors: list[Tensor]) -> list[Tensor]:
 @composite(
     "int_repr(Tensor self) -> Tensor",
     "The whole numbers of a quantized tensor, copied; of those with several to a byte the bytes.",
-    bind="function method",
+    bind="function method generated_out",
     explicit=True,
     samples=None,
 )
@@ -130,7 +130,7 @@ def q_zero_point(self: Tensor) -> int:
 @composite(
     "q_per_channel_scales(Tensor self) -> Tensor",
     "The scale of each index.",
-    bind="function method",
+    bind="function method generated_out",
     explicit=True,
     samples=None,
 )
@@ -141,7 +141,7 @@ def q_per_channel_scales(self: Tensor) -> Tensor:
 @composite(
     "q_per_channel_zero_points(Tensor self) -> Tensor",
     "The zero point of each index.",
-    bind="function method",
+    bind="function method generated_out",
     explicit=True,
     samples=None,
 )

@@ -280,6 +280,9 @@ def norm_of_all(self: Tensor, p: Number = 2) -> Tensor:
 @composite(
     "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
     "The p-norm along the dimensions `dim`.",
+    bind="out",
+    out_dtype="exact",
+    out_overload="out",
     tags="reduction",
     samples=[S(T(3, 4), 2, [1]), S(T(3, 4), None, [0], True)],
 )
@@ -290,6 +293,9 @@ def norm(self: Tensor, p: Number | None, dim: Sequence[int], keepdim: bool = Fal
 @composite(
     "norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor",
     "The p-norm along the dimensions `dim`, computed in `dtype`.",
+    bind="out",
+    out_dtype="exact",
+    out_overload="dtype_out",
     tags="reduction",
 )
 def norm_dtype(self: Tensor, p: Number | None, dim: Sequence[int], keepdim: bool, *, dtype: dtype) -> Tensor:

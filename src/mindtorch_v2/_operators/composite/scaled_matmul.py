@@ -87,7 +87,7 @@ def _scaled_mm(self, mat2, scale_a, scale_b, bias=None, scale_result=None, out_d
     "_scaled_mm_v2(Tensor self, Tensor mat2, Tensor[] scale_a, int[] recipe_a, int[] swizzle_a, Tensor[] scale_b, int[] recipe_b,"
     " int[] swizzle_b, Tensor? bias, ScalarType? out_dtype, int[] contraction_dim=[], bool use_fast_accum=False) -> Tensor",
     "The product of scaled matrices by the recipes of GPUs, which PyTorch has for no CPU: it raises.",
-    bind="function",
+    bind="function out",
     tags="needs_exact_strides",
     explicit=True,
     grad=None,

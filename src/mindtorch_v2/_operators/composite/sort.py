@@ -24,7 +24,8 @@ def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
 @composite(
     "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
     "The positions that sort the tensor along `dim`, ties in their order.",
-    bind="function method",
+    bind="function method out",
+    out_dtype="exact",
     samples=[S(T(3, 4), stable=True)],
     dtypes="real bool",
 )

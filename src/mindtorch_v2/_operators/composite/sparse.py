@@ -530,7 +530,7 @@ declare(
 @composite(
     "_spdiags(Tensor diagonals, Tensor offsets, int[] shape, Layout? layout=None) -> Tensor",
     "A sparse matrix of some of its diagonals.",
-    bind="function",
+    bind="function generated_out",
 )
 def _spdiags(diagonals, offsets, shape, layout=None):
     if layout not in (None, _C.sparse_coo, _C.sparse_csr, _C.sparse_csc):

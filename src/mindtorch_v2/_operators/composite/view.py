@@ -508,3 +508,16 @@ def narrow_copy(self: Tensor, dim: int, start: int, length: int) -> Tensor:
 )
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     return self.reshape(other.shape)
+
+
+@composite(
+    "slice_inverse(Tensor(a) self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1)"
+    " -> Tensor(a)",
+    "The elements of `self` with the sizes, strides and beginning of `src`, which stands for a part of it.",
+    bind="method",
+    samples=None,
+)
+def slice_inverse(
+    self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    return aten.as_strided(self, src.shape, src.stride(), src.storage_offset())

@@ -127,6 +127,8 @@ op(
 op(
     "elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result) -> Tensor",
     "The gradient of `elu`.",
+    bind="out",
+    out_overload="grad_input grad_input",
     elementwise=True,
     meta=pointwise("grad_output", "self_or_result"),
     grad={
@@ -155,6 +157,9 @@ op(
 op(
     "gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none') -> Tensor",
     "The gradient of `gelu`.",
+    bind="out",
+    out_tags="",
+    out_overload="grad_input grad_input",
     tags="pointwise",
     meta=pointwise("grad_output", "self"),
     grad={
@@ -177,6 +182,9 @@ op(
 op(
     "glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor",
     "The gradient of `glu`.",
+    bind="out",
+    out_dtype="Found dtype {result} but expected {out}",
+    out_overload="grad_input grad_input",
     batching="dims",
     meta=like("self"),
     grad={"grad_output": _glu_backward_grad_output, "self": _glu_second},
@@ -199,6 +207,8 @@ op(
 op(
     "hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor",
     "The gradient of `hardshrink`.",
+    bind="out",
+    out_overload="grad_input grad_input",
     elementwise=True,
     meta=pointwise("grad_out", "self"),
     grad={
@@ -224,6 +234,8 @@ op(
 op(
     "hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor",
     "The gradient of `hardsigmoid`.",
+    bind="out",
+    out_overload="grad_input grad_input",
     elementwise=True,
     meta=pointwise("grad_output", "self"),
     grad={"grad_output": lambda grad, self: aten.hardsigmoid_backward(grad, self), "self": _zeros},
@@ -268,6 +280,8 @@ op(
 op(
     "hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor",
     "The gradient of `hardtanh`.",
+    bind="out",
+    out_overload="grad_input grad_input",
     elementwise=True,
     meta=pointwise("grad_output", "self"),
     grad={
@@ -293,6 +307,8 @@ op(
 op(
     "leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor",
     "The gradient of `leaky_relu`.",
+    bind="out",
+    out_overload="grad_input grad_input",
     elementwise=True,
     meta=pointwise("grad_output", "self"),
     grad={
@@ -305,6 +321,8 @@ op(
 op(
     "log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer) -> Tensor",
     "The gradient of `log_sigmoid`; `buffer` is `exp(-|self|)`.",
+    bind="out",
+    out_overload="grad_input grad_input",
     elementwise=True,
     meta=pointwise("grad_output", "self"),
     grad={
@@ -366,6 +384,8 @@ op(
 op(
     "sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor",
     "The gradient of `sigmoid` from its result.",
+    bind="out",
+    out_overload="grad_input grad_input",
     tags="pointwise",
     meta=pointwise("grad_output", "output"),
     grad={
@@ -391,6 +411,8 @@ op(
 op(
     "silu_backward(Tensor grad_output, Tensor self) -> Tensor",
     "The gradient of `silu`.",
+    bind="out",
+    out_overload="grad_input grad_input",
     tags="pointwise",
     meta=pointwise("grad_output", "self"),
     grad={"grad_output": lambda grad, self: aten.silu_backward(grad, self), "self": _silu_second},
@@ -413,6 +435,8 @@ op(
 op(
     "softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor",
     "The gradient of `softplus`.",
+    bind="out",
+    out_overload="grad_input grad_input",
     elementwise=True,
     meta=pointwise("grad_output", "self"),
     grad={
@@ -438,6 +462,8 @@ op(
 op(
     "softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor",
     "The gradient of `softshrink`.",
+    bind="out",
+    out_overload="grad_input grad_input",
     elementwise=True,
     meta=pointwise("grad_output", "self"),
     grad={
@@ -450,6 +476,8 @@ op(
 op(
     "tanh_backward(Tensor grad_output, Tensor output) -> Tensor",
     "The gradient of `tanh` from its result.",
+    bind="out",
+    out_overload="grad_input grad_input",
     tags="pointwise",
     meta=pointwise("grad_output", "output"),
     grad={
@@ -477,6 +505,9 @@ op(
 op(
     "threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor",
     "The gradient of `threshold` and `relu`.",
+    bind="out",
+    out_tags="",
+    out_overload="grad_input grad_input",
     tags="pointwise",
     meta=pointwise("grad_output", "self"),
     grad={

@@ -23,7 +23,7 @@ op(
 op(
     "_conj_physical(Tensor self) -> Tensor",
     "The conjugate, in memory of its own.",
-    bind="function method",
+    bind="function method generated_out",
     batching="whole",
     tags="pointwise",
     keeps_zero=True,

@@ -415,6 +415,9 @@ op(
 op(
     "_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)",
     "Eigenvalues and vectors of symmetric or Hermitian matrices; reads one triangle.",
+    bind="out",
+    out_dtype="exact",
+    out_overload="eigenvalues",
     batching="matrix",
     grad={"A": _eigh_grad},
     meta_kernel=_eigh_meta,
@@ -425,6 +428,9 @@ op(
     "_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None)"
     " -> (Tensor U, Tensor S, Tensor Vh)",
     "Singular values and vectors.",
+    bind="out",
+    out_dtype="exact",
+    out_overload="U",
     batching="matrix",
     grad={"A": _svd_grad},
     meta_kernel=_svd_meta,

@@ -96,6 +96,16 @@ def _bce_grad(grad, self, target, weight, reduction, needs) -> tuple:
     return by_self, by_target
 
 
+def _bce_backward_grad(grad, grad_output, self, target, weight, reduction) -> tuple:
+    tiny = 1e-12
+    bend = (self.square() - 2 * self * target + target) / ((self + tiny) * (1 - self + tiny)).square()
+    by_target = -1 / ((1 - self) * self).clamp(min=tiny)
+    if weight is not None:
+        bend, by_target = bend * weight, by_target * weight
+    by_grad = _through(grad, _scaled(_bce_slope(self, target, weight), 1, reduction), reduction)
+    return by_grad, _scaled(bend * grad, grad_output, reduction), _scaled(by_target * grad, grad_output, reduction)
+
+
 # ---- negative log likelihood ----
 
 
@@ -234,10 +244,15 @@ op(
     "binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None,"
     " int reduction=Mean) -> Tensor",
     "The gradient of binary_cross_entropy.",
-    bind="nn",
+    bind="nn out",
+    out_dtype="found",
+    out_overload="grad_input grad_input",
     meta=rule("loss_backward", "self", "target"),
-    grad=None,
-    underived=True,
+    grad={("grad_output", "self", "target"): _bce_backward_grad},
+    samples=[
+        S(T(3, 4), T(3, 4, low=0.1, high=0.9), T(3, 4, low=0, high=1, grad=False), None, 0),
+        S(T(), T(3, 4, low=0.1, high=0.9), T(3, 4, low=0, high=1, grad=False)),
+    ],
 )
 op(
     "huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor",
@@ -251,8 +266,12 @@ op(
 op(
     "huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor",
     "The gradient of huber_loss.",
+    bind="out",
+    out_dtype="found",
+    out_overload="out grad_input",
     meta=rule("loss_backward", "self", "target"),
     grad={("grad_output", "self", "target"): _huber_backward_grad},
+    samples=[S(T(3, 4), T(3, 4), T(3, 4), 0, 0.5), S(T(), T(3, 4), T(3, 4), 1, 1.0)],
 )
 op(
     "mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
@@ -266,14 +285,19 @@ op(
 op(
     "mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor",
     "The gradient of mse_loss.",
+    bind="out",
+    out_overload="grad_input grad_input",
     meta=rule("loss_backward", "self", "target"),
     grad={("grad_output", "self", "target"): _mse_backward_grad},
+    samples=[S(T(3, 4), T(3, 4), T(3, 4), 0), S(T(), T(3, 4), T(3, 4), 1)],
 )
 op(
     "nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction,"
     " SymInt ignore_index, Tensor total_weight) -> Tensor",
     "The gradient of nll_loss2d_forward.",
-    bind="nn",
+    bind="nn out",
+    out_dtype="expected scalar type {result} but found {out}",
+    out_overload="grad_input grad_input",
     meta=rule("contiguous_like", "self"),
     grad={
         "grad_output": lambda grad, target, weight, reduction, ignore_index, total_weight: _nll_backward_grad(
@@ -281,6 +305,7 @@ op(
         ),
         "self": lambda self: aten.zeros_like(self),
     },
+    samples=[S(T(), T(2, 4, 3, 2), T(2, 3, 2, dtype="int64", low=0, high=4), None, 2, -100, T(grad=False))],
 )
 op(
     "nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index)"
@@ -297,7 +322,9 @@ op(
     "nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction,"
     " SymInt ignore_index, Tensor total_weight) -> Tensor",
     "The gradient of nll_loss_forward.",
-    bind="nn",
+    bind="nn out",
+    out_dtype="exact",
+    out_overload="grad_input grad_input",
     meta=rule("contiguous_like", "self"),
     grad={
         "grad_output": lambda grad, target, weight, reduction, ignore_index, total_weight: _nll_backward_grad(
@@ -305,6 +332,10 @@ op(
         ),
         "self": lambda self: aten.zeros_like(self),
     },
+    samples=[
+        S(T(), T(3, 4), T(3, dtype="int64", low=0, high=4), None, 1, -100, T(low=3, high=3, grad=False)),
+        S(T(3), T(3, 4), T(3, dtype="int64", low=0, high=4), T(4, grad=False), 0, 1, T(grad=False)),
+    ],
 )
 op(
     "nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index)"
@@ -330,6 +361,9 @@ op(
 op(
     "smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor",
     "The gradient of smooth_l1_loss.",
+    bind="out",
+    out_overload="grad_input grad_input",
     meta=rule("loss_backward", "self", "target"),
     grad={("grad_output", "self", "target"): _smooth_l1_backward_grad},
+    samples=[S(T(3, 4), T(3, 4), T(3, 4), 0, 0.5), S(T(), T(3, 4), T(3, 4), 1, 1.0)],
 )

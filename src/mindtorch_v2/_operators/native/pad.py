@@ -1,6 +1,6 @@
 """Padding: with a constant, by reflection, by repeating the edge."""
 
-from ..table import S, T, aten, op, rule
+from ..table import S, Sample, T, aten, op, rule
 
 op(
     "constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
@@ -14,6 +14,13 @@ op(
     dtypes="all",
     samples=[S(T(3, 4), [1, 2]), S(T(2, 3, 4), [1, -1, 0, 2], 3), S(T(2, 3), [-1, 0, 0, 0])],
 )
+
+
+def _edge_sample(shape, pad) -> Sample:
+    """The gradient of a tensor of this shape, which was padded by as much."""
+    spatial = len(pad) // 2
+    wide = [n + sum(pad[2 * i : 2 * i + 2]) for i, n in enumerate(reversed(shape[-spatial:]))]
+    return S(T(*shape[:-spatial], *reversed(wide)), T(*shape, grad=False), pad)
 
 
 def _edge_grads(name) -> tuple:
@@ -51,7 +58,11 @@ for _name, _doc in (
         op(
             f"{_name}{_d}d_backward(Tensor grad_output, Tensor self, SymInt[{2 * _d}] padding) -> Tensor",
             f"Gradient of {_name}{_d}d.",
+            bind="out",
+            out_dtype="expected scalar type {result} but found {out}" if _d == 2 else "exact",
+            out_overload="grad_input grad_input",
             batching="planes",
             meta=rule(f"{_name}{_d}d_backward"),
             grad={"grad_output": _to_grad, "self": lambda self: aten.zeros_like(self)},
+            samples=[_edge_sample(_shape, _pad)],
         )

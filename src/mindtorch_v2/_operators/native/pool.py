@@ -116,7 +116,9 @@ for _d, _shape, _out in ((2, (2, 3, 6, 7), (2, 3)), (3, (2, 2, 4, 5, 6), (2, 3, 
     op(
         f"adaptive_max_pool{_d}d(Tensor self, int[{_d}] output_size) -> (Tensor, Tensor)",
         "Maximum over windows that split each spatial dimension evenly, and its index in the plane.",
-        bind="nn",
+        bind="nn out",
+        out_dtype="exact",
+        out_overload="out out indices",
         batching="planes",
         autocast="float32" if _d == 3 else "",
         meta=rule(f"adaptive_max_pool{_d}d"),
@@ -126,9 +128,15 @@ for _d, _shape, _out in ((2, (2, 3, 6, 7), (2, 3)), (3, (2, 2, 4, 5, 6), (2, 3, 
     op(
         f"adaptive_max_pool{_d}d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor",
         "Gradient of adaptive maximum pooling.",
+        bind="out",
+        out_dtype="exact",
+        out_overload="grad_input grad_input",
         batching="planes",
         meta=rule(f"adaptive_max_pool{_d}d_backward"),
         grad={"grad_output": _max_backward_grad(_d), "self": _zeros_of_self},
+        samples=[
+            S(T(*_shape[:2], *_out), T(*_shape, grad=False), T(*_shape[:2], *_out, dtype="int64", low=0, high=20))
+        ],
     )
     op(
         f"avg_pool{_d}d(Tensor self, int[{_d}] kernel_size, int[{_d}] stride=[], int[{_d}] padding=0, "
@@ -154,16 +162,33 @@ for _d, _shape, _out in ((2, (2, 3, 6, 7), (2, 3)), (3, (2, 2, 4, 5, 6), (2, 3, 
         f"avg_pool{_d}d_backward(Tensor grad_output, Tensor self, int[{_d}] kernel_size, int[{_d}] stride, "
         f"int[{_d}] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
         "Gradient of mean pooling.",
+        bind="out",
+        out_dtype="exact",
+        out_overload="grad_input grad_input",
         batching="planes",
         tags="core" if _d == 2 else "",
         meta=rule("pool_backward"),
         grad={"grad_output": _avg_backward_grad(f"avg_pool{_d}d"), "self": _zeros_of_self},
+        samples=[
+            S(
+                T(*_shape[:2], *(n // 2 for n in _shape[2:])),
+                T(*_shape, grad=False),
+                [2] * _d,
+                [],
+                [0] * _d,
+                False,
+                True,
+                None,
+            )
+        ],
     )
     op(
         f"max_pool{_d}d_with_indices(Tensor self, int[{_d}] kernel_size, int[{_d}] stride=[], int[{_d}] padding=0, "
         f"int[{_d}] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
         "Maximum over windows and its index in the plane.",
-        bind="nn",
+        bind="nn out",
+        out_dtype="exact" if _d == 2 else "expected scalar type {result} but found {out}",
+        out_overload="out out indices",
         batching="planes",
         tags="core",
         meta=rule(f"max_pool{_d}d"),
@@ -174,8 +199,23 @@ for _d, _shape, _out in ((2, (2, 3, 6, 7), (2, 3)), (3, (2, 2, 4, 5, 6), (2, 3, 
         f"max_pool{_d}d_with_indices_backward(Tensor grad_output, Tensor self, int[{_d}] kernel_size, "
         f"int[{_d}] stride, int[{_d}] padding, int[{_d}] dilation, bool ceil_mode, Tensor indices) -> Tensor",
         "Gradient of maximum pooling.",
+        bind="out",
+        out_dtype="exact" if _d == 2 else "expected scalar type {result} but found {out}",
+        out_overload="grad_input grad_input",
         batching="planes",
         tags="core" if _d == 2 else "",
         meta=rule("pool_backward"),
         grad={"grad_output": _max_backward_grad(_d), "self": _zeros_of_self},
+        samples=[
+            S(
+                T(*(half := (*_shape[:2], *(n // 2 for n in _shape[2:])))),
+                T(*_shape, grad=False),
+                [2] * _d,
+                [],
+                [0] * _d,
+                [1] * _d,
+                False,
+                T(*half, dtype="int64", low=0, high=20),
+            )
+        ],
     )

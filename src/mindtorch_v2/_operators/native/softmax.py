@@ -21,7 +21,8 @@ op(
 op(
     "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
     "The gradient of log_softmax.",
-    bind="function",
+    bind="function out",
+    out_dtype="exact",
     batching="dims",
     meta=rule("softmax_backward", "grad_output", "output", "dim", "input_dtype"),
     grad={
@@ -45,7 +46,9 @@ op(
 op(
     "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
     "The gradient of softmax.",
-    bind="function",
+    bind="function out",
+    out_dtype="exact",
+    out_overload="out grad_input",
     batching="dims",
     meta=rule("softmax_backward", "grad_output", "output", "dim", "input_dtype"),
     grad={

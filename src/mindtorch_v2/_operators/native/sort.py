@@ -66,7 +66,9 @@ op(
 op(
     "isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     "Whether a number is among the test elements.",
-    bind="function",
+    bind="function out",
+    out_dtype="exact",
+    out_overload="Scalar_Tensor_out",
     meta=rule("isin", "element"),
     kernel="isin",
     grad=None,
@@ -74,7 +76,9 @@ op(
 op(
     "isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor",
     "Whether each element equals a number.",
-    bind="function",
+    bind="function out",
+    out_dtype="exact",
+    out_overload="Tensor_Scalar_out",
     meta=rule("isin", "elements"),
     kernel="isin",
     grad=None,
@@ -111,7 +115,8 @@ op(
     "searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False,"
     " str? side=None, Tensor? sorter=None) -> Tensor",
     "Where a number would be inserted to keep a sequence sorted.",
-    bind="function",
+    bind="function out",
+    out_overload="Scalar_out",
     meta=rule("search", "self", "out_int32"),
     kernel="searchsorted",
     grad=None,

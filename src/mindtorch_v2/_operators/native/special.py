@@ -140,6 +140,8 @@ op(
 op(
     "logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor",
     "The gradient of `logit`.",
+    bind="out",
+    out_overload="grad_input grad_input",
     tags="pointwise",
     meta=pointwise("grad_output", "self"),
     grad={

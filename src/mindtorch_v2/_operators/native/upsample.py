@@ -77,7 +77,9 @@ def _define(name, spatial, corners, doc) -> None:
         f"{name}_backward(Tensor grad_output, SymInt[{spatial}] output_size, SymInt[{spatial + 2}] input_size"
         f"{align}{scales}) -> Tensor",
         f"Gradient of {name}.",
-        bind="nn",
+        bind="nn out",
+        out_dtype="exact",
+        out_overload="grad_input grad_input",
         batching="planes",
         meta=rule(f"upsample{spatial}d_backward"),
         grad={"grad_output": to_grad},

@@ -4,7 +4,7 @@ from .facts import Facts, flops_of
 from .formula import conj, not_derived, not_recorded
 from .names import aliases_of, aten, bound, namespace
 from .returns import ReturnType, return_type
-from .rows import ROWS, Row, composite, declare, facts_of, op, row_of, rows_of
+from .rows import ROWS, Row, composite, declare, every_row, facts_of, op, row_of, rows_of
 from .rules import Rule, like, pointwise, reduce, rule
 from .samples import S, Sample, T, TensorSpec
 from .writing import class_name, cpp_name, fill, fill_exactly
@@ -27,6 +27,7 @@ __all__ = [
     "conj",
     "cpp_name",
     "declare",
+    "every_row",
     "facts_of",
     "fill",
     "fill_exactly",

@@ -8,6 +8,7 @@ import re
 from typing import Any, NamedTuple
 
 from ... import _C
+from . import late
 
 PLACES = ("function", "method", "nn", "linalg", "special", "fft")
 BOUND: dict[str, dict[str, list[Any]]] = {place: {} for place in PLACES}  # place -> name -> operators
@@ -32,6 +33,8 @@ class Namespace:
 
     def __getattr__(self, name: str) -> Any:
         ops = _NAMED.get(self._name, {}).get(name)
+        if ops is None and not name.startswith("__") and late.read():
+            ops = _NAMED.get(self._name, {}).get(name)
         if ops is None:
             raise AttributeError(f"no operator is called '{self._name}::{name}'")
         function = _C.Function(name, in_order(ops))

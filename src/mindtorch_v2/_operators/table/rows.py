@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Unpack
 
 from ... import _C
+from ..._dispatch.tags import Tag
+from . import late
 from .devices import place
 from .facts import NO_FACTS, Facts, FactWords, check_arguments, check_dtypes, generated_tags, stated_facts, tell_core
 from .formula import compile_formula, node_name
@@ -43,12 +45,27 @@ class Row(NamedTuple):
     handle: Any  # _C.Operator of the functional (or only) form
     inplace: Any  # _C.Operator or None
     out: Any  # _C.Operator or None
-    generated_out: Any  # _C.Operator or None: the form that no function of Python takes
     body: Callable[..., Any] | None
+
+    @property
+    def generated_out(self) -> Any:
+        """The `out=` form that PyTorch generates, and that no function of Python takes; None of most."""
+        if "generated_out" in self.bind:
+            late.read()
+        return _GENERATED.get(self.handle)
+
+
+_GENERATED: dict[Any, Any] = {}  # a functional form -> the `out=` form that PyTorch generates of it
 
 
 ROWS: dict[str, Row] = {}  # those of namespace aten
 _ROWS_OF: dict[str, dict[str, Row]] = {"aten": ROWS}
+
+
+def every_row() -> dict[str, Row]:
+    """The rows of namespace aten, with those that are read when they are asked for."""
+    late.read()
+    return ROWS
 
 
 def rows_of(namespace: str) -> dict[str, Row]:
@@ -124,7 +141,7 @@ def _define(
     record(handle, name, places, aliases)
     if functional:
         record_functional(name, functional, doc)
-    inplace = out = generated_out = None
+    inplace = out = None
     if "inplace" in places:
         inplace = define_inplace(handle, inplace_overload)
         where = tuple(w for w in places if w in ("function", "method", "nn", "special"))
@@ -134,10 +151,6 @@ def _define(
             define_generated_out(handle) if _lists(schema) else define_out(handle, out_overload, first=name not in rows)
         )
         record(out, name, tuple(w for w in places if w in ("function", "nn", "linalg", "special", "fft")), aliases)
-    if "generated_out" in places:
-        generated_out = define_generated_out(handle)
-        generated_out.impl("CompositeExplicitAutograd", into_generated(handle, generated_out))
-        record(generated_out, name, (), ())
     if "function" in places or "linalg" in places:
         name_returns(handle, out, name)
     if grad:
@@ -163,22 +176,33 @@ def _define(
         handle=handle,
         inplace=inplace,
         out=out,
-        generated_out=generated_out,
         body=body,
     )
     devices = facts.devices or ("number" if isinstance(meta, Rule) and meta.broadcasts else "")
-    all_tags = (facts.tags, facts.inplace_tags, facts.out_tags, generated_tags(facts))
-    for form, tags in zip((handle, inplace, out, generated_out), all_tags, strict=True):
+    for form, tags in ((handle, facts.tags), (inplace, facts.inplace_tags), (out, facts.out_tags)):
         if form is not None:
-            form.row = row
-            if devices:
-                place(form, devices)
-            if tags:
-                form.tags = tags
-            if facts.draws:
-                form.random = True
-            tell_core(form, facts, tags)
+            _tell(form, row, tags, devices)
+    if "generated_out" in places:
+        late.when_asked(functools.partial(_generate_out, row, devices))
     return row
+
+
+def _tell(form: Any, row: Row, tags: tuple[Tag, ...], devices: str | dict[str, str]) -> None:
+    form.row = row
+    if devices:
+        place(form, devices)
+    if tags:
+        form.tags = tags
+    if row.facts.draws:
+        form.random = True
+    tell_core(form, row.facts, tags)
+
+
+def _generate_out(row: Row, devices: str | dict[str, str]) -> None:
+    form = _GENERATED[row.handle] = define_generated_out(row.handle)
+    form.impl("CompositeExplicitAutograd", into_generated(row.handle, form))
+    record(form, form.name, (), ())
+    _tell(form, row, generated_tags(row.facts), devices)
 
 
 def op(

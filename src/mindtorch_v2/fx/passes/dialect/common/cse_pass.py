@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import mindtorch_v2 as torch
-from mindtorch_v2._operators.table import ROWS
+from mindtorch_v2._operators.table import every_row
 from mindtorch_v2._ops import OpOverload
 from mindtorch_v2.utils import _pytree
 
@@ -25,7 +25,12 @@ def get_CSE_banned_ops() -> set[Any]:
     >>> torch.ops.aten.rand in banned, torch.ops.aten.sin in banned
     (True, False)
     """
-    forms = [(form, row.facts.draws) for row in ROWS.values() for form in (row.handle, row.inplace) if form is not None]
+    forms = [
+        (form, row.facts.draws)
+        for row in every_row().values()
+        for form in (row.handle, row.inplace)
+        if form is not None
+    ]
     names = {form.name for form, draws in forms if form.namespace == "aten" and (draws or form.form == "inplace")}
     return {getattr(torch.ops.aten, name) for name in names}
 
