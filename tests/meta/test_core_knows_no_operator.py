@@ -54,7 +54,9 @@ WORDS = {
     }
     | {"matmul", "mul", "ne", "neg", "pow", "rsub", "sub"},
 }
-FORMS = [form for row in every_row().values() for form in (row.handle, row.inplace, row.out) if form is not None]
+# Questions that the tensor type itself answers are attributes before they are operators.
+ROWS = [row for row in every_row().values() if row.family != "queries"]
+FORMS = [form for row in ROWS for form in (row.handle, row.inplace, row.out) if form is not None]
 NAMES = {name for form in FORMS for name in (form.name, *aliases_of(form))}
 NODES = re.compile(r"[A-Z]\w*Backward\d*s?")
 

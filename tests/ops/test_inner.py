@@ -377,6 +377,26 @@ def _sparse(torch: Any) -> Any:
     ]  # fmt: skip
 
 
+def _sparse_in_place(torch: Any) -> Any:
+    a, csr = torch.ops.aten, _csr(torch)
+    dense = csr.to_dense()
+    coo = dense.to_sparse()
+    made = [
+        a.sparse_resize(coo, [4, 3], 2, 0),
+        a.sparse_resize_and_clear(coo, [4, 3], 2, 0),
+        a.copy_sparse_to_sparse(torch.zeros(2, 3).to_sparse(), coo),
+        a.resize_as_sparse(coo, torch.zeros(4, 5).to_sparse()),
+        a.copy_sparse_to_sparse.out(coo, coo, out=torch.zeros(2, 3).to_sparse()),
+        dense.to_sparse().sparse_resize_((4, 5), 2, 0),
+        dense.to_sparse().sparse_resize_and_clear_((2, 5), 1, 1),
+        dense.to_sparse().resize_as_sparse_(torch.zeros(4, 5).to_sparse()),
+        *(a._sparse_csr_sum.dim_dtype(csr, dim, True) for dim in ([0], [1], [0, 1])),
+        a._sparse_csr_sum.dim_dtype(csr, [0], True, dtype=torch.float64),
+        *(a._sparse_csr_prod.dim_dtype(csr, dim, True) for dim in ([0], [-1], [0, 1])),
+    ]
+    return [*map(_dense, made), a._coalesced(coo, False).is_coalesced(), coo.shape]
+
+
 def _tokens(torch: Any) -> Any:
     a, token = torch.ops.aten, torch.zeros(1)
     return [
@@ -446,7 +466,7 @@ def _spelled(torch: Any) -> Any:
 
 PROGRAMS = [
     _questions, _writing, _functional, _optimizers, _norms, _observer, _noise, _losses, _masked, _indices, _bags, _matrices,
-    _forms, _sparse, _tokens, _dtypes, _of_pytorchs_tests, _convolutions, _spelled,
+    _forms, _sparse, _sparse_in_place, _tokens, _dtypes, _of_pytorchs_tests, _convolutions, _spelled,
 ]  # fmt: skip
 
 
@@ -481,6 +501,10 @@ REFUSED = {
     "out of another dtype": lambda t: t.ops.aten.binary_cross_entropy_backward.grad_input(
         t.ones(2), t.ones(2), t.ones(2), None, 0, grad_input=t.empty(2, dtype=t.float64)
     ),
+    "shrinking": lambda t: t.ones(2, 3).to_sparse().sparse_resize_((1, 3), 2, 0),
+    "other dimensions": lambda t: t.ones(2, 3).to_sparse().sparse_resize_((2, 3), 1, 1),
+    "dimensions": lambda t: t.ones(2, 3).to_sparse().sparse_resize_((2, 3), 1, 0),
+    "keepdim": lambda t: t.ops.aten._sparse_csr_sum.dim_dtype(t.ones(2, 3).to_sparse_csr(), [0], False),
     "list of nothing": lambda t: t.ops.aten.flatten_dense_tensors([]),
 }  # fmt: skip
 _X = lambda t: t.linspace(-1, 1, 6).reshape(2, 3)

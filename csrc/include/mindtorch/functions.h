@@ -411,7 +411,7 @@ inline void set_default_dtype(caffe2::TypeMeta type) {
 }
 }  // namespace c10
 namespace at {
-// ---- functions of Python's that are no operators ----
+// ---- functions of Python's, which need no operator ----
 inline Tensor einsum(std::string_view equation, TensorList operands, OptionalIntArrayRef = std::nullopt) {
     return mindtorch::tensor_of(
         mindtorch::call_python("mindtorch_v2", "einsum", {mindtorch::arg(equation), mindtorch::arg(operands)}));

@@ -30,7 +30,7 @@ _FUNCTIONS = {
             "_scaled_dot_product_attention_math_for_mps _scaled_dot_product_cudnn_attention "
             "_scaled_dot_product_efficient_attention _scaled_dot_product_flash_attention _scaled_grouped_mm "
             "_scaled_grouped_mm_v2 _sobol_engine_draw _sobol_engine_ff_ _sobol_engine_initialize_state_ "
-            "_sobol_engine_scramble_ _sparse_broadcast_to _sparse_broadcast_to_copy _sparse_csr_prod _sparse_csr_sum "
+            "_sobol_engine_scramble_ _sparse_broadcast_to _sparse_broadcast_to_copy "
             "_sparse_semi_structured_addmm _sparse_semi_structured_apply _sparse_semi_structured_apply_dense "
             "_sparse_semi_structured_linear _sparse_semi_structured_mm _sparse_semi_structured_tile "
             "_to_sparse_semi_structured _transformer_encoder_layer_fwd _triton_multi_head_attention "
@@ -50,7 +50,7 @@ _FUNCTIONS = {
 LATE = {
     "torch": frozenset(
         (
-            "ccol_indices_copy col_indices_copy crow_indices_copy row_indices_copy values_copy __and__ __or__ __xor__ _add_relu _add_relu_ _aminmax _batch_norm_impl_index _conj_copy _convolution_mode "
+            "_sparse_csr_prod _sparse_csr_sum ccol_indices_copy col_indices_copy crow_indices_copy row_indices_copy values_copy __and__ __or__ __xor__ _add_relu _add_relu_ _aminmax _batch_norm_impl_index _conj_copy _convolution_mode "
             "_cummax_helper _cummin_helper _dim_arange _euclidean_dist _fake_quantize_learnable_per_channel_affine "
             "_fake_quantize_learnable_per_tensor_affine _foobar _foreach_powsum _functional_assert_async "
             "_functional_assert_scalar _functional_sym_constrain_range _functional_sym_constrain_range_for_size "
@@ -72,8 +72,8 @@ LATE = {
 }
 METHODS = (
     "_nested_tensor_size _nested_tensor_storage_offsets _nested_tensor_strides _philox_normal_ "
-    "_philox_uniform_ _sparse_mask_projection resize_as_sparse_ sparse_resize_ "
-    "sparse_resize_and_clear_ to_padded_tensor "
+    "_philox_uniform_ _sparse_mask_projection "
+    "to_padded_tensor "
 ).split()
 
 

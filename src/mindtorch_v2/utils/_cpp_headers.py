@@ -608,8 +608,15 @@ def _names(handles):
             yield from ((handle, name) for handle in bound if handle.name != name)
 
 
+def _functions_by_hand(text: str) -> set[str]:
+    """The functions that stand in for Python's: their operators have no others."""
+    _, _, section = text.partition("// ---- functions of Python's, which need no operator ----")
+    return set(re.findall(r"^inline [\w:<>]+ (\w+)\(", section, re.MULTILINE))
+
+
 def _operator_headers(handles):
     by_hand = _names_by_hand((installed_include_path() / "mindtorch" / "tensor.h").read_text())
+    functions_by_hand = _functions_by_hand((installed_include_path() / "mindtorch" / "functions.h").read_text())
     declarations, definitions, methods, spaces = [], [], [], []
     with_sizes: dict[str, None] = {}
     methods_with_sizes: dict[str, None] = {}
@@ -619,7 +626,8 @@ def _operator_headers(handles):
     for function in (_Function(handle, name) for handle, name in _names(handles)):
         if not function.usable:
             continue
-        definitions += _functions(function, seen)
+        if function.name not in functions_by_hand:
+            definitions += _functions(function, seen)
         spaces += _space_functions(function, seen_spaces)
         made = _methods(function, by_hand, seen_methods)
         for declaration, definition in made:

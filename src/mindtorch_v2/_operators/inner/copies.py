@@ -1,4 +1,4 @@
-"""What views give, as tensors of their own: those of which `torch` has no function."""
+"""Copies of what views give."""
 
 from __future__ import annotations
 

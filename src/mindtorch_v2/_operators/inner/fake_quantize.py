@@ -18,7 +18,7 @@ def _places(zero_point, least, most):
 
 
 def _gradients(grad, self, scale, place, least, most, grad_factor):
-    """What each element gives to the gradients of the input, the scale and the zero point."""
+    """Each element's parts of the gradients of the input, the scale and the zero point."""
     number = (self / scale).round() + place
     within = (number >= least) & (number <= most)
     bounded = number.clamp(least, most)

@@ -20,7 +20,7 @@ def _copied(value: Any) -> Any:
     return aten.clone(aten.detach(value))
 
 
-def _without_writes(name: str, overload: str = "", called: str = "", tags: str = "generated", out: bool = True) -> None:
+def without_writes(name: str, overload: str = "", called: str = "", tags: str = "generated", out: bool = True) -> None:
     """The functional form of the operator `name`, `called` so, and the `out=` form that PyTorch generates of that."""
     handle = _C._find_operator(f"aten::{name}", overload)
     arguments = handle.arguments
@@ -92,18 +92,18 @@ def _without_writes(name: str, overload: str = "", called: str = "", tags: str =
 
 
 for _name in ("resize_", "resize_as_", "embedding_renorm_", "_index_put_impl_", "_amp_update_scale_", "set_"):
-    _without_writes(_name)
+    without_writes(_name)
 for _overload in ("source_Tensor", "source_Storage", "source_Storage_storage_offset"):
-    _without_writes("set_", _overload)
+    without_writes("set_", _overload)
 for _name in ("_foreach_zero_", "_amp_foreach_non_finite_check_and_unscale_"):
-    _without_writes(_name)
-_without_writes("_foreach_copy_", tags="")
+    without_writes(_name)
+without_writes("_foreach_copy_", tags="")
 for _name in ("_fused_adam_", "_fused_adamw_", "_fused_sgd_", "_fused_adagrad_"):
-    _without_writes(_name)
-    _without_writes(_name, "tensor_lr")
-_without_writes("rrelu_with_noise", called="rrelu_with_noise_functional", tags="generated nondeterministic_seeded")
+    without_writes(_name)
+    without_writes(_name, "tensor_lr")
+without_writes("rrelu_with_noise", called="rrelu_with_noise_functional", tags="generated nondeterministic_seeded")
 for _name in ("_native_batch_norm_legit", "_batch_norm_with_update", "_fused_moving_avg_obs_fq_helper"):
-    _without_writes(_name, called=f"{_name}_functional")
+    without_writes(_name, called=f"{_name}_functional")
 
 
 @composite(

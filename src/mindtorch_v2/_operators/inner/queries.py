@@ -1,4 +1,4 @@
-"""What a tensor, two tensors or a dtype is: questions that Python answers with an attribute or a function of its own."""
+"""Questions about tensors and dtypes that Python answers with an attribute or a function of its own."""
 
 from __future__ import annotations
 

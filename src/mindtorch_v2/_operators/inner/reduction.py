@@ -84,7 +84,9 @@ def _logcumsumexp(self, dim):
     return aten.logcumsumexp(self, dim)
 
 
-def _running(name, of) -> None:
+def _running(name) -> None:
+    of = name[1:].removesuffix("_helper")
+
     @composite(
         f"{name}(Tensor self, Tensor(a!) values, Tensor(b!) indices, int dim) -> ()",
         f"What `{of}` gives, into two tensors.",
@@ -96,8 +98,8 @@ def _running(name, of) -> None:
             aten.copy_(out, made)
 
 
-_running("_cummax_helper", "cummax")
-_running("_cummin_helper", "cummin")
+_running("_cummax_helper")
+_running("_cummin_helper")
 
 
 @composite(

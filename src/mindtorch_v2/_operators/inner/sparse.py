@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ... import _C
 from ..composite.sparse import LAYOUT_NAMES
 from ..table import aten, class_name, composite
+from .functional import without_writes
 
 if TYPE_CHECKING:
     from ..._tensor import Tensor
@@ -181,3 +182,71 @@ def sparse_coo_tensor_of_indices(indices: Tensor, values: Tensor, **options: Any
 )
 def sparse_coo_tensor_of_size(indices: Tensor, values: Tensor, size: Sequence[int], **options: Any) -> Tensor:
     return _coordinates(indices, values, size, options)
+
+
+# ---- in place, and reductions ----
+
+
+@composite(
+    "copy_sparse_to_sparse_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
+    "Takes the sizes and the elements of another sparse tensor.",
+    samples=None,
+)
+def copy_sparse_to_sparse_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    if self is src:
+        return self
+    return _C._become_sparse(self, aten.clone(src).to(self.dtype))
+
+
+def _reduced(x, dim, keepdim, dtype, name) -> Any:
+    """The sum or the product of the elements that a CSR matrix has, along dimensions that stay."""
+    if not keepdim:
+        raise RuntimeError("reduction operations on CSR tensors with keepdim=False is unsupported")
+    values = x.values()
+    if dtype is None and not (values.is_floating_point() or values.is_complex()):
+        dtype = _C._dtypes["int64"]
+    values = values if dtype is None else values.to(dtype)
+    dims = sorted({d % 2 for d in dim})
+    rows, columns = x.shape
+    crow, col = x.crow_indices(), x.col_indices()
+    lines = aten.repeat_interleave(aten.arange(rows, device=col.device), crow[1:] - crow[:-1])
+    if dims == [0, 1]:
+        kept, size = aten.zeros_like(col), [1, 1]
+    elif dims == [0]:
+        kept, size = col, [1, columns]
+    else:
+        kept, size = lines, [rows, 1]
+    found, where, _ = aten.unique_dim(kept, 0, True, True)
+    start = values.new_full([found.size(0)], 0 if name == "sum" else 1)
+    made = aten.scatter_reduce(start, 0, where, values, "sum" if name == "sum" else "prod")
+    if dims == [1]:
+        counts = crow.new_zeros([rows]).index_fill(0, found, 1)
+        new_crow, new_col = aten.cat([crow.new_zeros([1]), counts.cumsum(0).to(crow.dtype)]), aten.zeros_like(found)
+    else:
+        new_crow = _C.tensor([0, found.size(0)], dtype=crow.dtype)
+        new_col = found if dims == [0] else aten.zeros_like(found)
+    return aten._sparse_compressed_tensor_unsafe(new_crow, new_col.to(col.dtype), made, size, layout=_C.sparse_csr)
+
+
+def _reduction(name) -> None:
+    @composite(
+        f"_sparse_csr_{name}.dim_dtype(Tensor self, int[1] dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+        f"The {name} of the elements that a CSR matrix has, along dimensions that stay.",
+        bind="function generated_out",
+        samples=None,
+    )
+    def reduced(self: Tensor, dim: Sequence[int], keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+        return _reduced(self, dim, keepdim, dtype, name)
+
+
+_reduction("sum")
+_reduction("prod")
+
+for _name in (
+    "sparse_resize_",
+    "sparse_resize_and_clear_",
+    "resize_as_sparse_",
+    "copy_sparse_to_sparse_",
+    "_coalesced_",
+):
+    without_writes(_name)
