@@ -1342,6 +1342,8 @@ def bucketize(input: _Number, boundaries: Tensor, *, out_int32: _bool = ..., rig
     """The bucket of a number between sorted boundaries."""
 def cat(tensors: _Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Tensors one after the other along a dimension."""
+def ccol_indices_copy(input: Tensor) -> Tensor:
+    """A copy of what `ccol_indices` gives."""
 def ceil(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The smallest integer not below."""
 def ceil_(input: Tensor) -> Tensor:
@@ -1410,6 +1412,8 @@ def clip_(input: Tensor, min: Tensor | None = ..., max: Tensor | None = ...) -> 
     """`self` moved into [min, max]."""
 def clone(input: Tensor, *, memory_format: _memory_format | None = ..., out: Tensor | None = ...) -> Tensor:
     """A copy of the tensor."""
+def col_indices_copy(input: Tensor) -> Tensor:
+    """A copy of what `col_indices` gives."""
 def column_stack(tensors: _Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Tensors as columns, side by side."""
 def combinations(input: Tensor, r: _int = ..., with_replacement: _bool = ...) -> Tensor:
@@ -1492,6 +1496,8 @@ def cov(input: Tensor, *, correction: _int = ..., fweights: Tensor | None = ...,
     """The covariance matrix of the rows, observations in columns."""
 def cross(input: Tensor, other: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Cross product; without dim along the first dimension of three items."""
+def crow_indices_copy(input: Tensor) -> Tensor:
+    """A copy of what `crow_indices` gives."""
 @overload
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: _int = ..., reduction: _int = ..., zero_infinity: _bool = ...) -> Tensor:
     """Connectionist temporal classification, lengths given as tensors."""
@@ -2790,6 +2796,8 @@ def round_(input: Tensor) -> Tensor:
 @overload
 def round_(input: Tensor, *, decimals: _int) -> Tensor:
     """Rounded to `decimals` decimal places, halves to even."""
+def row_indices_copy(input: Tensor) -> Tensor:
+    """A copy of what `row_indices` gives."""
 def row_stack(tensors: _Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Joined along the first dimension."""
 def rrelu(input: Tensor, lower: _Number = ..., upper: _Number = ..., training: _bool = ..., generator: _Generator | None = ...) -> Tensor:
@@ -3099,6 +3107,8 @@ def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """A new dimension of size one."""
 def unsqueeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = ...) -> Tensor:
     """A copy of what `unsqueeze` gives."""
+def values_copy(input: Tensor) -> Tensor:
+    """A copy of what `values` gives."""
 def vander(x: Tensor, N: _int | None = ..., increasing: _bool = ...) -> Tensor:
     """Powers of the elements, one column each."""
 @overload

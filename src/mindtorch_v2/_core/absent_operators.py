@@ -50,7 +50,7 @@ _FUNCTIONS = {
 LATE = {
     "torch": frozenset(
         (
-            "_sparse_csr_prod _sparse_csr_sum ccol_indices_copy col_indices_copy crow_indices_copy row_indices_copy values_copy __and__ __or__ __xor__ _add_relu _add_relu_ _aminmax _batch_norm_impl_index _conj_copy _convolution_mode "
+            "_sparse_csr_prod _sparse_csr_sum __and__ __or__ __xor__ _add_relu _add_relu_ _aminmax _batch_norm_impl_index _conj_copy _convolution_mode "
             "_cummax_helper _cummin_helper _dim_arange _euclidean_dist _fake_quantize_learnable_per_channel_affine "
             "_fake_quantize_learnable_per_tensor_affine _foobar _foreach_powsum _functional_assert_async "
             "_functional_assert_scalar _functional_sym_constrain_range _functional_sym_constrain_range_for_size "

@@ -1,4 +1,4 @@
-"""Sparse tensors that get other sizes or elements in place, and one that takes its elements from another's places."""
+"""Sparse tensors that get other sizes or elements in place, and copies of what they are made of."""
 
 from __future__ import annotations
 
@@ -85,3 +85,19 @@ def resize_as_sparse_(self: Tensor, the_template: Tensor) -> Tensor:
     if same and self.shape == the_template.shape:
         return self
     return sparse_resize_(self, the_template.shape, the_template.sparse_dim(), the_template.dense_dim())
+
+
+def _copied(name) -> None:
+    @composite(
+        f"{name}_copy(Tensor self) -> Tensor",
+        f"A copy of what `{name}` gives.",
+        bind="function generated_out",
+        tags="view_copy",
+        samples=None,
+    )
+    def copied(self: Tensor) -> Tensor:
+        return aten.clone(getattr(aten, name)(self), memory_format=_C.contiguous_format)
+
+
+for _name in ("crow_indices", "col_indices", "ccol_indices", "row_indices", "values"):
+    _copied(_name)

@@ -33,8 +33,6 @@ _copy(
     lambda self, size, stride: aten._reshape_alias(self, size, stride),
     [S(T(3, 4), [2, 6], [6, 1])],
 )
-for _name in ("crow_indices", "col_indices", "ccol_indices", "row_indices", "values"):
-    _copy(f"{_name}_copy(Tensor self) -> Tensor", lambda self, _name=_name: getattr(aten, _name)(self))
 
 
 @composite(
