@@ -68,7 +68,7 @@ def local_map(
                 mesh = mesh or value.device_mesh
                 wanted = None if in_placements is None else in_placements[place]
                 if in_placements is not None and wanted is None:
-                    raise AssertionError(f"Tensor input {value} expects a placements, but its in_placements is None")
+                    raise AssertionError(f"DTensor input {value} expects placements but received {wanted}!")
                 if wanted is not None and tuple(wanted) != value.placements:
                     if not redistribute_inputs:
                         raise ValueError(
