@@ -296,6 +296,9 @@ def _definitions(place: str, names: Iterable[str] | dict[str, str]) -> Iterator[
             yield f'    """{doc}"""'
 
 
+_OPTIONS = {"dtype", "layout", "device", "pin_memory"}
+
+
 def _signatures(handle: Any, out: Any, place: str) -> Iterator[str]:
     arguments = [dict(argument) for argument in handle.arguments]
     head = []
@@ -307,7 +310,17 @@ def _signatures(handle: Any, out: Any, place: str) -> Iterator[str]:
     if out is not None and place != "method":
         count = len(handle.returns)
         named.append(f"out: {'Tensor' if count == 1 else 'tuple[' + ', '.join(['Tensor'] * count) + ']'} | None = ...")
-    if {"dtype", "layout", "device", "pin_memory"} <= {argument["name"] for argument in arguments}:
+    if place == "function" and handle.form == "out":  # of a factory: options may stand beside out
+        for sibling in BOUND[place].get(handle.name, ()):
+            options = [dict(a) for a in sibling.arguments if a["name"] in _OPTIONS]
+            others = {a["name"]: a["type"] for a in sibling.arguments if a["name"] not in _OPTIONS}
+            if len(options) == len(_OPTIONS) and others == {
+                a["name"]: a["type"] for a in arguments if a["name"] != "out"
+            }:
+                named += [_parameter(option, place) for option in options]
+                arguments += options
+                break
+    if _OPTIONS <= {argument["name"] for argument in arguments}:
         named.append("requires_grad: _bool = ...")
     result = _result(handle)
     starred = ["*", *named] if named else []

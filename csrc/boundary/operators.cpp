@@ -60,6 +60,26 @@ void check_lists(const Call& c) {
     }
 }
 
+// An argument as its schema says it, where it came as an object of Python or as the number of an enumeration: so do the
+// values of a boxed call.
+void fit(Value& v, const Argument& a, Call& c) {
+    if (v.tag == Tag::Object) {
+        Value fitting;
+        if (a.kind != ArgKind::Any && unbox(v.obj, a, c, &fitting)) v = fitting;
+        return;
+    }
+    if (v.tag != Tag::Int) return;
+    if (a.kind == ArgKind::DType) {
+        const auto dtype = static_cast<DType>(v.i);
+        v.tag = Tag::DType;
+        v.dtype = dtype;
+    } else if (a.kind == ArgKind::Layout || a.kind == ArgKind::MemoryFormat) {
+        v.tag = a.kind == ArgKind::Layout ? Tag::Layout : Tag::MemoryFormat;
+    } else if (a.kind == ArgKind::Float) {
+        v = Value::of(static_cast<double>(v.i));
+    }
+}
+
 // Calls with the values of another library; what comes behind the schema's arguments is one value for the core.
 template <class F>
 void call_bound(Operator* o, mt_value* given, int32_t nargs, mt_value* rets, int32_t nrets, F&& enter) {
@@ -84,6 +104,7 @@ void call_bound(Operator* o, mt_value* given, int32_t nargs, mt_value* rets, int
         c.args = with_rest.data();
         bind_rest(&PyTuple_GET_ITEM(more.get(), 0), nargs - named, c);
     }
+    for (int i = 0; i < c.nargs - has_rest(*o); i++) fit(c.args[i], o->schema.args[static_cast<size_t>(i)], c);
     for (int i = 0; i < c.nargs - has_rest(*o); i++)
         source[i] = c.args[i].tag == Tag::Tensor ? c.args[i].t->py() : nullptr;
     check_lists(c);

@@ -146,6 +146,27 @@ int set_data(mt_tensor t, mt_tensor from) {
     return reported([&] { set_attribute(t, "data", tensor(from)->py()); });
 }
 
+// Sizes and strides over the same memory, which they are not checked against, as nothing checks PyTorch's.
+int set_geometry(mt_tensor t, int32_t dim, const int64_t* sizes, const int64_t* strides, int64_t offset) {
+    return reported([&] {
+        const IntSpan size(sizes, dim);
+        for (int64_t s : size) MT_CHECK(s >= 0, "sizes must be non-negative, got ", size);
+        MT_CHECK(offset >= 0, "the offset must be non-negative, got ", offset);
+        Tensor& changed = *tensor(t);
+        if (strides)
+            set_sizes_strides(changed, size, IntSpan(strides, dim));
+        else
+            set_sizes_contiguous(changed, size);
+        changed.offset = offset;
+    });
+}
+int resize_storage(mt_tensor t, int64_t bytes) {
+    return reported([&] {
+        MT_CHECK(bytes >= 0, "a storage cannot have ", bytes, " bytes");
+        storage_resize(tensor(t)->storage, static_cast<size_t>(bytes));
+    });
+}
+
 }  // namespace
 
 void fill_tensors(mt_boundary& b) {
@@ -173,6 +194,8 @@ void fill_tensors(mt_boundary& b) {
     b.grad = grad;
     b.set_grad = set_grad;
     b.set_data = set_data;
+    b.set_geometry = set_geometry;
+    b.storage_resize = resize_storage;
 }
 
 }  // namespace mt::boundary

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cpp_names.h"
-#include "device.h"
+#include "device_memory.h"
 #include "dtype.h"
 #include "error.h"
 #include "keys.h"
@@ -234,7 +234,7 @@ const char* device_type_name(DeviceType t) {
         case DeviceType::XPU:
             return "xpu";
         case DeviceType::NPU:
-            return "npu";
+            return own_device_name().c_str();
         default:
             return "meta";
     }
@@ -253,7 +253,7 @@ Device parse_device(const std::string& text) {
         d.type = DeviceType::CPU;
     else if (type == "meta")
         d.type = DeviceType::Meta;
-    else if (type == "npu" || type == "privateuseone")
+    else if (type == own_device_name() || type == "privateuseone")
         d.type = DeviceType::NPU;
     else if (type == "cuda")
         d.type = DeviceType::CUDA;
@@ -274,7 +274,8 @@ Device parse_device(const std::string& text) {
     const bool name = std::all_of(type.begin(), type.end(),
                                   [](char c) { return c == '_' || std::isalpha(static_cast<unsigned char>(c)); });
     MT_CHECK(digits && name, "Invalid device string: '", text, "'");
-    MT_CHECK(known, "Expected one of cpu, cuda, npu, mps, xpu, meta device type at start of device string: ", type);
+    MT_CHECK(known, "Expected one of cpu, cuda, ", own_device_name(),
+             ", mps, xpu, meta device type at start of device string: ", type);
     return d;
 }
 

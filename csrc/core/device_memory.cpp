@@ -12,6 +12,14 @@ thread_local bool g_non_blocking = false;
 thread_local int8_t g_current_device[32] = {};
 
 const DeviceMemory*& slot(DeviceType type) { return g_memory[static_cast<size_t>(type) & 31]; }
+struct OwnDevice {
+    std::string name = "npu";
+    bool renamed = false;
+};
+OwnDevice& own_device() {
+    static OwnDevice device;
+    return device;
+}
 bool has_own_memory(Device d) { return !d.is_cpu() && !d.is_meta(); }
 
 bool same_layout(const Tensor& a, const Tensor& b) {
@@ -58,6 +66,23 @@ void set_current_device_index(DeviceType type, int8_t index) {
 }
 bool has_back_end(DeviceType type) { return slot(type); }
 
+const std::string& own_device_name() { return own_device().name; }
+bool own_device_renamed() { return own_device().renamed; }
+void rename_own_device(const std::string& name) {
+    bool taken = false;
+    for (DeviceType t : {DeviceType::CPU, DeviceType::CUDA, DeviceType::MPS, DeviceType::XPU, DeviceType::Meta})
+        taken = taken || name == device_type_name(t);
+    for (const char* other : {"mtia", "hip", "xla", "hpu", "ipu", "vulkan"}) taken = taken || name == other;
+    MT_CHECK(!taken, "Cannot register privateuse1 backend with in-tree device name: ", name);
+    OwnDevice& device = own_device();
+    if (name == device.name) return;
+    const bool nameless = device.name == "privateuseone";  // a program's own, and the program has not named it
+    MT_CHECK(nameless || (!device.renamed && !has_back_end(DeviceType::NPU)),
+             "torch.register_privateuse1_backend() has already been set! Current backend: ", device.name);
+    device.name = name;
+    device.renamed = true;
+}
+
 void load_device(Device device) {
     if (!has_own_memory(device) || slot(device.type)) return;
     if (g_load) g_load(device.type);
@@ -74,6 +99,8 @@ const DeviceMemory& device_memory(Device device) {
 
 void copy_across(Tensor& to, const Tensor& from) {
     if (to.numel() == 0) return;
+    if (const DeviceMemory& memory = device_memory(has_own_memory(to.device) ? to.device : from.device); memory.across)
+        return memory.across(to, from, NonBlocking::wanted());
     if (to.is_cpu()) return copy_to_host(to, from);
     if (from.is_cpu()) return copy_to_device(to, from);
     if (to.device == from.device) return device_memory(to.device).copy(to, from);

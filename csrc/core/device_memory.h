@@ -15,7 +15,15 @@ struct DeviceMemory {
                      const Tensor* host);
     void (*copy)(Tensor& to, const Tensor& from);  // both on the device: any strides, dtypes and broadcasting
     void (*fill)(Tensor& to, const Value& number);
+    // Where it is set, all copies with a tensor of the device, in place of `transfer` and `copy`.
+    void (*across)(Tensor& to, const Tensor& from, bool non_blocking) = nullptr;
 };
+
+// The name of the device that PyTorch leaves to others, PrivateUse1: "npu" until a program has it renamed.
+const std::string& own_device_name();
+// RuntimeError if the name is a built-in device's, or if the device has a back end or another name already.
+void rename_own_device(const std::string& name);
+bool own_device_renamed();
 
 void register_device_memory(DeviceType type, const DeviceMemory* memory);
 // The memory of a device type. A back end that has not been asked for yet is loaded; RuntimeError if there is none.

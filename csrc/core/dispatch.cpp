@@ -176,11 +176,12 @@ void missing_kernel(const Call& c, KeySet keys) {
                  ": attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel "
                  "registered. Register one with torch.library.register_fake(\"",
                  c.op->full_name, "\"). Kernels are registered for [", available(*c.op), "].");
-    MT_THROW(NotImplemented, "Could not run '", c.op->full_name, "' with arguments from the '", key_name(k),
+    MT_THROW(NotImplemented, "Could not run '", c.op->full_name, "' with arguments from the '",
+             k == Key::NPU && own_device_renamed() ? own_device_name().c_str() : key_name(k),
              "' backend. This could be because the operator doesn't exist for this backend. '", c.op->full_name,
              "' is only available for these backends: [", available(*c.op), "].",
              kSparseKeys.has(k) ? " A sparse tensor can be made dense with to_dense()."
-             : k == Key::NPU
+             : k == Key::NPU && !own_device_renamed()
                  ? " torch.npu.set_cpu_fallback(True), or MINDTORCH_NPU_CPU_FALLBACK=1, runs such operators on the CPU."
                  : "");
 }

@@ -114,6 +114,8 @@ Device device_from_python(PyObject* o) {
     return parse_device(name);
 }
 
+PyObject* g_own_maker = nullptr;
+
 PyObject* generator_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     return guarded([&]() -> PyObject* {
         static const char* names[] = {"device", nullptr};
@@ -122,6 +124,10 @@ PyObject* generator_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
             return nullptr;
         Device d;
         if (device) d = device_from_python(device);
+        if (d.type == DeviceType::NPU && own_device_renamed() && type == generator_type()) {
+            MT_CHECK(g_own_maker, "the package is not assembled");
+            return PyObject_CallFunction(g_own_maker, "i", d.index);  // the program's own maker makes it
+        }
         if (d.type == DeviceType::CUDA) {
             try {
                 load_device(d);
@@ -400,6 +406,8 @@ PyTypeObject make_type() {
 }
 
 }  // namespace
+
+void set_own_generator_maker(PyObject* maker) { Py_XSETREF(g_own_maker, Py_NewRef(maker)); }
 
 PyTypeObject* generator_type() {
     static PyTypeObject type = make_type();

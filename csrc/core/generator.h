@@ -204,5 +204,7 @@ Generator& generator_of(
     const Value& argument);      // the one given, or the default if None; RuntimeError if not for the CPU
 PyTypeObject* generator_type();  // torch._C.Generator; made on first use, needs the GIL
 bool generator_check(PyObject* o);
+// What makes generators of a device that a program made its own: called with its number.
+void set_own_generator_maker(PyObject* maker);
 
 }  // namespace mt

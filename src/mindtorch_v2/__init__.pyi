@@ -128,6 +128,7 @@ from ._namespace import _is_zerotensor as _is_zerotensor
 from ._C import _mkldnn as _mkldnn
 from ._core.dtype import _name as _name
 from ._namespace import _nnpack_available as _nnpack_available
+from ._core.device import _register_device_module as _register_device_module
 from ._namespace import _running_with_deploy as _running_with_deploy
 from .storage import _storage_classes as _storage_classes
 from ._behaviours.functional._functions import _sync as _sync
@@ -1643,10 +1644,10 @@ def empty(size: _Sequence[_int], *, dtype: _dtype | None = ..., layout: _layout 
 def empty(*size: _int, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., memory_format: _memory_format | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Uninitialised."""
 @overload
-def empty(size: _Sequence[_int], *, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+def empty(size: _Sequence[_int], *, memory_format: _memory_format | None = ..., out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """`empty` into `out`."""
 @overload
-def empty(*size: _int, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+def empty(*size: _int, memory_format: _memory_format | None = ..., out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """`empty` into `out`."""
 def empty_like(input: Tensor, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., memory_format: _memory_format | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Uninitialised, shaped like `self`."""
@@ -2113,7 +2114,7 @@ def lgamma_(input: Tensor) -> Tensor:
 def linspace(start: Tensor, end: Tensor, steps: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Evenly spaced between ends given as tensors."""
 @overload
-def linspace(start: Tensor, end: Tensor, steps: _int, *, out: Tensor) -> Tensor:
+def linspace(start: Tensor, end: Tensor, steps: _int, *, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """`linspace` between ends in tensors, into `out`."""
 @overload
 def linspace(start: _Number, end: Tensor, steps: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
@@ -2122,10 +2123,10 @@ def linspace(start: _Number, end: Tensor, steps: _int, *, dtype: _dtype | None =
 def linspace(start: Tensor, end: _Number, steps: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Evenly spaced between ends given as tensors."""
 @overload
-def linspace(start: _Number, end: Tensor, steps: _int, *, out: Tensor) -> Tensor:
+def linspace(start: _Number, end: Tensor, steps: _int, *, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """`linspace` between ends in tensors, into `out`."""
 @overload
-def linspace(start: Tensor, end: _Number, steps: _int, *, out: Tensor) -> Tensor:
+def linspace(start: Tensor, end: _Number, steps: _int, *, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """`linspace` between ends in tensors, into `out`."""
 @overload
 def linspace(start: _Number, end: _Number, steps: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
@@ -2183,7 +2184,7 @@ def logit_(input: Tensor, eps: _float | None = ...) -> Tensor:
 def logspace(start: Tensor, end: Tensor, steps: _int, base: _float = ..., *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Evenly spaced between ends given as tensors."""
 @overload
-def logspace(start: Tensor, end: Tensor, steps: _int, base: _float = ..., *, out: Tensor) -> Tensor:
+def logspace(start: Tensor, end: Tensor, steps: _int, base: _float = ..., *, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """`logspace` between ends in tensors, into `out`."""
 @overload
 def logspace(start: _Number, end: Tensor, steps: _int, base: _float = ..., *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
@@ -2192,10 +2193,10 @@ def logspace(start: _Number, end: Tensor, steps: _int, base: _float = ..., *, dt
 def logspace(start: Tensor, end: _Number, steps: _int, base: _float = ..., *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Evenly spaced between ends given as tensors."""
 @overload
-def logspace(start: _Number, end: Tensor, steps: _int, base: _float = ..., *, out: Tensor) -> Tensor:
+def logspace(start: _Number, end: Tensor, steps: _int, base: _float = ..., *, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """`logspace` between ends in tensors, into `out`."""
 @overload
-def logspace(start: Tensor, end: _Number, steps: _int, base: _float = ..., *, out: Tensor) -> Tensor:
+def logspace(start: Tensor, end: _Number, steps: _int, base: _float = ..., *, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """`logspace` between ends in tensors, into `out`."""
 @overload
 def logspace(start: _Number, end: _Number, steps: _int, base: _float = ..., *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
@@ -2700,11 +2701,14 @@ def randn_like(input: Tensor, *, dtype: _dtype | None = ..., layout: _layout | N
 def randn_like(input: Tensor, *, generator: _Generator | None, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., memory_format: _memory_format | None = ..., requires_grad: _bool = ...) -> Tensor:
     """Standard normal numbers, shaped like `self`."""
 @overload
-def randperm(n: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., out: Tensor | None = ..., requires_grad: _bool = ...) -> Tensor:
+def randperm(n: _int, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """0 to n - 1 in random order."""
 @overload
 def randperm(n: _int, *, generator: _Generator | None, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """0 to n - 1 in random order."""
+@overload
+def randperm(n: _int, *, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
+    """`randperm` into `out`."""
 @overload
 def randperm(n: _int, *, generator: _Generator | None, out: Tensor, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """`randperm` into `out`."""

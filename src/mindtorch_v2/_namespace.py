@@ -88,7 +88,7 @@ LAZY_NAMES: dict[str, str] = {
     "_tensor_classes": "_operators.tensor_types",
     "Future": "futures",
     "GradScaler": "amp",
-    "get_device_module": "_core.device",
+    **dict.fromkeys("get_device_module _register_device_module".split(), "_core.device"),
     **dict.fromkeys("ScriptFunction ScriptModule".split(), "jit"),
     **dict.fromkeys("PyTorchFileReader PyTorchFileWriter".split(), "serialization._records"),
     **dict.fromkeys("svd_lowrank pca_lowrank".split(), "_lowrank"),
@@ -150,6 +150,9 @@ def _generator_maker() -> Any:
 
 
 def _is_pinned(storage: UntypedStorage) -> bool:
+    own = _own_device()
+    if own is not None:
+        return own.is_pinned(storage)
     for kind in ("npu", "cuda"):
         state = sys.modules.get(f"{__package__}._backends.{kind}.state")  # nothing is page-locked before it is imported
         if state is not None and state.started() and storage.data_ptr() in state.get().pinned.blocks:
@@ -170,6 +173,10 @@ def _kernel_checks() -> Any:
 
 def _load_backend(kind: str) -> bool:
     """Whether there is such a back end, and hardware or an emulator for it."""
+    own = _own_device()
+    if own is not None and kind == own.name():
+        own.load()
+        return True
     if kind == "npu":
         from ._backends import npu
 
@@ -201,9 +208,18 @@ def _operators() -> Any:
     return ops
 
 
+def _own_device() -> Any:
+    if not _C._own_device_name()[1]:
+        return None
+    return importlib.import_module("._library.own_devices", __package__)
+
+
 def _pinned_memory() -> Any:
     from . import cuda, npu
 
+    own = _own_device()
+    if own is not None:
+        return own.pinned_memory()
     for module in (npu, cuda):
         if module.is_available():
             kind = module.__name__.rpartition(".")[2]
@@ -309,6 +325,7 @@ provide(
     load_backend=_load_backend,
     load_functionalization=_load_functionalization,
     operators=_operators,
+    own_device=_own_device,
     pinned_memory=_pinned_memory,
     reduced=_reduced,
     save=_save,

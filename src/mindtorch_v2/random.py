@@ -60,6 +60,9 @@ def manual_seed(seed: int) -> torch.Generator:
     for kind in ("npu", "cuda"):
         if f"mindtorch_v2._backends.{kind}" in sys.modules:
             getattr(torch, kind).manual_seed_all(seed)
+    own, named = torch._C._own_device_name()
+    if named and hasattr(getattr(torch, own, None), "manual_seed_all"):
+        getattr(torch, own).manual_seed_all(seed)
     return default_generator.manual_seed(seed)
 
 

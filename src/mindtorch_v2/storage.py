@@ -185,7 +185,7 @@ def _memory_of(args, dtype, device) -> UntypedStorage:
     if len(args) > 1:
         raise RuntimeError(f"{_FORMS}Too many positional arguments")
     kind = str(device).partition(":")[0]
-    if kind not in ("cpu", "meta", "npu", "cuda"):
+    if kind not in ("cpu", "meta", "cuda", torch._C._get_privateuse1_backend_name()):
         raise RuntimeError(f"torch.UntypedStorage(): Storage device not recognized: {kind}")
     if not args:
         return UntypedStorage(0, device=device)

@@ -50,6 +50,10 @@ def test_operators_draw_from_it(generators):
     assert torch.empty(3, dtype=torch.int64).random_(generator=g).tolist() == [5, 6, 7]
     assert torch.empty(3).random_(10, generator=g).tolist() == [8, 9, 0]
     assert torch.empty(2, dtype=torch.uint8).random_(1, 4, generator=g).tolist() == [3, 1]
+    # Functions that make a tensor draw into it.
+    drawn = torch.randint(10, (3,), generator=module.counting(5))
+    assert drawn.tolist() == [5, 6, 7] and drawn.dtype == torch.int64
+    assert torch.randint(1, 4, (2,), generator=module.counting(14)).tolist() == [3, 1]
     # Others draw as they did.
     first = torch.empty(3, dtype=torch.int64).random_(generator=torch.Generator().manual_seed(1))
     assert torch.equal(first, torch.empty(3, dtype=torch.int64).random_(generator=torch.Generator().manual_seed(1)))

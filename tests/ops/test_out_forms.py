@@ -93,3 +93,43 @@ def test_the_device_may_be_named_too():
     assert torch.arange(3, out=_new(), device=torch.device("cpu")).tolist() == [0.0, 1.0, 2.0]
     with pytest.raises(RuntimeError, match=r"device type meta does not match device type of out parameter \(cpu\)"):
         torch.zeros(2, out=_new(), device="meta")
+
+
+def test_a_factory_takes_options_that_are_those_of_out():
+    out = _new()
+    assert torch.zeros(2, out=out, dtype=torch.float32, device="cpu", layout=torch.strided, pin_memory=True) is out
+    out = _new(torch.int64)
+    assert torch.randperm(5, generator=torch.Generator(), out=out, dtype=torch.int64) is out
+    assert torch.normal(0.0, 1.0, (2,), out=_new(), requires_grad=True).requires_grad
+    with pytest.raises(RuntimeError, match=r"dtype Long does not match dtype of out parameter \(Int\)"):
+        torch.randperm(5, out=_new(torch.int32), dtype=torch.int64)
+    with pytest.raises(RuntimeError, match=r"layout Sparse does not match layout of out parameter \(Strided\)"):
+        torch.zeros(2, out=_new(), layout=torch.sparse_coo)
+    with pytest.raises(RuntimeError, match=r"device type meta does not match device type of out parameter \(cpu\)"):
+        torch.ones(2, out=_new(), device="meta")
+    with pytest.raises(RuntimeError, match="'memory_format' argument is incompatible with 'out' tensor argument"):
+        torch.empty(2, 3, 4, 5, out=_new(), memory_format=torch.channels_last)
+    with pytest.raises(RuntimeError, match="Only Tensors of floating point and complex dtype can require gradients"):
+        torch.zeros(2, out=_new(torch.int64), requires_grad=True)
+    with pytest.raises(TypeError, match="zeros"):
+        torch.zeros(2, out=_new(), foo=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("zeros.out", "(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)"),
+        ("empty.out", "(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)"),
+        ("randperm.out", "(SymInt n, *, Tensor(a!) out) -> Tensor(a!)"),
+        ("randperm.generator_out", "(SymInt n, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)"),
+        ("arange.start_out", "(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)"),
+        (
+            "normal.float_float_out",
+            "(float mean, float std, SymInt[] size, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
+        ),
+    ],
+)
+def test_schemas_of_factories_with_out_are_pytorchs(name, expected):
+    base, _, overload = name.partition(".")
+    schema = getattr(getattr(torch.ops.aten, base), overload)._schema
+    assert str(schema) == f"aten::{name}{expected}"

@@ -267,14 +267,21 @@ bool is_alias(const std::string& name, const Operator& op) {
     return op.name.size() < name.size() || op.name.compare(op.name.size() - name.size(), name.size(), name) != 0;
 }
 
-// Whether `out` is the out= form of `op`: the same arguments, then the outputs.
+// Whether `out` is the out= form of `op`: the same arguments but a factory's options, then the outputs.
 bool is_out_form(const Operator& out, const Operator& op) {
-    if (out.form != Form::Out || out.out_index != op.nargs) return false;
-    for (size_t i = 0; i < op.schema.args.size(); i++) {
-        const Argument &a = out.schema.args[i], &b = op.schema.args[i];
+    if (out.form != Form::Out) return false;
+    const auto is_option = [](const std::string& name) {
+        return name == "dtype" || name == "layout" || name == "device" || name == "pin_memory";
+    };
+    const bool fills = op.factory && out.out_index < op.nargs;
+    int at = 0;
+    for (const Argument& b : op.schema.args) {
+        if (fills && is_option(b.name)) continue;
+        if (at >= out.out_index) return false;
+        const Argument& a = out.schema.args[static_cast<size_t>(at++)];
         if (a.name != b.name || a.type_text != b.type_text) return false;
     }
-    return true;
+    return at == out.out_index;
 }
 
 // The types of an overload as PyTorch's generator spells them, by which it sorts.

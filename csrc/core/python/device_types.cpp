@@ -1,5 +1,6 @@
 // Back ends of devices as Python registers them: memory by callables, and structured kernels that Python computes.
 #include "../device_memory.h"
+#include "../generator.h"
 #include "../gil.h"
 #include "../registry.h"
 #include "box.h"
@@ -11,7 +12,7 @@ namespace {
 
 // The callables of one device type, kept for ever: storages may outlive everything else.
 struct PythonDevice {
-    PyObject *allocate, *release, *transfer, *copy, *fill;
+    PyObject *allocate, *release, *transfer, *copy, *fill, *across;
     DeviceMemory memory;
 };
 PythonDevice* g_devices[32] = {};
@@ -81,19 +82,48 @@ void fill_with(Tensor& to, const Value& number) {
     call(python_device(to.device).fill, args);
 }
 
+void copy_with_device(Tensor& to, const Tensor& from, bool non_blocking) {
+    const Device device = to.is_cpu() || to.is_meta() ? from.device : to.device;
+    PyObject* args[] = {Py_NewRef(to.py()), Py_NewRef(from.py()), PyBool_FromLong(non_blocking)};
+    call(python_device(device).across, args);
+}
+
+// _rename_own_device(name): the name of PrivateUse1 from now on.
+PyObject* py_rename_own_device(PyObject*, PyObject* name) {
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        const char* text = PyUnicode_AsUTF8(name);
+        if (!text) return nullptr;
+        rename_own_device(text);
+        Py_RETURN_NONE;
+    });
+}
+
+// _set_own_generator_maker(make(index)): what makes the generators of a program's own device.
+PyObject* py_set_own_generator_maker(PyObject*, PyObject* maker) {
+    set_own_generator_maker(maker);
+    Py_RETURN_NONE;
+}
+
+// _own_device_name() -> (name, whether a program gave it)
+PyObject* py_own_device_name(PyObject*, PyObject*) {
+    return Py_BuildValue("(sO)", own_device_name().c_str(), own_device_renamed() ? Py_True : Py_False);
+}
+
 // _register_device(name, allocate(nbytes, index) -> address, release(address, index),
-//                  transfer(to, from, nbytes, kind, index, non_blocking, host), copy(to, from), fill(to, number))
+//                  transfer(to, from, nbytes, kind, index, non_blocking, host), copy(to, from), fill(to, number),
+//                  across(to, from, non_blocking) of a device that copies its tensors itself)
 PyObject* py_register_device(PyObject*, PyObject* args) {
     const char* name;
     PythonDevice d{};
-    if (!PyArg_ParseTuple(args, "sOOOOO:_register_device", &name, &d.allocate, &d.release, &d.transfer, &d.copy,
-                          &d.fill))
+    if (!PyArg_ParseTuple(args, "sOOOOO|O:_register_device", &name, &d.allocate, &d.release, &d.transfer, &d.copy,
+                          &d.fill, &d.across))
         return nullptr;
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         Device device = parse_device(name);
         MT_CHECK(!device.is_cpu() && !device.is_meta(), "_register_device: the memory of '", name, "' is the core's");
         for (PyObject* fn : {d.allocate, d.release, d.transfer, d.copy, d.fill}) Py_INCREF(fn);
-        d.memory = {allocate, release, transfer, copy, fill_with};
+        Py_XINCREF(d.across);
+        d.memory = {allocate, release, transfer, copy, fill_with, d.across ? copy_with_device : nullptr};
         PythonDevice* kept = new PythonDevice(d);  // the one before may still be in use
         g_devices[static_cast<size_t>(device.type) & 31] = kept;
         register_device_memory(device.type, &kept->memory);
@@ -200,6 +230,9 @@ PyObject* py_describe(PyObject*, PyObject* o) {
 PyMethodDef functions[] = {
     {"_describe", py_describe, METH_O, nullptr},
     {"_set_current_device", py_set_current_device, METH_VARARGS, nullptr},
+    {"_rename_own_device", py_rename_own_device, METH_O, nullptr},
+    {"_set_own_generator_maker", py_set_own_generator_maker, METH_O, nullptr},
+    {"_own_device_name", py_own_device_name, METH_NOARGS, nullptr},
     {"_register_device", py_register_device, METH_VARARGS, nullptr},
     {"_set_device_loader", py_set_loader, METH_O, nullptr},
     {"_impl_structured", py_impl_structured, METH_VARARGS, nullptr},

@@ -19,9 +19,11 @@
 #include <mindtorch/autograd.h>
 #include <mindtorch/config.h>
 #include <mindtorch/context.h>
+#include <mindtorch/cpu_fallback.h>
 #include <mindtorch/custom_class.h>
 #include <mindtorch/data/all.h>
 #include <mindtorch/dispatch.h>
+#include <mindtorch/empty_tensor.h>
 #include <mindtorch/expand.h>
 #include <mindtorch/functional.h>
 #include <mindtorch/functions.h>

@@ -221,6 +221,10 @@ typedef struct mt_boundary {
 
     /* profilers */
     int (*recorders)(void); /* how many are on */
+
+    /* devices of a program's own */
+    int (*set_geometry)(mt_tensor, int32_t dim, const int64_t* sizes, const int64_t* strides, int64_t offset);
+    int (*storage_resize)(mt_tensor, int64_t bytes);
 } mt_boundary;
 
 /* The table, or NULL where this core is older than what was asked for: then the library named `who` fails to load. */

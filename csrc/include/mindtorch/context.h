@@ -26,7 +26,11 @@ class Context {
         TORCH_CHECK(deterministicAlgorithmsWarnOnly(), text);
         TORCH_WARN(text);
     }
-    const Generator& defaultGenerator(Device) { return detail::getDefaultCPUGenerator(); }
+    const Generator& defaultGenerator(Device device) {
+        if (device.is_cpu()) return detail::getDefaultCPUGenerator();
+        TORCH_CHECK(device.is_privateuseone(), device.type(), " device type not enabled.");
+        return detail::getPrivateUse1Hooks().getDefaultGenerator(device.index());
+    }
     bool userEnabledCuDNN() const { return false; }
     bool userEnabledMkldnn() const { return true; }
     bool benchmarkCuDNN() const { return false; }

@@ -628,29 +628,11 @@ inline std::optional<Device> device_of(const Tensor& t) {
     return t.defined() ? std::optional<Device>(t.device()) : std::nullopt;
 }
 
-// Memory of these tensors is where the host reaches it: no device has to be chosen.
-class DeviceGuard {
-  public:
-    explicit DeviceGuard(Device d) : device_(d) {}
-    Device current_device() const { return device_; }
-    Device original_device() const { return device_; }
-
-  private:
-    Device device_;
-};
-class OptionalDeviceGuard {
-  public:
-    OptionalDeviceGuard() = default;
-    explicit OptionalDeviceGuard(std::optional<Device>) {}
-    explicit OptionalDeviceGuard(Device) {}
-};
-
 }  // namespace at
 namespace c10 {
-using at::DeviceGuard;
-using at::OptionalDeviceGuard;
 using at::promoteTypes;
 }  // namespace c10
 
+#include <mindtorch/own_device.h>
 #include <mindtorch/own_generator.h>
 #include <mindtorch/print.h>

@@ -339,8 +339,8 @@ class InferenceMode {
     bool recorded_, before_;
 };
 
+inline DispatchKeySet TensorImpl::key_set() const { return DispatchKeySet(mindtorch::api().keys(handle())); }
 }  // namespace c10
-
 namespace at {
 inline c10::DispatchKeySet TensorBase::key_set() const { return c10::DispatchKeySet(mindtorch::api().keys(need())); }
 using AutoGradMode = c10::AutoGradMode;

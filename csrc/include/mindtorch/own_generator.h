@@ -147,6 +147,12 @@ struct OwnGenerator {
         return mindtorch::generator_of_own(c10::intrusive_ptr<c10::GeneratorImpl>(new T(std::forward<A>(a)...)));
     }
 };
+inline bool seed_of_own(mt_object generator, uint64_t* seed, bool set) {
+    c10::GeneratorImpl* impl = mindtorch::own_impl(generator);
+    if (impl && set) impl->set_current_seed(*seed);
+    if (impl && !set) *seed = impl->current_seed();
+    return impl != nullptr;
+}
 inline std::mutex* mutex_of_own(mt_object generator) {
     c10::GeneratorImpl* impl = mindtorch::own_impl(generator);
     return impl ? &impl->mutex_ : nullptr;

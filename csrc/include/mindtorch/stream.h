@@ -1,4 +1,5 @@
-// c10::Stream and its guards. Work on the CPU is done when a call returns: it has one stream, the default one.
+// c10::Stream and its guards. Work on the CPU is done when a call returns: it has one stream, the default one. What
+// streams of a program's own device do, its guard says: own_device.h. NPUs have c10_npu::NPUStream.
 #pragma once
 
 #include <mindtorch/types.h>
@@ -30,11 +31,9 @@ class Stream final {
     StreamId id() const noexcept { return id_; }
     bool operator==(const Stream& o) const noexcept { return device_ == o.device_ && id_ == o.id_; }
     bool operator!=(const Stream& o) const noexcept { return !(*this == o); }
-    bool query() const {
-        require_host("query");
-        return true;
-    }
-    void synchronize() const { require_host("synchronize"); }
+    bool query() const;
+    void synchronize() const;
+    void* native_handle() const;
     template <class Event>
     void wait(const Event& event) const {
         event.block(*this);
@@ -46,11 +45,6 @@ class Stream final {
     StreamData3 pack3() const { return {id_, device_.index(), device_.type()}; }
     static Stream unpack3(StreamId id, DeviceIndex index, DeviceType type) {
         return Stream(UNSAFE, Device(type, index), id);
-    }
-    // Only for guards and the functions above.
-    void require_host(const char* what) const {
-        TORCH_CHECK_NOT_IMPLEMENTED(device_.type() == DeviceType::CPU, "c10::Stream: ", what, " of a stream of ",
-                                    device_, " is not there; NPUs have c10_npu::NPUStream");
     }
 
   private:
@@ -64,15 +58,11 @@ inline std::ostream& operator<<(std::ostream& o, const Stream& s) {
 // A stream is the current one for the life of these. The CPU has no other.
 class StreamGuard {
   public:
-    explicit StreamGuard(Stream stream) : original_(Stream::DEFAULT, Device(DeviceType::CPU)), current_(stream) {
-        stream.require_host("choice");
-    }
+    explicit StreamGuard(Stream stream);
     StreamGuard(const StreamGuard&) = delete;
     StreamGuard& operator=(const StreamGuard&) = delete;
-    void reset_stream(Stream stream) {
-        stream.require_host("choice");
-        current_ = stream;
-    }
+    ~StreamGuard();
+    void reset_stream(Stream stream);
     Stream original_stream() const { return original_; }
     Stream current_stream() const { return current_; }
     Device original_device() const { return original_.device(); }
@@ -107,11 +97,13 @@ class OptionalStreamGuard {
 };
 class MultiStreamGuard {
   public:
-    explicit MultiStreamGuard(ArrayRef<Stream> streams) {
-        for (const Stream& stream : streams) stream.require_host("choice");
-    }
+    explicit MultiStreamGuard(ArrayRef<Stream> streams);
     MultiStreamGuard(const MultiStreamGuard&) = delete;
     MultiStreamGuard& operator=(const MultiStreamGuard&) = delete;
+    ~MultiStreamGuard();
+
+  private:
+    std::vector<Stream> before_;
 };
 
 }  // namespace c10
@@ -124,3 +116,5 @@ struct hash<c10::Stream> {
     size_t operator()(const c10::Stream& s) const noexcept { return s.hash(); }
 };
 }  // namespace std
+
+#include <mindtorch/own_device.h>

@@ -158,6 +158,7 @@ namespace detail {
 template <class T>
 struct OwnGenerator;
 std::mutex* mutex_of_own(mt_object generator);
+bool seed_of_own(mt_object generator, uint64_t* seed, bool set);  // whether it is one
 }  // namespace detail
 class Generator {
   public:
@@ -169,9 +170,13 @@ class Generator {
     std::mutex& mutex() const;
     bool defined() const { return static_cast<bool>(object_); }
     mt_object handle() const { return object_.get(); }
-    void set_current_seed(uint64_t seed) { mindtorch::check(mindtorch::api().generator_seed(handle(), &seed, 1)); }
+    void set_current_seed(uint64_t seed) {
+        if (!detail::seed_of_own(handle(), &seed, true))
+            mindtorch::check(mindtorch::api().generator_seed(handle(), &seed, 1));
+    }
     uint64_t current_seed() const {
         uint64_t seed = 0;
+        if (detail::seed_of_own(handle(), &seed, false)) return seed;
         mindtorch::check(mindtorch::api().generator_seed(handle(), &seed, 0));
         return seed;
     }
@@ -454,6 +459,30 @@ class TensorBase {
 };
 static_assert(sizeof(TensorBase) == sizeof(mt_tensor), "a list of tensors is a list of handles");
 }  // namespace at
+namespace mindtorch MINDTORCH_HIDDEN {
+// The strides of a new tensor of that size and order.
+inline at::DimVector strides_of(at::IntArrayRef size, at::MemoryFormat f) {
+    TORCH_CHECK(f != at::MemoryFormat::Preserve, "Unsupported memory format ", f);
+    const size_t dims = size.size();
+    at::DimVector strides(dims);
+    int64_t step = 1;
+    const auto place = [&](size_t i) {
+        strides[i] = step;
+        step *= std::max<int64_t>(size[i], 1);
+    };
+    if (f == at::MemoryFormat::Contiguous) {
+        for (size_t i = dims; i-- > 0;) place(i);
+        return strides;
+    }
+    const size_t rank = f == at::MemoryFormat::ChannelsLast ? 4 : 5;
+    TORCH_CHECK(dims == rank, "required rank ", rank, " tensor to use ",
+                rank == 4 ? "channels_last" : "channels_last_3d", " format");
+    place(1);
+    for (size_t i = dims; i-- > 2;) place(i);
+    place(0);
+    return strides;
+}
+}  // namespace mindtorch MINDTORCH_HIDDEN
 namespace c10 {
 // The tensor of the core under the name of PyTorch's: its address is the handle. None is made here, and none destroyed.
 class TensorImpl {
@@ -494,6 +523,27 @@ class TensorImpl {
     }
     size_t references() const { return static_cast<size_t>(mindtorch::api().references(handle())); }
     void bump_version() { mindtorch::api().bump_version(handle()); }
+    DispatchKeySet key_set() const;
+    DeviceType device_type() const { return device().type(); }
+    // Where its elements lie in its memory, which these do not look at.
+    void set_sizes_and_strides(IntArrayRef sizes, IntArrayRef strides, std::optional<int64_t> offset = std::nullopt) {
+        TORCH_CHECK(sizes.size() == strides.size(), "dimensionality of sizes (", sizes.size(),
+                    ") must match dimensionality of strides (", strides.size(), ")");
+        mindtorch::check(mindtorch::api().set_geometry(handle(), static_cast<int32_t>(sizes.size()), sizes.data(),
+                                                       strides.data(), offset.value_or(storage_offset())));
+    }
+    void set_sizes_contiguous(IntArrayRef sizes) {
+        mindtorch::check(mindtorch::api().set_geometry(handle(), static_cast<int32_t>(sizes.size()), sizes.data(),
+                                                       nullptr, storage_offset()));
+    }
+    void set_storage_offset(int64_t offset) {
+        const std::vector<int64_t> sizes = this->sizes().vec(), strides = this->strides().vec();
+        set_sizes_and_strides(sizes, strides, offset);
+    }
+    void empty_tensor_restride(MemoryFormat format) {
+        const std::vector<int64_t> sizes = this->sizes().vec();
+        set_sizes_and_strides(sizes, mindtorch::strides_of(sizes, format));
+    }
 
   private:
     mt_tensor handle() const { return reinterpret_cast<mt_tensor>(const_cast<TensorImpl*>(this)); }

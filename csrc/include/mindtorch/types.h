@@ -381,12 +381,32 @@ MINDTORCH_FORALL_DEVICES(MINDTORCH_DEVICE)
 #undef MINDTORCH_DEVICE
 using DeviceIndex = int8_t;
 
+}  // namespace c10
+namespace mindtorch MINDTORCH_HIDDEN {
+// The name of the device PrivateUse1, which a program may give: "npu" where none did.
+inline std::string own_device_name() {
+    mt_value r{}, text{};
+    check(api().call_python("mindtorch_v2._library.own_devices", "name", nullptr, 0, &r));
+    const Object name = Object::steal(r.as.object);
+    check(api().value_of(name.get(), &text));
+    return std::string(text.as.string, text.len);
+}
+}  // namespace mindtorch MINDTORCH_HIDDEN
+namespace c10 {
+
 inline std::string DeviceTypeName(DeviceType t, bool lower_case = false) {
     static const char* const names[] = {"CPU",  "CUDA", "MKLDNN", "OPENGL", "OPENCL", "IDEEP", "HIP",
                                         "FPGA", "MAIA", "XLA",    "VULKAN", "METAL",  "XPU",   "MPS",
                                         "META", "HPU",  "VE",     "LAZY",   "IPU",    "MTIA",  "NPU"};
     const auto number = static_cast<size_t>(t);
     TORCH_CHECK(number < std::size(names), "Unknown device: ", number);
+    if (t == DeviceType::PrivateUse1) {
+        std::string own = mindtorch::own_device_name();
+        if (!lower_case)
+            std::transform(own.begin(), own.end(), own.begin(),
+                           [](char c) { return static_cast<char>(c >= 'a' && c <= 'z' ? c & ~32 : c); });
+        return own;
+    }
     std::string s = names[number];
     if (lower_case) std::transform(s.begin(), s.end(), s.begin(), [](char c) { return static_cast<char>(c | 32); });
     return s;

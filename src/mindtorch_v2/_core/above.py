@@ -40,6 +40,8 @@ class _Above:
     """Load the back end of a kind of device, "npu" say: whether there is one."""
     load_functionalization: Callable[[], None]
     """Register the handler of the key Functionalize."""
+    own_device: Callable[[], Any]
+    """The module of the device that a program makes its own; None where none did."""
     operators: Callable[[], Any]
     """`torch.ops`."""
     pinned_memory: Callable[[], Any]

@@ -12,7 +12,7 @@ __all__ = ["LATE", "METHODS", "absent_function"]
 _FUNCTIONS = {
     "torch": frozenset(
         (
-            "_add_batch_dim _convert_weight_to_int4pack _copy_from _copy_from_and_resize _cslt_compress "
+            "_add_batch_dim _convert_weight_to_int4pack _cslt_compress "
             "_cslt_sparse_mm _cslt_sparse_mm_search _cudnn_ctc_loss _cudnn_init_dropout_state _cudnn_rnn "
             "_cudnn_rnn_flatten_weight _cufft_clear_plan_cache _cufft_get_plan_cache_max_size "
             "_cufft_get_plan_cache_size _cufft_set_plan_cache_max_size _dyn_quant_matmul_4bit "

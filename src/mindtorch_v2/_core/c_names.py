@@ -82,7 +82,12 @@ _C._cpu.__dict__.update(_get_cpu_capability=_get_cpu_capability, _init_amx=lambd
 
 def _get_privateuse1_backend_name() -> str:
     """The name of the device at the key that PyTorch leaves to others."""
-    return "npu"
+    return str(_C._own_device_name()[0])
+
+
+def _rename_privateuse1_backend(name: str) -> None:
+    """Give the device at that key another name; RuntimeError where it has one, or is in use."""
+    _C._rename_own_device(name)
 
 
 for _value in (
@@ -96,6 +101,7 @@ for _value in (
     _is_tracing,
     _set_tracing_state,
     _get_privateuse1_backend_name,
+    _rename_privateuse1_backend,
     _log_api_usage_once,
     unavailable_class("torch._C.Block"),
     unavailable_class("torch._C.Graph"),

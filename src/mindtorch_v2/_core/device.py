@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,7 @@ def _load(device_type: str) -> None:
 
 
 _C._set_device_loader(_load)
+_C._set_own_generator_maker(lambda index: above.own_device().new_generator(index))
 
 
 def set_default_device(device: Any) -> None:
@@ -49,7 +51,9 @@ def get_device_module(device: Any = None) -> Any:
     'mindtorch_v2.cpu'
     """
     if device is None:
-        kind = next((k for k in ("npu", "cuda") if above.device_module(k).is_available()), "cpu")
+        own, named = _C._own_device_name()
+        kinds = (own, "cuda") if named else ("npu", "cuda")
+        kind = next((k for k in kinds if (m := above.device_module(k)) is not None and m.is_available()), "cpu")
     elif isinstance(device, (_C.device, str)):
         kind = _C.device(device).type
     else:
@@ -58,6 +62,19 @@ def get_device_module(device: Any = None) -> Any:
     if module is None:
         raise RuntimeError(f"Device '{kind}' does not have a corresponding module registered as 'torch.{kind}'.")
     return module
+
+
+def _register_device_module(device_type: str, module: Any) -> None:
+    """Make a module `torch.<device_type>`, for a device that has none; RuntimeError if there is one."""
+    kind = _C.device(device_type).type
+    package = sys.modules[__name__.partition(".")[0]]
+    if above.device_module(kind) is not None:
+        found = above.device_module(kind)
+        raise RuntimeError(f"The runtime module of '{kind}' has already been registered with '{found}'")
+    setattr(package, kind, module)
+    for name in {package.__name__, "torch"}:
+        if sys.modules.get(name) is package:
+            sys.modules[f"{name}.{kind}"] = module
 
 
 def decorate(device: Any, function: Callable[..., Any]) -> Callable[..., Any]:

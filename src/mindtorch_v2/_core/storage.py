@@ -68,7 +68,8 @@ class UntypedStorage(_C.StorageBase):
         if device.type in ("cpu", "meta"):
             device = _C.device(device.type)
         elif device.index is None:
-            device = _C.device(device.type, above.device_module(device.type).current_device())
+            module = above.device_module(device.type)
+            device = _C.device(device.type, 0 if module is None else module.current_device())
         if device == self.device:
             return self
         if self.device.type == "meta":

@@ -27,6 +27,10 @@ class _OfDevice(type):
         kind = _device(device).type
         if kind == "cpu":
             return super().__call__(device, *rest, **kwargs)
+        own = above.own_device()
+        if own is not None and kind == own.name():
+            made = own.streams()
+            return made.Stream(device, *rest, **kwargs) if cls is Stream else made.Event(device, *rest, **kwargs)
         module = above.device_module(kind) if kind in ("npu", "cuda") else None
         if module is None or not module.is_available():
             raise RuntimeError(f"torch.{cls.__name__}: there is no back end for the device {device}")

@@ -13,6 +13,7 @@ from mindtorch_v2._dispatch.schema import schema_of
 from mindtorch_v2._ops import classes, ops
 
 from .names import handle_named
+from .own_composites import composed_of, drawn_by
 
 __all__ = ["OwnGenerator", "held_by", "prepared", "register"]
 
@@ -105,3 +106,26 @@ def register(library: Any, name: str, kernel: Any) -> None:
             return handle.call_kernel(registration, int(keys) & below, *args, **kwargs)
 
     library.impl(name, choose, "BackendSelect", with_keyset=True)
+    for made in drawn_by(full.removeprefix("aten::")):
+        _make(library, f"aten::{made}", below)
+
+
+def _make(library: Any, full: str, below: int) -> None:
+    """Let a function whose generator is a library's own draw by the library's kernels, from a new tensor on."""
+    handle = handle_named(full)
+    if handle is None:
+        return
+    arguments = schema_of(handle).arguments
+    place = next((i for i, a in enumerate(arguments) if "Generator" in str(a.type)), None)
+    if place is None:
+        return
+    composed = composed_of(full.removeprefix("aten::"))
+
+    def choose(keys: Any, *args: Any, **kwargs: Any) -> Any:
+        generator = args[place] if place < len(args) else kwargs.get("generator")
+        if not isinstance(generator, OwnGenerator):
+            return handle.redispatch(int(keys) & below, *args, **kwargs)
+        with _C._AutoDispatchBelowADInplaceOrView():
+            return composed(*args, **kwargs)
+
+    library.impl(full, choose, "BackendSelect", with_keyset=True)

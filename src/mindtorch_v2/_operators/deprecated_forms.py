@@ -1,4 +1,4 @@
-"""Orders of arguments that PyTorch has given up but still takes: `x.add_(2, y)` for `x.add_(y, alpha=2)`.
+"""Orders of arguments that PyTorch has given up but still takes: `x.add_(2, y)` for `x.add_(y, alpha=2)`. And options beside `out` (`out_options.py`).
 
 Asked only where a call fits no overload, so that calls in today's order cost nothing.
 """
@@ -12,6 +12,7 @@ from typing import Any
 
 from .. import _C
 from .._core.warn_once import is_due
+from .out_options import with_out_options
 from .table import ROWS, Row
 
 _functions: Mapping[str, Any] = {}
@@ -67,6 +68,10 @@ def _warn(name: str, is_method: bool, order: list[str]) -> None:
 
 def _deprecated_form(name: str, is_method: bool, *args: Any, **kwargs: Any) -> Any:
     """The result of the call with its arguments in today's order; NotImplemented if they are in no order given up."""
+    if not is_method and "out" in kwargs:
+        made = with_out_options(_functions, name, args, kwargs)
+        if made is not NotImplemented:
+            return made
     kinds = "".join(map(_kind, args))
     order = _orders(name, is_method).get(kinds)
     if order is None:

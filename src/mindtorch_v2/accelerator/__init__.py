@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any, TYPE_CHECKING
 
 import mindtorch_v2 as torch
+from mindtorch_v2._core.above import above
 
 if TYPE_CHECKING:
     from mindtorch_v2.types import Device
@@ -37,6 +38,10 @@ __all__ = [
 
 def _module() -> Any:
     """The module of the kind of accelerator that there is; None without one."""
+    own = above.own_device()
+    if own is not None:
+        module = own.accelerator()
+        return module if module.is_available() else None
     return next((module for module in (torch.npu, torch.cuda) if module.is_available()), None)
 
 
@@ -65,6 +70,9 @@ def current_accelerator(check_available: bool = False) -> torch.device | None:
     >>> torch.accelerator.current_accelerator() is None
     True
     """
+    own = above.own_device()
+    if own is not None and not (check_available and _module() is None):
+        return torch.device(own.name())
     module = _module()
     return None if module is None else torch.device("npu" if module is torch.npu else "cuda")
 

@@ -103,7 +103,7 @@ def _device_tag(storage) -> str:
 
 
 def _device_deserialize(storage, location):
-    if _is(location, "npu") or _is(location, "cuda"):
+    if _is(location, torch._C._get_privateuse1_backend_name()) or _is(location, "cuda"):
         return storage.to(device=location)
     return None
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["set_module", "swap_tensors"]
 
 _PARTS = frozenset(
-    "_contextlib _foreach_utils _mode_utils _python_dispatch _pytree _sympy _triton benchmark checkpoint collect_env cpp_extension data deterministic dlpack flop_counter hooks "
+    "_contextlib _foreach_utils _mode_utils _python_dispatch _pytree _sympy _triton backend_registration benchmark checkpoint collect_env cpp_extension data deterministic dlpack flop_counter hooks "
     "model_zoo module_tracker weak".split()
 )
 
@@ -25,6 +25,8 @@ _PARTS = frozenset(
 def __getattr__(name: str) -> Any:
     if name in _PARTS:
         return importlib.import_module(f"mindtorch_v2.utils.{name}")
+    if name in ("generate_methods_for_privateuse1_backend", "rename_privateuse1_backend"):
+        return getattr(importlib.import_module("mindtorch_v2.utils.backend_registration"), name)
     if name == "cmake_prefix_path":  # the files are made when somebody builds with them
         return str(importlib.import_module("mindtorch_v2.utils._cpp_headers").cmake_prefix_path())
     raise AttributeError(f"module 'mindtorch_v2.utils' has no attribute {name!r}")

@@ -115,9 +115,14 @@ _FORWARDS = {
     "mindtorch/distributions.h": "ATen/core/DistributionsHelper.h ATen/core/TransformationHelper.h",
     "mindtorch/fixed_array.h": "ATen/core/Array.h",
     "mindtorch/own_generator.h": "c10/core/GeneratorImpl.h",
+    "mindtorch/own_device.h": "c10/core/impl/DeviceGuardImplInterface.h c10/core/impl/VirtualGuardImpl.h c10/core/impl/InlineDeviceGuard.h "
+    "c10/core/impl/InlineStreamGuard.h c10/core/impl/InlineEvent.h c10/core/Event.h c10/core/DeviceCapability.h "
+    "ATen/detail/PrivateUse1HooksInterface.h ATen/detail/AcceleratorHooksInterface.h ATen/core/GeneratorForPrivateuseone.h",
     "mindtorch/random.h": "ATen/native/DistributionTemplates.h ATen/native/cpu/DistributionTemplates.h",
     "mindtorch/expand.h": "ATen/ExpandUtils.h",
-    "mindtorch/functional.h": "ATen/FunctionalTensorWrapper.h ATen/EmptyTensor.h ATen/MemoryOverlap.h",
+    "mindtorch/functional.h": "ATen/FunctionalTensorWrapper.h ATen/MemoryOverlap.h",
+    "mindtorch/empty_tensor.h": "ATen/EmptyTensor.h",
+    "mindtorch/cpu_fallback.h": "ATen/native/CPUFallback.h",
     "mindtorch/scalar.h": "ATen/TensorOptions.h ATen/core/Scalar.h c10/core/Scalar.h c10/core/TensorOptions.h c10/core/DefaultDtype.h ATen/Scalar.h",
     "mindtorch/types.h": "c10/util/MaybeOwned.h ATen/DimVector.h ATen/core/DimVector.h ATen/Layout.h ATen/ScalarType.h ATen/SmallVector.h c10/util/typeid.h "
     "c10/core/SymBool.h c10/core/ScalarType.h c10/core/Device.h c10/core/DeviceType.h c10/core/Layout.h "

@@ -62,3 +62,14 @@ declare(
 )
 # The schema marks the tensor as written, for its memory is; its values are not.
 ROWS["record_stream"].handle.impl("ADInplaceOrView", None)
+
+declare(
+    "_copy_from(Tensor self, Tensor dst, bool non_blocking=False) -> Tensor",
+    "Copy into `dst`, where one of them lies on a device of a program's own: its kernel is the program's.",
+    devices={"dst": "any"},
+)
+declare(
+    "_copy_from_and_resize(Tensor self, Tensor dst) -> Tensor",
+    "Copy into `dst`, which takes the size, where one of them lies on a device of a program's own.",
+    devices={"dst": "any"},
+)

@@ -6,55 +6,33 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from ... import _C
-from ..table import aten, class_name, composite, fill, fill_exactly
+from ..table import aten, composite, fill, fill_exactly
 from ..table.facts import EXACT_OUT
 from ..table.writing import check_dtype
 
 if TYPE_CHECKING:
     from ..._tensor import Tensor
-    from ...types import Device
 
 
-_TENSOR_OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 _GENERATOR = "Generator? generator"
-_LAYOUTS = {  # as PyTorch's C++ names them
-    "torch.strided": "Strided", "torch.sparse_coo": "Sparse", "torch.sparse_csr": "SparseCsr", "torch.sparse_csc": "SparseCsc",
-}  # fmt: skip
 _RANGES = ("arange", "range", "linspace", "logspace")
 
 
 def _factory(name, overload, arguments, optional="") -> None:
-    """The form of factory `name` that fills `out`; dtype and device, if given, have to be those of `out`."""
+    """The form of factory `name` that fills `out`; what a function of Python takes beside it, `out_options.py` looks at."""
     takes = [part.split("=")[0].split()[-1] for part in arguments.split(", ")]
-    random = [part.split()[-1] for part in optional.split(", ") if part]
+    random = [part.split("=")[0].split()[-1] for part in optional.split(", ") if part]
     extra = f"{optional}, " if optional else ""
 
     @composite(
-        f"{name}.{overload}({arguments}, *, {extra}Tensor(a!) out, {_TENSOR_OPTIONS}) -> Tensor(a!)",
+        f"{name}.{overload}({arguments}, *, {extra}Tensor(a!) out) -> Tensor(a!)",
         f"`{name}` into `out`.",
         bind="function",
         tags="nondeterministic_seeded" if name.startswith("rand") else "",
     )
-    def into(
-        *args: Any,
-        out: Tensor,
-        dtype: _C.dtype | None = None,
-        layout: _C.layout | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
-        **options: Any,
-    ) -> Any:
-        if dtype is not None and dtype != out.dtype:
-            raise RuntimeError(
-                f"dtype {class_name(dtype)} does not match dtype of out parameter ({class_name(out.dtype)})"
-            )
-        if layout not in (None, out.layout):
-            wanted, found = (_LAYOUTS.get(str(each), str(each)) for each in (layout, out.layout))
-            raise RuntimeError(f"layout {wanted} does not match layout of out parameter ({found})")
-        if device is not None and str(device).partition(":")[0] != out.device.type:  # a word or a device
-            raise RuntimeError(
-                f"device type {str(device).partition(':')[0]} does not match device type of out parameter ({out.device.type})"
-            )
+    def into(*args: Any, out: Tensor, **options: Any) -> Any:
+        if options.get("memory_format") is not None:
+            raise RuntimeError("'memory_format' argument is incompatible with 'out' tensor argument")
         options = {key: value for key, value in options.items() if key in random}
         if name in ("rand", "randn"):  # drawn in place: into a strided `out` other numbers go than into a dense one
             aten.resize_(out, args[0])
@@ -72,8 +50,9 @@ def _factory(name, overload, arguments, optional="") -> None:
         return fill(out, made.view(out.shape) if name in _RANGES and made.numel() == out.numel() else made, warn=False)
 
 
-for _name in ("zeros", "ones", "empty"):
+for _name in ("zeros", "ones"):
     _factory(_name, "out", "SymInt[] size")
+_factory("empty", "out", "SymInt[] size", "MemoryFormat? memory_format=None")
 _factory("eye", "out", "SymInt n")
 _factory("eye", "m_out", "SymInt n, SymInt m")
 _factory("full", "out", "SymInt[] size, Scalar fill_value")
@@ -89,6 +68,7 @@ _factory("randint", "out", "SymInt high, SymInt[] size")
 _factory("randint", "generator_out", "SymInt high, SymInt[] size", _GENERATOR)
 _factory("randint", "low_out", "SymInt low, SymInt high, SymInt[] size")
 _factory("randint", "low_generator_out", "SymInt low, SymInt high, SymInt[] size", _GENERATOR)
+_factory("randperm", "out", "SymInt n")
 _factory("randperm", "generator_out", "SymInt n", _GENERATOR)
 
 
@@ -114,26 +94,13 @@ _normal("float_Tensor", "float mean, Tensor std")
 
 
 @composite(
-    "normal.float_float_out(float mean, float std, SymInt[] size, *, Generator? generator=None, Tensor(a!) out, "
-    f"{_TENSOR_OPTIONS}) -> Tensor(a!)",
+    "normal.float_float_out(float mean, float std, SymInt[] size, *, Generator? generator=None, Tensor(a!) out)"
+    " -> Tensor(a!)",
     "`normal` into `out`.",
     bind="function",
     tags="nondeterministic_seeded",
 )
-def normal_out(
-    mean: Any,
-    std: Any,
-    size: Any,
-    *,
-    out: Tensor,
-    generator: _C.Generator | None = None,
-    dtype: _C.dtype | None = None,
-    layout: _C.layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
-) -> Tensor:
-    if dtype is not None and dtype != out.dtype:
-        raise RuntimeError(f"dtype {class_name(dtype)} does not match dtype of out parameter ({class_name(out.dtype)})")
+def normal_out(mean: Any, std: Any, size: Any, *, out: Tensor, generator: _C.Generator | None = None) -> Tensor:
     aten.resize_(out, size)
     return aten.normal_(out, mean, std, generator=generator)
 
@@ -230,9 +197,11 @@ for _name in ("max", "min"):
 
 
 def _batch_norm(name, overload, statistics) -> None:
+    x, y, z = (f"Tensor({each}!)" for each in ("def" if "(a!)" in statistics else "abc"))
+
     @composite(
         f"{name}.{overload}(Tensor input, Tensor? weight, Tensor? bias, {statistics}bool training, float momentum, "
-        "float eps, *, Tensor(x!) out, Tensor(y!) save_mean, Tensor(z!) save_invstd) -> (Tensor(x!), Tensor(y!), Tensor(z!))",
+        f"float eps, *, {x} out, {y} save_mean, {z} save_invstd) -> ({x}, {y}, {z})",
         f"`{name}` into `out`, and its means and reciprocal standard deviations.",
         bind="function",
     )

@@ -248,7 +248,7 @@ _draw(
 op(
     f"randperm(SymInt n, *, {_INTEGERS}) -> Tensor",
     "0 to n - 1 in random order.",
-    bind="function out",
+    bind="function",
     tags="core nondeterministic_seeded",
     meta=rule("randperm", "n", "dtype"),
     grad=None,
