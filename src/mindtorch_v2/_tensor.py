@@ -93,6 +93,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         self._backward_hooks[handle.id] = hook
         return handle
 
+    @overridable
     def register_post_accumulate_grad_hook(self, hook: Callable[..., Any]) -> Any:
         """Call ``hook(tensor)`` after a gradient was added to this leaf's ``.grad``.
 
@@ -222,6 +223,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
                 setattr(new, slot, copy.deepcopy(getattr(self, slot), memo))
         return new
 
+    @overridable
     def __reduce_ex__(self, protocol: Any) -> Any:
         return above.reduced(self)
 
@@ -231,9 +233,11 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     # ---- Python protocols ----
 
+    @overridable
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
         return above.text(self, tensor_contents=tensor_contents)
 
+    @overridable
     def __format__(self, spec: str) -> str:
         if self.dim() == 0 and not self.is_meta and type(self) is Tensor:
             return self.item().__format__(spec)
@@ -278,9 +282,11 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def __int__(self) -> int:
         return int(self._real_item("int64_t"))
 
+    @overridable
     def __float__(self) -> float:
         return float(self._real_item("double"))
 
+    @overridable
     def __complex__(self) -> complex:
         if self.numel() != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
@@ -385,6 +391,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             return tuple(range(self.dim()))
         return tuple(sorted(range(self.dim()), key=lambda i: -self.stride(i)))
 
+    @overridable
     def storage(self) -> Any:
         """Return the storage by the old class, which counts elements; `untyped_storage()` counts bytes.
 

@@ -69,6 +69,8 @@ class TorchFunctionMode:
     def __init__(self) -> None:
         pass
 
+    sees_attributes: bool = True  # getters, setters and deleters of attributes: `torch.Tensor.data.__get__`
+
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
@@ -256,6 +258,8 @@ def get_overridable_functions() -> dict[Any, list[type]]:
     ):
         for name in dir(space):
             value = getattr(space, name, None)
+            if space is torch.Tensor and inspect.isdatadescriptor(value) and name != "__dict__":
+                value = value.__get__  # type: ignore[union-attr]  # (it has one)
             if name.startswith("_") and space is not torch.Tensor or not callable(value) or isinstance(value, type):
                 continue
             if isinstance(value, python_types.ModuleType) or not _hashable(value) or value in ignored:

@@ -45,5 +45,9 @@ bool may_be_overridden(PyObject* const* args, Py_ssize_t n);
 // For methods outside the operator table: true if a __torch_function__ or a mode took the call; `result` is then what
 // it gave, null with the Python exception set if it raised.
 bool ask_function_handler(const char* method, PyObject* const* args, Py_ssize_t n, PyObject** result);
+// Whether somebody may want to answer for an attribute of a tensor; then the same for its getter, setter or deleter
+// (`what`).
+bool asks_for_attributes(PyObject* tensor);
+bool ask_attribute(const char* name, const char* what, PyObject* tensor, PyObject* value, PyObject** result);
 
 }  // namespace mt

@@ -28,7 +28,11 @@ struct FunctionObject {
 PyTypeObject* g_function_type = nullptr;
 PyTypeObject* g_method_type = nullptr;
 
+thread_local int g_attribute_modes = 0;  // of this thread's function modes, those that see attributes
+
 PyObject* g_torch_function;  // interned "__torch_function__"
+// What stands in a class that does not want to be asked: the function, and it as a static method.
+PyObject* g_disabled_impl[2] = {};
 
 // Whether somebody's __torch_function__ or a mode wants to see this call.
 bool overridden(PyObject* const* args, Py_ssize_t n) {
@@ -126,6 +130,28 @@ bool ask_overrides(PyObject* function, PyObject* const* args, Py_ssize_t n, PyOb
     bool handled;
     PyObject* r = call_handler(function, args, n, kwnames, &handled);
     if (handled) *result = r;
+    return handled;
+}
+
+bool asks_for_attributes(PyObject* tensor) {
+    if (g_thread.function_modes_disabled || !g_function_handler) return false;
+    if (g_attribute_modes > 0) return true;
+    PyTypeObject* type = Py_TYPE(tensor);
+    if (type == tensor_type() || type == parameter_type()) return false;
+    PyObject* method = _PyType_Lookup(type, g_torch_function);
+    return method && method != g_disabled_impl[0] && method != g_disabled_impl[1];
+}
+
+bool ask_attribute(const char* name, const char* what, PyObject* tensor, PyObject* value, PyObject** result) {
+    PyObject* descriptor = PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_base_type()), name);
+    PyObject* function = descriptor ? PyObject_GetAttrString(descriptor, what) : nullptr;
+    Py_XDECREF(descriptor);
+    *result = nullptr;
+    if (!function) return true;
+    PyObject* args[] = {tensor, value};
+    bool handled;
+    *result = call_handler(function, args, value ? 2 : 1, nullptr, &handled);
+    Py_DECREF(function);
     return handled;
 }
 
@@ -328,6 +354,13 @@ PyType_Spec method_spec = {"mindtorch_v2._C.Method", sizeof(FunctionObject), 0,
 
 // ---- module functions ----
 
+PyObject* py_set_disabled(PyObject*, PyObject* args) {
+    PyObject *function, *as_static;
+    if (!PyArg_ParseTuple(args, "OO:_set_disabled_torch_function", &function, &as_static)) return nullptr;
+    Py_XSETREF(g_disabled_impl[0], Py_NewRef(function));
+    Py_XSETREF(g_disabled_impl[1], Py_NewRef(as_static));
+    Py_RETURN_NONE;
+}
 PyObject* py_set_handler(PyObject*, PyObject* handler) {
     Py_XSETREF(g_function_handler, Py_NewRef(handler));
     Py_RETURN_NONE;
@@ -337,9 +370,10 @@ PyObject* py_set_help(PyObject*, PyObject* help) {
     Py_RETURN_NONE;
 }
 PyObject* py_function_modes(PyObject*, PyObject* args) {
-    int change;
-    if (!PyArg_ParseTuple(args, "i:_change_function_modes", &change)) return nullptr;
+    int change, attributes;
+    if (!PyArg_ParseTuple(args, "ii:_change_function_modes", &change, &attributes)) return nullptr;
     g_thread.function_modes += change;
+    g_attribute_modes += attributes;
     return PyLong_FromLong(g_thread.function_modes);
 }
 PyObject* py_disable_function(PyObject*, PyObject* o) {
@@ -350,6 +384,7 @@ PyObject* py_disable_function(PyObject*, PyObject* o) {
 
 PyMethodDef functions[] = {{"_set_deprecated_forms", set_deprecated_forms, METH_O, nullptr},
                            {"_set_function_handler", py_set_handler, METH_O, nullptr},
+                           {"_set_disabled_torch_function", py_set_disabled, METH_VARARGS, nullptr},
                            {"_set_help", py_set_help, METH_O, nullptr},
                            {"_change_function_modes", py_function_modes, METH_VARARGS, nullptr},
                            {"_set_asker", set_asker, METH_O, nullptr},

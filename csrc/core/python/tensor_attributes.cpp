@@ -2,6 +2,7 @@
 #include "../autograd.h"
 #include "../lazy_views.h"
 #include "../sparse.h"
+#include "bind.h"
 #include "subclass.h"
 #include "tensor_type.h"
 #include "types.h"
@@ -287,49 +288,76 @@ int set_post_hooks(PyObject* o, PyObject* v, void*) {
 }
 PyObject* get_none(PyObject*, void*) { Py_RETURN_NONE; }
 
+// Modes, and classes with a __torch_function__ of their own, are asked for attributes: `torch.Tensor.data.__get__` is
+// the function.
+template <PyObject* (*Get)(PyObject*, void*)>
+PyObject* offered(PyObject* o, void* name) {
+    PyObject* result;
+    if (__builtin_expect(asks_for_attributes(o), 0) &&
+        ask_attribute(static_cast<const char*>(name), "__get__", o, nullptr, &result))
+        return result;
+    return Get(o, nullptr);
+}
+template <int (*Set)(PyObject*, PyObject*, void*)>
+int offered_set(PyObject* o, PyObject* value, void* name) {
+    PyObject* result;
+    if (__builtin_expect(asks_for_attributes(o), 0) &&
+        ask_attribute(static_cast<const char*>(name), value ? "__set__" : "__delete__", o, value, &result)) {
+        Py_XDECREF(result);
+        return result ? 0 : -1;
+    }
+    return Set(o, value, nullptr);
+}
+void* named(const char* name) { return const_cast<char*>(name); }
+
 }  // namespace
 
 PyGetSetDef tensor_attributes[] = {
-    {"shape", get_shape, nullptr, "torch.Size: the length of each dimension.", nullptr},
-    {"dtype", get_dtype, nullptr, "The element type.", nullptr},
-    {"device", get_device, nullptr, "Where the data lives.", nullptr},
-    {"layout", get_layout, nullptr, "torch.strided, or one of the sparse layouts.", nullptr},
-    {"ndim", get_ndim, nullptr, "Number of dimensions.", nullptr},
-    {"itemsize", get_itemsize, nullptr, "Bytes per element.", nullptr},
-    {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
-    {"requires_grad", get_requires_grad, set_requires_grad, "Whether operations on this tensor are recorded.", nullptr},
-    {"is_leaf", get_is_leaf, nullptr, "Whether no recorded operation made this tensor.", nullptr},
-    {"grad_fn", get_grad_fn, nullptr, "The node that made this tensor, None for leaves.", nullptr},
-    {"_grad_fn", get_grad_fn, set_grad_fn, nullptr, nullptr},
-    {"grad", get_grad, set_grad, "The accumulated gradient, or None.", nullptr},
-    {"_grad", get_grad, set_grad, nullptr, nullptr},
-    {"data", get_data, set_data, "The same data without history.", nullptr},
-    {"_version", get_version, nullptr, "How often the data was written in place.", nullptr},
-    {"_base", get_base, nullptr, "The tensor that this one is a view of, or None.", nullptr},
-    {"output_nr", get_output_nr, nullptr, "Which output of grad_fn this is.", nullptr},
-    {"retains_grad", get_retains_grad, nullptr, "Whether a non-leaf keeps its gradient.", nullptr},
+    {"shape", offered<get_shape>, nullptr, "torch.Size: the length of each dimension.", named("shape")},
+    {"dtype", offered<get_dtype>, nullptr, "The element type.", named("dtype")},
+    {"device", offered<get_device>, nullptr, "Where the data lives.", named("device")},
+    {"layout", offered<get_layout>, nullptr, "torch.strided, or one of the sparse layouts.", named("layout")},
+    {"ndim", offered<get_ndim>, nullptr, "Number of dimensions.", named("ndim")},
+    {"itemsize", offered<get_itemsize>, nullptr, "Bytes per element.", named("itemsize")},
+    {"nbytes", offered<get_nbytes>, nullptr, "Bytes of all elements.", named("nbytes")},
+    {"requires_grad", offered<get_requires_grad>, offered_set<set_requires_grad>,
+     "Whether operations on this tensor are recorded.", named("requires_grad")},
+    {"is_leaf", offered<get_is_leaf>, nullptr, "Whether no recorded operation made this tensor.", named("is_leaf")},
+    {"grad_fn", offered<get_grad_fn>, nullptr, "The node that made this tensor, None for leaves.", named("grad_fn")},
+    {"_grad_fn", offered<get_grad_fn>, offered_set<set_grad_fn>, nullptr, named("_grad_fn")},
+    {"grad", offered<get_grad>, offered_set<set_grad>, "The accumulated gradient, or None.", named("grad")},
+    {"_grad", offered<get_grad>, offered_set<set_grad>, nullptr, named("_grad")},
+    {"data", offered<get_data>, offered_set<set_data>, "The same data without history.", named("data")},
+    {"_version", offered<get_version>, nullptr, "How often the data was written in place.", named("_version")},
+    {"_base", offered<get_base>, nullptr, "The tensor that this one is a view of, or None.", named("_base")},
+    {"output_nr", offered<get_output_nr>, nullptr, "Which output of grad_fn this is.", named("output_nr")},
+    {"retains_grad", offered<get_retains_grad>, nullptr, "Whether a non-leaf keeps its gradient.",
+     named("retains_grad")},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-    {"_backward_hooks", get_hooks, set_hooks, nullptr, nullptr},
-    {"_post_accumulate_grad_hooks", get_post_hooks, set_post_hooks, nullptr, nullptr},
-    {"is_cpu", get_is_cpu, nullptr, "Whether the data lives in host memory.", nullptr},
-    {"is_meta", get_is_meta, nullptr, "Whether the tensor has sizes and no data.", nullptr},
-    {"is_npu", get_is_npu, nullptr, "Whether the data lives on an Ascend NPU.", nullptr},
-    {"is_cuda", get_is_cuda, nullptr, "Whether the data lives on an NVIDIA GPU.", nullptr},
-    {"is_mps", get_false, nullptr, "False: there are no devices of the kind mps.", nullptr},
-    {"is_xpu", get_false, nullptr, "False: there are no devices of the kind xpu.", nullptr},
-    {"is_xla", get_false, nullptr, "False: there are no devices of the kind xla.", nullptr},
-    {"is_hpu", get_false, nullptr, "False: there are no devices of the kind hpu.", nullptr},
-    {"is_ipu", get_false, nullptr, "False: there are no devices of the kind ipu.", nullptr},
-    {"is_maia", get_false, nullptr, "False: there are no devices of the kind maia.", nullptr},
-    {"is_vulkan", get_false, nullptr, "False: there are no devices of the kind vulkan.", nullptr},
-    {"is_mtia", get_false, nullptr, "False: there are no devices of the kind mtia.", nullptr},
-    {"is_mkldnn", get_false, nullptr, "False: there are no tensors in oneDNN's own layouts.", nullptr},
-    {"is_sparse", get_is_sparse, nullptr, "Whether the layout is torch.sparse_coo.", nullptr},
-    {"is_sparse_csr", get_is_sparse_csr, nullptr, "Whether the layout is torch.sparse_csr.", nullptr},
-    {"is_quantized", get_is_quantized, nullptr,
-     "Whether whole numbers stand for the elements, by a scale and a zero point.", nullptr},
-    {"is_nested", get_false, nullptr, "False: there are no nested tensors.", nullptr},
-    {"name", get_none, nullptr, "None.", nullptr},
+    {"_backward_hooks", offered<get_hooks>, offered_set<set_hooks>, nullptr, named("_backward_hooks")},
+    {"_post_accumulate_grad_hooks", offered<get_post_hooks>, offered_set<set_post_hooks>, nullptr,
+     named("_post_accumulate_grad_hooks")},
+    {"is_cpu", offered<get_is_cpu>, nullptr, "Whether the data lives in host memory.", named("is_cpu")},
+    {"is_meta", offered<get_is_meta>, nullptr, "Whether the tensor has sizes and no data.", named("is_meta")},
+    {"is_npu", offered<get_is_npu>, nullptr, "Whether the data lives on an Ascend NPU.", named("is_npu")},
+    {"is_cuda", offered<get_is_cuda>, nullptr, "Whether the data lives on an NVIDIA GPU.", named("is_cuda")},
+    {"is_mps", offered<get_false>, nullptr, "False: there are no devices of the kind mps.", named("is_mps")},
+    {"is_xpu", offered<get_false>, nullptr, "False: there are no devices of the kind xpu.", named("is_xpu")},
+    {"is_xla", offered<get_false>, nullptr, "False: there are no devices of the kind xla.", named("is_xla")},
+    {"is_hpu", offered<get_false>, nullptr, "False: there are no devices of the kind hpu.", named("is_hpu")},
+    {"is_ipu", offered<get_false>, nullptr, "False: there are no devices of the kind ipu.", named("is_ipu")},
+    {"is_maia", offered<get_false>, nullptr, "False: there are no devices of the kind maia.", named("is_maia")},
+    {"is_vulkan", offered<get_false>, nullptr, "False: there are no devices of the kind vulkan.", named("is_vulkan")},
+    {"is_mtia", offered<get_false>, nullptr, "False: there are no devices of the kind mtia.", named("is_mtia")},
+    {"is_mkldnn", offered<get_false>, nullptr, "False: there are no tensors in oneDNN's own layouts.",
+     named("is_mkldnn")},
+    {"is_sparse", offered<get_is_sparse>, nullptr, "Whether the layout is torch.sparse_coo.", named("is_sparse")},
+    {"is_sparse_csr", offered<get_is_sparse_csr>, nullptr, "Whether the layout is torch.sparse_csr.",
+     named("is_sparse_csr")},
+    {"is_quantized", offered<get_is_quantized>, nullptr,
+     "Whether whole numbers stand for the elements, by a scale and a zero point.", named("is_quantized")},
+    {"is_nested", offered<get_false>, nullptr, "False: there are no nested tensors.", named("is_nested")},
+    {"name", offered<get_none>, nullptr, "None.", named("name")},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 }  // namespace mt

@@ -35,6 +35,8 @@ _OPERATORS = {
 class CallNet(TorchFunctionMode):
     """Catch calls that reach torch by a way that the trace did not see coming."""
 
+    sees_attributes = False
+
     def __init__(self, trace: Recorder) -> None:
         self.trace = trace
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MethodWrapperType
 from typing import Any
 
 from mindtorch_v2 import _C
+from mindtorch_v2._core.dtype import Size
 
 
 class _State(threading.local):
@@ -65,6 +67,10 @@ def _disabled_torch_function_impl(
         return func(*args, **(kwargs or {}))
 
 
+_DISABLED = staticmethod(_disabled_torch_function_impl)
+_nowrap: frozenset[Any] = frozenset()  # getters whose results stay what they are
+
+
 def _default_torch_function(
     cls: type, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
 ) -> Any:
@@ -76,7 +82,7 @@ def _default_torch_function(
         return NotImplemented
     with DisableTorchFunctionSubclass():
         result = func(*args, **(kwargs or {}))
-    return _converted(result, cls)
+    return result if func in _nowrap else _converted(result, cls)
 
 
 def settle_subclass(cls: type) -> None:
@@ -87,7 +93,7 @@ def settle_subclass(cls: type) -> None:
     takes_operators = getattr(cls, "__torch_dispatch__", None) is not getattr(_plain, "__torch_dispatch__", None)
     inherited = getattr(getattr(cls, "__torch_function__", None), "__func__", None)
     if takes_operators and inherited is _default_torch_function:
-        cls.__torch_function__ = staticmethod(_disabled_torch_function_impl)  # type: ignore[attr-defined]  # (a subclass of Tensor)
+        cls.__torch_function__ = _DISABLED  # type: ignore[attr-defined]  # (a subclass of Tensor)
 
 
 def _converted(result: Any, cls: type) -> Any:
@@ -95,7 +101,7 @@ def _converted(result: Any, cls: type) -> Any:
         return result
     if isinstance(result, _C.TensorBase) and not isinstance(result, cls):
         return result.as_subclass(cls)  # type: ignore[attr-defined]  # (a tensor, as it has just been asked)
-    if isinstance(result, tuple):
+    if isinstance(result, tuple) and type(result) is not Size:
         items = tuple(_converted(item, cls) for item in result)
         return type(result)(items) if hasattr(result, "_fields") else items
     if isinstance(result, list):
@@ -115,12 +121,13 @@ def subclasses_disabled() -> bool:
 
 def _push(mode: Any) -> None:
     _state.modes.append(mode)
-    _C._change_function_modes(1)
+    _C._change_function_modes(1, int(mode.sees_attributes))
 
 
 def _pop() -> Any:
-    _C._change_function_modes(-1)
-    return _state.modes.pop()
+    mode = _state.modes.pop()
+    _C._change_function_modes(-1, -int(mode.sees_attributes))
+    return mode
 
 
 @contextlib.contextmanager
@@ -172,6 +179,9 @@ def _handle(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
     overloaded = _get_overloaded_args(values_among(args, kwargs))
     if not overloaded and not _state.modes:
         return NotImplemented
+    if _state.modes and type(func) is MethodWrapperType and not _state.modes[-1].sees_attributes:
+        with _pop_mode_temporarily():  # to the next one out
+            return _handle(func, args, kwargs)
     if args and isinstance(args[0], _C.TensorBase):  # in reflected forms the tensor comes second
         func = ANNOUNCED.get(id(func), func)
     return _ask(func, overloaded, args, kwargs)
@@ -299,10 +309,12 @@ def _describe(func: Any) -> str:
 
 def serve(tensor_class: Any) -> None:
     """Let `tensor_class` be Tensor, from which classes inherit their `__torch_function__`."""
-    global _plain
+    global _plain, _nowrap
     _plain = tensor_class
+    _nowrap = frozenset(getattr(tensor_class, name).__get__ for name in ("_base", "grad", "_grad"))
     tensor_class.__torch_function__ = classmethod(_default_torch_function)
 
 
 _C._set_function_handler(_handle)
+_C._set_disabled_torch_function(_disabled_torch_function_impl, _DISABLED)
 _C._set_offer(_offer)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _C
+from .._core.overridable import overridable
 from .table import aten, class_name
 
 
@@ -91,6 +92,7 @@ def map2_(self: Any, x: Any, y: Any, callable: Any) -> Any:
     return _each(self, "map2_", callable, x, y)
 
 
+@overridable
 def norm(self: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """The norm of all elements or along ``dim``; ``p`` is a number, "fro" or "nuc" (as in ``torch.norm``).
 
@@ -105,6 +107,7 @@ def norm(self: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtyp
     return aten.linalg_vector_norm(self, 2.0 if p in (None, "fro") else p, dims, keepdim, dtype=dtype)
 
 
+@overridable
 def polygamma(self: Any, n: int) -> Any:
     """The ``n``-th derivative of digamma: the tensor is the operator's second argument.
 

@@ -50,6 +50,8 @@ class TorchRefsMode(TorchFunctionMode):
     tensor([2.])
     """
 
+    sees_attributes = False
+
     def __init__(
         self,
         strict: bool = False,

@@ -298,6 +298,8 @@ def _sizes_made(universe: int = 0) -> Iterator[None]:
 class SymbolicNumbers(TorchFunctionMode):
     """Let symbolic numbers be arguments of functions that are given no tensor."""
 
+    sees_attributes = False
+
     def __torch_function__(self, func: Callable, types: Any, args: Any = (), kwargs: dict | None = None) -> Any:
         return _call(func, args, kwargs or {})
 

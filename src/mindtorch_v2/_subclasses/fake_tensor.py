@@ -271,6 +271,8 @@ class FakeCopyMode(TorchFunctionMode):
     Parameter(FakeTensor(..., size=(3,), requires_grad=True))
     """
 
+    sees_attributes = False
+
     def __init__(self, fake_mode: FakeTensorMode) -> None:
         self.fake_mode = fake_mode
 

@@ -111,6 +111,8 @@ def _kind(function: Callable[..., Any], name: str) -> str:
 class _CalledFunction(TorchFunctionMode):
     """Note the function of `torch` that the program calls, with how often it did: `("linear_1", "function.linear")`."""
 
+    sees_attributes = False
+
     def __init__(self) -> None:
         super().__init__()
         self._times: Counter[Any] = Counter()

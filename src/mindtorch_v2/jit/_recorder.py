@@ -232,6 +232,8 @@ class Recorder(TorchFunctionMode):
     `constants` are the tensors that the function did not get, make or have as parameters or buffers, by their names.
     """
 
+    sees_attributes = False
+
     def __init__(self, root: torch.nn.Module | None = None) -> None:
         super().__init__()
         self.graph = Graph()

@@ -8,6 +8,8 @@ import warnings
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._core.torch_function import hand_over as handle_torch_function
+from mindtorch_v2._core.torch_function import has_torch_function
 
 __all__ = [
     "calculate_gain",
@@ -145,6 +147,8 @@ def uniform_(
     >>> bool(torch.nn.init.uniform_(torch.empty(100)).max() <= 1)
     True
     """
+    if has_torch_function((tensor,)):
+        return handle_torch_function(uniform_, (tensor,), tensor=tensor, a=a, b=b, generator=generator)
     return _no_grad_uniform_(tensor, a, b, generator)
 
 
@@ -156,6 +160,8 @@ def normal_(
     >>> torch.nn.init.normal_(torch.empty(3, 5), std=0.02).shape
     torch.Size([3, 5])
     """
+    if has_torch_function((tensor,)):
+        return handle_torch_function(normal_, (tensor,), tensor=tensor, mean=mean, std=std, generator=generator)
     return _no_grad_normal_(tensor, mean, std, generator)
 
 
@@ -181,6 +187,8 @@ def constant_(tensor: torch.Tensor, val: float) -> torch.Tensor:
     >>> torch.nn.init.constant_(torch.empty(2), 0.3)
     tensor([0.3000, 0.3000])
     """
+    if has_torch_function((tensor,)):
+        return handle_torch_function(constant_, (tensor,), tensor=tensor, val=val)
     return _no_grad_fill_(tensor, val)
 
 
@@ -301,6 +309,10 @@ def kaiming_uniform_(
     >>> bool(torch.nn.init.kaiming_uniform_(torch.empty(30, 20)).abs().max() <= (6 / 20) ** 0.5)
     True
     """
+    if has_torch_function((tensor,)):
+        return handle_torch_function(
+            kaiming_uniform_, (tensor,), tensor=tensor, a=a, mode=mode, nonlinearity=nonlinearity, generator=generator
+        )
     if 0 in tensor.shape:
         _warn_zero_element()
         return tensor
