@@ -1,4 +1,4 @@
-"""What PyTorch's own test_autograd asks of leaves, nodes and hooks, beyond the numbers; expected values by its rules."""
+"""Leaves, nodes and hooks of the graph, beyond the numbers: by PyTorch's rules, which its own test_autograd asks for."""
 
 from __future__ import annotations
 

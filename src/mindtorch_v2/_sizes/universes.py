@@ -13,6 +13,7 @@ import contextlib
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from types import MethodWrapperType
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
@@ -86,6 +87,9 @@ class SymbolicFakeTensor(FakeTensor):
     def __torch_function__(  # type: ignore[override]  # (it takes calls over)
         cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
+        if type(func) is MethodWrapperType:  # an attribute
+            with DisableTorchFunctionSubclass():
+                return func(*args)
         return _call(func, args, kwargs or {})
 
     # ---- numbers ----

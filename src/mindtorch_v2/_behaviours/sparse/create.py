@@ -160,7 +160,7 @@ _COUNTED = {"nrows": "rows", "ncols": "columns"}
 
 
 def _validate_compressed(starts: Any, plain: Any, values: Any, size: tuple[int, ...], layout: Any) -> None:
-    """What the indices of each matrix of a batch say."""
+    """RuntimeError unless the indices of each matrix of a batch are those of one."""
     batch = starts.dim() - 1
     block = tuple(values.shape[batch + 1 : batch + 3]) if layout in BLOCKED else (1, 1)
     compressed_name, plain_name = _NAMES[layout][:2]

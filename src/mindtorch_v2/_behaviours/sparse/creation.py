@@ -89,24 +89,6 @@ def _ones_like(self, *, dtype=None, layout=None, device=None, pin_memory=None, m
     return made if device is None else aten._to_copy(made, device=device)
 
 
-def _drawn_like(name: str) -> None:
-    """The same pattern with new values."""
-    function = getattr(aten, name)
-
-    @kernel(name, CSR)
-    def run(self, *args, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, **more):
-        if layout not in (None, self.layout):
-            raise NotImplementedError(
-                f"{name}() of a tensor of the layout {self.layout} in another one is not implemented"
-            )
-        made = with_values(self, function(parts(self).values, *args, dtype=dtype, **more))
-        return made if device is None else aten._to_copy(made, device=device)
-
-
-for _name in ("rand_like", "randn_like"):
-    _drawn_like(_name)
-
-
 @kernel("new_zeros", *_BOTH)
 @kernel("new_empty", *_BOTH)
 def _new_zeros(self, size, *, dtype=None, layout=None, device=None, pin_memory=None):
