@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ... import _C
 from ..._core.autograd.backward import grad
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _INDEX = {"dtype": "int64", "low": 0, "high": 3}
 
 
-def by_recording(function, inputs, grads) -> list:
+def by_recording(function: Any, inputs: Any, grads: Any) -> list:
     """The gradients of `function(*inputs)` for those inputs that are marked as wanting them; None for the others.
 
     `inputs` are pairs of a tensor and the mark. The call is recorded for this alone.
