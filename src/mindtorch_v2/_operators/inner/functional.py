@@ -62,7 +62,7 @@ def without_writes(name: str, overload: str = "", called: str = "", tags: str = 
         doc,
         explicit=in_place,
         tags=tags,
-        unfilled=name.startswith("resize"),
+        unfilled=name.startswith("resize") and "sparse" not in name,
     )(functional)
     if not in_place or not out:
         return
@@ -86,7 +86,7 @@ def without_writes(name: str, overload: str = "", called: str = "", tags: str = 
         f"{called}.{overload + '_' if overload else ''}out({others}, {mark}{target}) -> {'()' if as_list else 'Tensor(a!)'}",
         f"What `{name}` makes of its first argument, into `out`; nothing else is written.",
         explicit=True,
-        unfilled=name.startswith("resize"),
+        unfilled=name.startswith("resize") and "sparse" not in name,
         tags=f"generated {tags}".replace("generated generated", "generated"),
     )(into)
 
