@@ -38,6 +38,13 @@ def _references() -> dict[Any, Callable[..., Any]]:
     return found
 
 
+_PASSES = frozenset(
+    getattr(torch.Tensor, name)
+    for name in "dim numel size stride storage_offset is_contiguous requires_grad_ __format__ __repr__".split()
+)
+"""What a tensor says of itself: it needs no reference."""
+
+
 class TorchRefsMode(TorchFunctionMode):
     """A context in which functions of `torch` run as their references in `torch._refs`.
 
@@ -68,7 +75,7 @@ class TorchRefsMode(TorchFunctionMode):
     ) -> Any:
         """The reference's result, or the function's own."""
         kwargs = kwargs or {}
-        if func in (torch.Tensor.ndim.__get__, torch.Tensor.numel):
+        if func in _PASSES:
             return func(*args, **kwargs)
         reference = _references().get(func)
         if reference is None and self.strict:
