@@ -20,6 +20,12 @@ def _copied(value: Any) -> Any:
     return aten.clone(aten.detach(value))
 
 
+def _without_data(values: list[Any]) -> bool:
+    """Whether the first tensor of these, or of the lists of these, has sizes and no data."""
+    first = next((each for value in values for each in (value if isinstance(value, list) else (value,))), None)
+    return first is not None and first.is_meta
+
+
 def without_writes(name: str, overload: str = "", called: str = "", tags: str = "generated", out: bool = True) -> None:
     """The functional form of the operator `name`, `called` so, and the `out=` form that PyTorch generates of that."""
     handle = _C._find_operator(f"aten::{name}", overload)
@@ -37,6 +43,7 @@ def without_writes(name: str, overload: str = "", called: str = "", tags: str = 
     elif not in_place:
         returned = [*results.strip("()").split(", "), *returned]
     joined = returned[0] if len(returned) == 1 else f"({', '.join(returned)})"
+    keeps_sizes = in_place and not name.startswith(("resize", "set_"))
     called = called or name.removesuffix("_")
     dotted = f"{called}.{overload}" if overload else called
     positional = sum(not each["kwarg_only"] for each in arguments)
@@ -51,6 +58,8 @@ def without_writes(name: str, overload: str = "", called: str = "", tags: str = 
             else:
                 kwargs[names[place]] = _copied(kwargs[names[place]])
                 made.append(kwargs[names[place]])
+        if keeps_sizes and _without_data(made):  # the copies are all there is to say
+            return made[0] if len(made) == 1 else tuple(made)
         own = handle(*values, **kwargs)
         if not in_place:
             made = [*(own if isinstance(own, (tuple, list)) else (own,)), *made]
