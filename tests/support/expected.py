@@ -226,3 +226,11 @@ def _live(name: str, index: int, dtype: str) -> dict[str, Any]:
 def live(row: Any, index: int, dtype: str) -> dict[str, Any]:
     """The entry, recorded now. Needs the real PyTorch."""
     return _live(row.name, index, dtype)
+
+
+def is_inner(row) -> bool:
+    """Whether it is a row of `_operators/inner`: what gradients and graphs consist of, by PyTorch's names.
+
+    They are composed, and have no rules of their own for vmap, nor for tensors of several devices.
+    """
+    return "._operators.inner" in (getattr(row.body, "__module__", None) or "")

@@ -146,7 +146,7 @@ def compress_dense(x: Any, layout: Any, blocksize: Any, dense: int, dtype: Any =
     nnz = places[0].shape[0] // max(numbers.shape[0], 1)
     values = aten.index(cells, places)
     starts = aten.cat([counts.new_zeros((*size[:batch], 1)), counts.cumsum(-1)], -1).to(dtype)
-    plain = places[-1].reshape(*size[:batch], nnz).to(dtype)
+    plain = places[-1].contiguous().reshape(*size[:batch], nnz).to(dtype)
     return compressed(starts, plain, values.reshape(*size[:batch], nnz, *values.shape[1:]), size, layout)
 
 

@@ -165,7 +165,7 @@ def _validate_compressed(starts: Any, plain: Any, values: Any, size: tuple[int, 
     block = tuple(values.shape[batch + 1 : batch + 3]) if layout in BLOCKED else (1, 1)
     compressed_name, plain_name = _NAMES[layout][:2]
     for name, indices in ((compressed_name, starts), (plain_name, plain)):
-        if indices.numel() and indices.stride(-1) != 1:
+        if indices.shape[-1] > 1 and indices.numel() and indices.stride(-1) != 1:
             raise RuntimeError(f"expected {name} to be a contiguous tensor per batch")
     if plain.shape[-1] != values.shape[batch]:
         raise RuntimeError(

@@ -72,6 +72,7 @@ def without_writes(name: str, overload: str = "", called: str = "", tags: str = 
         explicit=in_place,
         tags=tags,
         unfilled=name.startswith("resize") and "sparse" not in name,
+        samples=None if "sparse" in name else (),  # no call of dense tensors stands for it
     )(functional)
     if not in_place or not out:
         return
