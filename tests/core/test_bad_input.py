@@ -327,3 +327,8 @@ def test_raises(call, error):
     with pytest.raises(error) as raised:
         eval(call, {"torch": torch, "F": F})
     assert type(raised.value) is error
+
+
+def test_gates_of_a_tensor_without_dimensions():
+    with pytest.raises(RuntimeError, match="glu does not support 0-dimensional tensors"):
+        torch.ops.aten.glu_backward(torch.ones(()), torch.ones(()), 0)
