@@ -51,12 +51,12 @@ def _index_of(kind: str, device: Any) -> int:
 def _tensor_methods(kind: str) -> None:
     def is_there(self: torch.Tensor) -> bool:
         if has_torch_function((self,)):
-            return hand_over(there.__get__, (self,), (self,), {})
+            return hand_over(there.__get__, (self,), self)
         return self.device.type == kind
 
     def move(self: torch.Tensor, device: Any = None, non_blocking: bool = False, **kwargs: Any) -> torch.Tensor:
         if has_torch_function((self,)):
-            return hand_over(move, (self,), (self,), {"device": device, "non_blocking": non_blocking, **kwargs})
+            return hand_over(move, (self,), self, device=device, non_blocking=non_blocking, **kwargs)
         return self.to(device=torch.device(kind, _index_of(kind, device)), non_blocking=non_blocking, **kwargs)
 
     is_there.__name__, move.__name__ = f"is_{kind}", kind
