@@ -194,7 +194,7 @@ class StridedNestedTensor(torch.Tensor):
         if name in ("softmax", "log_softmax") and wrap_dim(args[1], args[0].dim()) == 0:
             raise RuntimeError("Cannot apply softmax across nested dimension 0")
         if name == "narrow":
-            return _narrowed(*args[1:], x=args[0], **kwargs)
+            return _narrowed(*args, **kwargs)
         if (
             name in ELEMENTWISE
             or name in _KEEP_DIMS
@@ -272,7 +272,7 @@ def _check_squeeze(x: StridedNestedTensor, dim: int | None = None) -> None:
         raise RuntimeError("For nested tensors, squeezing a nested tensor of singleton tensors is not supported.")
 
 
-def _narrowed(dim: int, start: int, length: int, *, x: StridedNestedTensor) -> Any:
+def _narrowed(x: StridedNestedTensor, dim: int, start: int, length: int) -> Any:
     if dim != 0:
         raise RuntimeError(f"narrow(): only dim=0 supported for nested tensors, but got dim={dim}")
     if not x.is_contiguous():
