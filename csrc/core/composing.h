@@ -1,5 +1,5 @@
-// Whether this thread runs the parts of an operator, or of a gradient. Modes see those as calls from C++: a product with
-// a number is mul.Scalar there, and nobody says where a new tensor is to be.
+// Whether this thread runs the parts of an operator, or of a gradient. Modes see those as calls from C++: a product
+// with a number is mul.Scalar there, and nobody says where a new tensor is to be.
 #pragma once
 
 namespace mt {

@@ -16,18 +16,24 @@ namespace {
 constexpr char kTensor = 't', kInt = 'i', kDouble = 'd', kBool = 'b', kDtype = 'y', kLayout = 'l', kFormat = 'm',
                kDevice = 'v', kString = 's', kGenerator = 'g', kOther = 'x', kOptional = '?', kList = '[';
 
+size_t end_of_text(std::string_view s, size_t open) {  // of the quotation mark that ends the text begun at `open`
+    for (size_t i = open + 1; i < s.size(); i++) {
+        if (s[i] == '\\')
+            i++;
+        else if (s[i] == s[open])
+            return i;
+    }
+    return s.size();
+}
+
+bool is_quotation_mark(char c) { return c == '"' || c == '\''; }
+
 size_t closing(std::string_view s, size_t open) {  // of the bracket at `open`
     int depth = 0;
-    char quote = 0;
     for (size_t i = open; i < s.size(); i++) {
         const char c = s[i];
-        if (quote) {
-            if (c == '\\')
-                i++;
-            else if (c == quote)
-                quote = 0;
-        } else if (c == '"' || c == '\'') {
-            quote = c;
+        if (is_quotation_mark(c)) {
+            i = end_of_text(s, i);
         } else if (c == '(' || c == '[') {
             depth++;
         } else if ((c == ')' || c == ']') && --depth == 0) {
@@ -37,12 +43,12 @@ size_t closing(std::string_view s, size_t open) {  // of the bracket at `open`
     return s.size();
 }
 
-std::vector<std::string_view> parts(std::string_view s) {  // between the commas that stand in no bracket
+std::vector<std::string_view> parts(std::string_view s) {  // between the commas that stand in no bracket and no text
     std::vector<std::string_view> all;
     size_t begin = 0;
     for (size_t i = 0; i <= s.size(); i++) {
         if (i < s.size() && (s[i] == '(' || s[i] == '[')) i = closing(s, i);
-        if (i < s.size() && (s[i] == '"' || s[i] == '\'')) i = s.find(s[i], i + 1);
+        if (i < s.size() && is_quotation_mark(s[i])) i = end_of_text(s, i);
         if (i >= s.size() || s[i] == ',') {
             while (begin < s.size() && s[begin] == ' ') begin++;
             if (begin < std::min(i, s.size())) all.push_back(s.substr(begin, i - begin));

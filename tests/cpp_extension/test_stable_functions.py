@@ -364,6 +364,13 @@ def test_calls_with_lists_of_tensors(abi):
     abi.call("torch_delete_list", POINTER(handle))
 
 
+def test_defaults_with_quotation_marks(abi):
+    h = abi.tensor([1.0, 2.0], [2])
+    (result,) = abi.dispatch("aten::_test_string_default", "", h.value, abi.string("\"'\\"), abi.string("\"'\\"))
+    assert abi.sizes(POINTER(result)) == [2]
+    abi.delete(POINTER(result))
+
+
 def test_calls_with_several_results(abi):
     values, indices = abi.dispatch("aten::sort", "", abi.tensor([3, 1, 2]).value, 0, 1, returns=2)
     assert abi.values(POINTER(values)) == [3, 2, 1]
