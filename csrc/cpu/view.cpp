@@ -502,6 +502,8 @@ Tensor& resize_as_inplace(Tensor& self, const Tensor& like, std::optional<Memory
 // ---- another storage ----
 
 void replace_storage(Tensor& self, Storage* storage, int64_t offset, IntSpan sizes, IntSpan strides) {
+    // No history is made of it, so nobody has asked yet whether this tensor may be written to.
+    if (self.autograd && (g_thread.exclude & kAutogradKeys).empty()) check_inplace(self);
     MT_CHECK(self.device == storage->device || is_functional(storage),
              "Attempted to set the storage of a tensor on device \"", device_name(self.device),
              "\" to a storage on different device \"", device_name(storage->device),
@@ -520,6 +522,8 @@ void replace_storage(Tensor& self, Storage* storage, int64_t offset, IntSpan siz
     }
     storage->retain();
     Storage* old = self.storage;
+    // What was saved of this tensor is told by its version, which must not come back.
+    if (old && !self.own_version) storage->version = std::max(storage->version, self.version());
     self.storage = storage;
     self.offset = offset;
     set_sizes_strides(self, new_sizes, new_strides);

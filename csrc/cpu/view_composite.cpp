@@ -62,6 +62,7 @@ TensorRef numpy_T(const Tensor& self) {
 }
 
 TensorRef matrix_transpose(const Tensor& self) {
+    if (self.dim() == 0) return TensorRef::share(&self);
     MT_CHECK(self.dim() >= 2, "tensor.mT is only supported on matrices or batches of matrices. Got ", self.dim(),
              "-D tensor.");
     return op_transpose({value_of(self), Value::of(int64_t(-2)), Value::of(int64_t(-1))});

@@ -25,7 +25,7 @@ TensorRef select_of(const Tensor& t, int64_t dim, int64_t index) {
 
 TensorRef slice_of(const Tensor& t, int64_t dim, int64_t start, int64_t end, int64_t step) {
     MT_CHECK(step > 0, "slice step must be positive");
-    MT_CHECK(t.dim() > 0, "slice() cannot be applied to a 0-dim tensor.");
+    MT_CHECK_INDEX(t.dim() > 0, "slice() cannot be applied to a 0-dim tensor.");
     int64_t d = wrap_dim(dim, t.dim());
     clamp_slice(t.size(d), start, end);
     Dims sizes(t.sizes()), strides(t.strides());

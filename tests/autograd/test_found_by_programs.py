@@ -1,4 +1,4 @@
-"""Steps that `fuzz/stateful.py` put together, where this package did something else than PyTorch 2.13."""
+"""Steps that `fuzz/stateful` put together, where this package did something else than PyTorch 2.13."""
 
 import numpy
 import pytest
@@ -41,3 +41,72 @@ def test_a_convolution_without_channels_has_no_bias_gradient() -> None:
     bias = torch.ones(3, requires_grad=True)
     torch.nn.functional.conv2d(torch.ones(2, 0, 4, 4), torch.ones(3, 0, 1, 1), bias).sum().backward()
     assert bias.grad.tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x: x.set_(x),
+        lambda x: x.set_(torch.zeros(3)),
+        lambda x: x.set_(torch.zeros(3).untyped_storage()),
+        lambda x: x.set_(),
+    ],
+)
+def test_leaves_that_require_gradients_keep_their_storages(change) -> None:
+    for tensor in (torch.zeros(1, requires_grad=True), torch.zeros(1, requires_grad=True)[:1]):
+        with pytest.raises(
+            RuntimeError, match="leaf Variable that requires grad is being used in an in-place operation"
+        ):
+            change(tensor)
+        with torch.no_grad():
+            change(tensor)
+
+
+def test_another_storage_does_not_hide_what_changed() -> None:
+    x = torch.ones(2).add_(1)
+    weight = torch.ones(2, requires_grad=True)
+    product = (x * weight).sum()
+    x.set_(torch.zeros(2))
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.backward()
+
+
+def test_matrices_of_no_dimensions_are_their_own_transposes() -> None:
+    x = torch.ones(()) * 1j
+    assert x.mT is x
+    assert x.mH.item() == x.adjoint().item() == -1j
+
+
+@pytest.mark.parametrize("layout", ["csr", "csc", "bsr", "bsc"])
+def test_batches_of_no_matrices_have_no_compressed_layout(layout) -> None:
+    with pytest.raises(RuntimeError, match=f"to_sparse_{layout}: Expected product of batch dimensions to be non-zero"):
+        getattr(torch.ones(0, 2, 2), f"to_sparse_{layout}")(*[(1, 1)] * (layout[0] == "b"))
+
+
+def test_nested_tensors_are_filled() -> None:
+    x = torch.nested.nested_tensor([torch.ones(2), torch.ones(1)])
+    assert [each.tolist() for each in x.fill_(3).unbind()] == [[3, 3], [3]]
+    assert [each.tolist() for each in x.zero_().unbind()] == [[0, 0], [0]]
+
+
+def test_a_nested_weight_is_refused() -> None:
+    x = torch.nested.nested_tensor([torch.ones(2, 2)], layout=torch.jagged)
+    for given, weight in ((x, x), (torch.ones(2, 2), x)):
+        with pytest.raises(ValueError, match="weight must be a tensor that is not nested"):
+            torch.nn.functional.linear(given, weight)
+
+
+def test_bytes_of_storages_are_written_where_they_are() -> None:
+    storage = torch.ones(1).untyped_storage()
+    for index in (-1, 4):
+        with pytest.raises(RuntimeError, match="out of bounds"):
+            storage[index] = 0
+    with pytest.raises(RuntimeError, match="only a step of 1"):
+        storage[::2] = 0
+
+
+def test_classes_of_errors() -> None:
+    with pytest.raises(IndexError, match="0-dim"):
+        torch.slice_scatter(torch.ones(()), torch.ones(()), 0, 1)
+    with pytest.raises(RuntimeError, match="sizes must be non-empty"):
+        torch.ones(()).unflatten(0, [])

@@ -188,14 +188,15 @@ int storage_ass_subscript(PyObject* o, PyObject* key, PyObject* value) {
             Py_ssize_t start, stop, step;
             if (PySlice_Unpack(key, &start, &stop, &step) < 0) throw PythonError();
             Py_ssize_t len = PySlice_AdjustIndices(n, &start, &stop, step);
+            MT_CHECK(step == 1, "Trying to slice with a step of ", step, ", but only a step of 1 is supported");
             for (Py_ssize_t i = 0; i < len; i++)
                 static_cast<unsigned char*>(s->data)[start + i * step] = static_cast<unsigned char>(v);
             return 0;
         }
         Py_ssize_t i = PyNumber_AsSsize_t(key, PyExc_IndexError);
         if (i == -1 && PyErr_Occurred()) throw PythonError();
-        if (i < 0) i += n;
-        MT_CHECK_INDEX(i >= 0 && i < n && s->data, "index ", i, " out of range for storage of size ", n);
+        // As in PyTorch, which takes negative numbers for reading alone.
+        MT_CHECK(i >= 0 && i < n && s->data, "out of bounds: byte ", i, " is none of a storage of ", n, " bytes");
         static_cast<unsigned char*>(s->data)[i] = static_cast<unsigned char>(v);
         return 0;
     });

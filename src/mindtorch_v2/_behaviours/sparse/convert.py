@@ -126,6 +126,10 @@ def compress_dense(x: Any, layout: Any, blocksize: Any, dense: int, dtype: Any =
             f"dense_to_sparse_{name[6:].lower()}: expected a tensor of at least two dimensions beside {dense} dense ones, but got "
             f"{x.dim()}"
         )
+    if 0 in x.shape[:batch]:
+        raise RuntimeError(
+            f"to_sparse_{LAYOUT_NAMES[layout][6:].lower()}: Expected product of batch dimensions to be non-zero, got sizes {tuple(x.shape)}"
+        )
     size, which = tuple(x.shape), COMPRESSED[layout]
     cells = x
     if layout in BLOCKED:

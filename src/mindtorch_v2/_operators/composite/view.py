@@ -68,7 +68,9 @@ def _neg_view(self: Tensor) -> Tensor:
     bind="function method",
 )
 def adjoint(self: Tensor) -> Tensor:
-    if self.dim() < 2:
+    if self.dim() == 0:
+        return aten.conj(self)
+    if self.dim() == 1:
         raise RuntimeError(
             f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
         )
@@ -246,7 +248,9 @@ def matrix_H(self: Tensor) -> Tensor:
 
 @composite("mH(Tensor(a) self) -> Tensor(a)", "The conjugate of the last two dimensions exchanged.")
 def mH(self: Tensor) -> Tensor:
-    if self.dim() < 2:
+    if self.dim() == 0:
+        return aten.conj(self)
+    if self.dim() == 1:
         raise RuntimeError(
             f"tensor.mH is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
         )
@@ -379,11 +383,11 @@ for _name in ("swapaxes_", "swapdims_"):
     samples=[S(T(6, 2), 0, [2, -1])],
 )
 def unflatten(self: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
     if self.dim() == 0:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     dim = dim + self.dim() if dim < 0 else dim
-    if not sizes:
-        raise RuntimeError("unflatten: sizes must be non-empty")
     size, known = self.size(dim), 1
     for s in sizes:
         known *= s if s != -1 else 1

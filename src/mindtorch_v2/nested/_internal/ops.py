@@ -288,6 +288,8 @@ def _along(func: Any, x: Any, dim: int, *args: Any, **kwargs: Any) -> Any:
 
 @_rule("linear")
 def _linear(func: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+    if weight.is_nested or not x.is_nested:
+        raise ValueError("linear(): the weight must be a tensor that is not nested, and the input a nested one")
     return x._with(F.linear(x.values(), weight, bias))
 
 

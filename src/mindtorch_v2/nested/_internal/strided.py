@@ -217,6 +217,10 @@ class StridedNestedTensor(torch.Tensor):
             for into, entry in zip(args[0]._tensors, args[1]._tensors, strict=True):
                 into.copy_(entry)
             return args[0]
+        if name in ("zero_", "fill_"):
+            for entry in args[0]._tensors:
+                func(entry, *args[1:])
+            return args[0]
         if name in (
             "detach",
             "clone",
