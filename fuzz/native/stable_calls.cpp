@@ -6,7 +6,9 @@
 // within its storage.
 #include <mindtorch/stable/c.h>
 
-#include <map>
+#include <memory>
+#include <stdexcept>
+#include <tuple>
 #include <type_traits>
 
 #include "driver.h"

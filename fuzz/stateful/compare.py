@@ -62,7 +62,7 @@ def _strided(mine: Any, other: Any, versions: bool) -> str | None:
             ("strides", _steps(mine), _steps(other)),
             ("offset", mine.storage_offset(), other.storage_offset()),
             ("version", mine._version if versions else 0, other._version if versions else 0),
-            ("is a view", mine._is_view(), other._is_view()),
+            ("is a view", versions and mine._is_view(), versions and other._is_view()),
             ("is conjugate", mine.is_conj(), other.is_conj()),
         ]
     )
@@ -76,10 +76,10 @@ def _numbers(mine: Any, other: Any) -> str | None:
 
 
 def _close(a: Any, b: Any) -> bool:
-    """Whether they differ in how the last digits were rounded alone."""
+    """Whether they differ in how the last digits were rounded alone, or in the sign of zeros, which depends on PyTorch's vectors."""
     if isinstance(a, list):
         return len(a) == len(b) and all(map(_close, a, b))
-    return repr(a) == repr(b) or (a != 0 and abs(a - b) <= 1e-5 * abs(b))
+    return repr(a) == repr(b) or a == b or abs(a - b) <= 1e-5 * abs(b)
 
 
 def _gradients(mine: Any, other: Any) -> str | None:

@@ -123,7 +123,7 @@ WRITES: dict[str, Step] = {
     "storage copy": lambda t, a, b, p, q, s: _copy(a.untyped_storage(), b.untyped_storage()),
     "storage fill": lambda t, a, b, p, q, s: _discard(a.untyped_storage().fill_(0)),
     "storage byte": lambda t, a, b, p, q, s: a.untyped_storage().__setitem__(p, 0),
-    "index_fill_": lambda t, a, b, p, q, s: a.index_fill_(p, t.tensor([0]), q),
+    "index_fill_": lambda t, a, b, p, q, s: a.clone().index_fill_(p, t.tensor([0]), q),
     "masked_fill_": lambda t, a, b, p, q, s: a.masked_fill_(b, q),
     "scatter_": lambda t, a, b, p, q, s: a.clone().scatter_(p, b, q),
     "clamp_": lambda t, a, b, p, q, s: a.clamp_(p, q),
@@ -132,7 +132,6 @@ WRITES: dict[str, Step] = {
     "foreach": lambda t, a, b, p, q, s: _discard(t._foreach_add_([a, b], 1)),
     "retain_grad": lambda t, a, b, p, q, s: a.retain_grad(),
     "resize_as_": lambda t, a, b, p, q, s: a.resize_as_(b) if b.numel() <= a.numel() else None,
-    "swap": lambda t, a, b, p, q, s: t.utils.swap_tensors(a, b),
 }
 SPARSE: dict[str, Step] = {
     "to_sparse": lambda t, a, b, p, q, s: a.to_sparse(),

@@ -110,3 +110,17 @@ def test_classes_of_errors() -> None:
         torch.slice_scatter(torch.ones(()), torch.ones(()), 0, 1)
     with pytest.raises(RuntimeError, match="sizes must be non-empty"):
         torch.ones(()).unflatten(0, [])
+
+
+def test_only_leaves_are_told_that_they_require_gradients() -> None:
+    x = torch.ones(2, requires_grad=True) * 2
+    with pytest.raises(RuntimeError, match="you can only change requires_grad flags of leaf variables."):
+        x.requires_grad = True
+    assert x.requires_grad_(True) is x
+
+
+def test_nested_tensors_of_lists_have_memory_of_their_own() -> None:
+    x = torch.ones(2)
+    nested = torch.nested.as_nested_tensor([x, x])
+    x.add_(1)
+    assert [each.tolist() for each in nested.unbind()] == [[1, 1], [1, 1]]

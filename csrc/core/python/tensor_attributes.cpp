@@ -80,6 +80,10 @@ int set_requires_grad(PyObject* o, PyObject* v, void*) {
         PyErr_SetString(PyExc_RuntimeError, "requires_grad must be a bool");
         return -1;
     }
+    if (v == Py_True && !is_leaf(as_tensor(o))) {  // the method takes it: nothing changes
+        PyErr_SetString(PyExc_RuntimeError, "you can only change requires_grad flags of leaf variables.");
+        return -1;
+    }
     return change_requires_grad(o, v, "only Tensors of floating point and complex dtype can require gradients");
 }
 // The node that made a tensor. A leaf that hooks packed is taken out as another tensor, whose gradient goes to the

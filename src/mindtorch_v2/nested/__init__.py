@@ -67,7 +67,7 @@ def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any
         raise TypeError("as_nested_tensor(): Expected first argument to be a tensor or a list / tuple of tensors")
     if layout == torch.jagged:
         return jagged_from_list(ts, dtype=dtype, device=device)[0]
-    return strided_from_list([t.to(device=device, dtype=dtype) for t in ts])
+    return strided_from_list([t.to(device=device, dtype=dtype, copy=True) for t in ts])
 
 
 def nested_tensor(

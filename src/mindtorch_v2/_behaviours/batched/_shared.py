@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -9,9 +10,40 @@ from ..._core.autograd import batched
 from ..._core.dimensions import wrap_dim
 from ..._core.dtype import DTYPES
 from ..._operators.table import ROWS, aten, row_of
-from ._call import Batch, _arguments, call, check_written, is_tensor, shared, tensors_of
+from ._call import Batch, Rule, _arguments, call, check_written, is_tensor, shared, tensors_of
 
 _BOOL = DTYPES["bool"]
+_TAKEN: set = set()  # operators, and how many dimensions tensors had that they took
+
+
+def asked_about_a_slice(made: Rule) -> Rule:
+    """A rule whose operator is asked first whether it takes a slice: how many dimensions it wants is its own knowledge.
+
+    All slices at once have more dimensions, so that the operator would take vectors for a matrix. It is asked on the meta device,
+    once for tensors of so many dimensions.
+    """
+
+    def run(batch: Batch, op: Any, values: list) -> Any:
+        _ask(batch, op, values)
+        return made(batch, op, values)
+
+    return run
+
+
+def _ask(batch: Batch, op: Any, values: list) -> None:
+    key = (op, tuple(v.dim() if is_tensor(v) else None for v in values))
+    if key not in _TAKEN:
+        with contextlib.suppress(NotImplementedError):  # it computes nothing there
+            call(op, [_stand_in(v) for v in values])
+        _TAKEN.add(key)
+
+
+def _stand_in(value: Any) -> Any:
+    if is_tensor(value):
+        return ROWS["empty.memory_format"].handle(tuple(value.shape), dtype=value.dtype, device="meta")
+    if isinstance(value, (list, tuple)) and any(is_tensor(v) for v in value):
+        return [_stand_in(v) for v in value]
+    return value
 
 
 def lined_up(batch: Batch, x: Any, dims: int) -> Any:
@@ -112,6 +144,8 @@ def _moved(extra: int = 0) -> Callable[[Batch, Any, list], Any]:
         # A tensor without dimensions takes dim=0 and -1: it gets one for the while.
         lift = dims == 0 and place is None
         back = lift and all(tensor.dim() == 0 for tensor in tensors_of(values))
+        if lift:
+            _ask(batch, op, values)
         args = []
         for (name, _), value in zip(names, values, strict=True):
             if is_tensor(value):
@@ -188,10 +222,13 @@ def _reduction(batch: Batch, op: Any, values: list) -> Any:
 
 @shared("matrix")
 def _matrices(batch: Batch, op: Any, values: list) -> Any:
+    if values[0].dim() < 2:
+        raise RuntimeError(f"{op.name}: The input tensor A must have at least 2 dimensions.")
     return wrapped(batch, call(op, [batch.full(values[0]), *values[1:]]))
 
 
 @shared("stack")
+@asked_about_a_slice
 def _stacks(batch: Batch, op: Any, values: list) -> Any:
     return wrapped(batch, call(op, [batch.full(v) if is_tensor(v) else v for v in values]))
 

@@ -6,9 +6,11 @@ from typing import Any
 
 from ..._operators.table import aten
 from ._call import Batch, call, is_tensor, rule
+from ._shared import asked_about_a_slice
 
 
 @rule("_cdist_forward", "_cdist_backward")
+@asked_about_a_slice
 def _distances(batch: Batch, op: Any, values: list) -> Any:
     tensors = [v for v in values if is_tensor(v)]
     dims = max(t.dim() for t in tensors)
@@ -18,6 +20,7 @@ def _distances(batch: Batch, op: Any, values: list) -> Any:
 
 
 @rule("_pdist_forward")
+@asked_about_a_slice
 def _distances_within(batch: Batch, op: Any, values: list) -> Any:
     x, p = values
     first, second = aten.triu_indices(x.shape[0], x.shape[0], 1, device=x.device)

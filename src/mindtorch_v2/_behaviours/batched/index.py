@@ -8,12 +8,13 @@ from ..._core.autograd import batched
 from ..._core.dtype import DTYPES
 from ..._operators.table import aten
 from ._call import Batch, _sliced, by_slices, call, is_tensor, rule
-from ._shared import lined_up, past
+from ._shared import asked_about_a_slice, lined_up, past
 
 _BOOL = DTYPES["bool"]
 
 
 @rule("index_select")
+@asked_about_a_slice
 def _index_select(batch: Batch, op: Any, values: list) -> Any:
     x, dim, index = values
     if not batched.levels_of(index):
@@ -37,8 +38,11 @@ def _spread(index: Any, x: Any, dim: int) -> Any:
 
 
 @rule("index_add", "index_copy", "index_fill.int_Scalar", "index_fill.int_Tensor", "index_reduce")
+@asked_about_a_slice
 def _along_index(batch: Batch, op: Any, values: list) -> Any:
     x, dim, index, source, *rest = values
+    if index.dim() > 1:
+        raise RuntimeError(f"{op.name}(): Index has to be a vector/scalar, got one of {index.dim()} dimensions")
     if x.dim() == 0:
         x_lifted = x.unsqueeze(0)
         source = source.reshape(1) if is_tensor(source) and not op.name.startswith("index_fill") else source

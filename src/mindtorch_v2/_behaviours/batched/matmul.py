@@ -7,7 +7,7 @@ from typing import Any
 from ..._core.autograd import batched
 from ..._operators.table import ROWS, aten
 from ._call import Batch, rule
-from ._shared import lined_up
+from ._shared import asked_about_a_slice, lined_up
 
 _matmul = ROWS["matmul"].handle
 
@@ -38,21 +38,25 @@ def _matmul_rule(batch: Batch, op: Any, values: list) -> Any:
 
 
 @rule("mv")
+@asked_about_a_slice
 def _mv(batch: Batch, op: Any, values: list) -> Any:
     return aten.matmul(values[0], values[1])
 
 
 @rule("dot")
+@asked_about_a_slice
 def _dot(batch: Batch, op: Any, values: list) -> Any:
     return (values[0] * values[1]).sum(-1)
 
 
 @rule("vdot")
+@asked_about_a_slice
 def _vdot(batch: Batch, op: Any, values: list) -> Any:
     return (aten._conj_physical(values[0]) * values[1]).sum(-1)
 
 
 @rule("addmm", "addmv", "baddbmm")
+@asked_about_a_slice
 def _add_product(batch: Batch, op: Any, values: list) -> Any:
     bias, a, b, beta, alpha = values
     made = aten.matmul(a, b)
@@ -63,6 +67,7 @@ def _add_product(batch: Batch, op: Any, values: list) -> Any:
 
 
 @rule("addbmm")
+@asked_about_a_slice
 def _addbmm(batch: Batch, op: Any, values: list) -> Any:
     bias, a, b, beta, alpha = values
     made = aten.matmul(a, b).sum(0) * alpha + bias * beta

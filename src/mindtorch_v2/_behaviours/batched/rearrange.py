@@ -10,6 +10,8 @@ from ._shared import lined_up, past
 
 @rule("tril", "triu")
 def _last_two(batch: Batch, op: Any, values: list) -> Any:
+    if values[0].dim() < 2:
+        raise RuntimeError(f"{op.name}: input tensor must have at least 2 dimensions")
     return batch.wrap(call(op, [batch.full(values[0]), *values[1:]]))
 
 

@@ -6,10 +6,11 @@ from typing import Any
 
 from ..._operators.table import aten
 from ._call import Batch, is_tensor, rule
-from ._shared import _slice_dims
+from ._shared import _slice_dims, asked_about_a_slice
 
 
 @rule("trace")
+@asked_about_a_slice
 def _trace(batch: Batch, op: Any, values: list) -> Any:
     return batch.wrap(batch.full(values[0]).diagonal(0, -2, -1).sum(-1))
 

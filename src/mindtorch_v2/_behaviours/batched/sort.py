@@ -32,13 +32,20 @@ def _searchsorted_number(batch: Batch, op: Any, values: list) -> Any:
 @rule("bucketize.Tensor")
 def _bucketize(batch: Batch, op: Any, values: list) -> Any:
     x, boundaries, out_int32, right = values
+    _check_boundaries(boundaries)
     return aten.searchsorted(boundaries, x, out_int32=out_int32, right=right)
 
 
 @rule("bucketize.Scalar")
 def _bucketize_number(batch: Batch, op: Any, values: list) -> Any:
     number, boundaries, out_int32, right = values
+    _check_boundaries(boundaries)
     return aten.searchsorted(boundaries, number, out_int32=out_int32, right=right)
+
+
+def _check_boundaries(boundaries: Any) -> None:
+    if boundaries.dim() != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})")
 
 
 @rule("isin.Tensor_Tensor", "isin.Tensor_Scalar", "isin.Scalar_Tensor")
