@@ -282,10 +282,14 @@ TensorRef allocate(const OutSpec& s, Device device) {
 }
 
 // The tensor to write into for a caller's own output `target`: itself, or a temporary to be copied back.
-TensorRef place(Call& c, Tensor& target, const OutSpec& s, bool may_alias, uint32_t flags) {
+void check_dtype(const Call& c, const Tensor& target, const OutSpec& s) {
     MT_CHECK(target.dtype == s.dtype || c.op->out_dtype.empty(), refused_dtype(c.op->out_dtype, target.dtype, s.dtype));
     MT_CHECK(target.dtype == s.dtype || can_cast(s.dtype, target.dtype), "result type ", dtype_class_name(s.dtype),
              " can't be cast to the desired output type ", dtype_class_name(target.dtype));
+}
+
+TensorRef place(Call& c, Tensor& target, const OutSpec& s, bool may_alias, uint32_t flags) {
+    check_dtype(c, target, s);
     bool layout_ok = !(flags & kContiguousOutputs) || target.is_contiguous();
     if (target.dtype == s.dtype && may_alias && layout_ok) return TensorRef::share(&target);
     OutSpec temporary = s;
@@ -462,6 +466,7 @@ void run_outputs(Call& c, ComputeFn compute) {
                  device_name(specs[i].device), ", but got ", device_name(target.device), " instead");
         if (!(target.sizes() == IntSpan(specs[i].sizes))) {
             check_not_input(c, target);
+            check_dtype(c, target, specs[i]);  // what is refused keeps its size
             if (!op.quiet_out) warn_resize(target, specs[i]);
             resize(target, specs[i].sizes);
             if (specs[i].strided) set_sizes_strides(target, specs[i].sizes, specs[i].strides);

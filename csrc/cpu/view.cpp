@@ -322,7 +322,8 @@ TensorRef unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t st
     int64_t stride = self.dim() ? self.stride(d) : 1;
     if (self.dim()) {
         sizes[d] = (max - size) / step + 1;
-        strides[d] = step * stride;
+        MT_CHECK(!__builtin_mul_overflow(step, stride, &strides[d]), "unfold: a step of ", step,
+                 " in a dimension whose stride is ", stride, " is beyond 63 bits");
     }
     sizes.push_back(size);
     strides.push_back(stride);

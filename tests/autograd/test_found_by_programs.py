@@ -124,3 +124,33 @@ def test_nested_tensors_of_lists_have_memory_of_their_own() -> None:
     nested = torch.nested.as_nested_tensor([x, x])
     x.add_(1)
     assert [each.tolist() for each in nested.unbind()] == [[1, 1], [1, 1]]
+
+
+def test_lists_are_written_as_a_whole_or_not_at_all() -> None:
+    plain, leaf = torch.zeros(2), torch.zeros(2, requires_grad=True)
+    for write in (
+        lambda x: torch._foreach_add_(x, 1.0),
+        lambda x: torch._foreach_copy_(x, [torch.ones(2)] * 2),
+        lambda x: torch._foreach_mul_(x, x),
+    ):
+        for last in (leaf, leaf[:]):
+            with pytest.raises(
+                RuntimeError, match="leaf Variable that requires grad is being used in an in-place operation"
+            ):
+                write([plain, last])
+            assert (plain.tolist(), plain._version) == ([0, 0], 0)
+    with torch.no_grad():
+        torch._foreach_add_([plain, leaf], 1.0)
+    assert leaf.tolist() == plain.tolist() == [1, 1]
+
+
+def test_an_output_of_another_dtype_keeps_its_size() -> None:
+    out = torch.zeros(2, dtype=torch.int64)
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        torch.add(torch.ones(3, 3), 1, out=out)
+    assert out.shape == (2,)
+
+
+def test_steps_of_windows_that_overflow() -> None:
+    with pytest.raises(RuntimeError, match="beyond 63 bits"):
+        torch.ones(4, 4).unfold(0, 1, 2**63 - 1)

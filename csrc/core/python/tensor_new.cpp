@@ -622,19 +622,25 @@ PyObject* from_dlpack_object(PyObject* o, bool copy, bool copy_given) {
                  "you might have already "
                  "constructed a tensor from it once.");
     }
-    PyObject* no_args = PyTuple_New(0);
-    PyObject* kwargs = copy_given ? Py_BuildValue("{s(ii)sO}", "max_version", 1, 0, "copy", copy ? Py_True : Py_False)
-                                  : Py_BuildValue("{s(ii)}", "max_version", 1, 0);
+    struct Owned {
+        PyObject *function, *no_args, *kwargs;
+        ~Owned() {
+            Py_DECREF(function);
+            Py_XDECREF(no_args);
+            Py_XDECREF(kwargs);
+        }
+    } owned{export_, PyTuple_New(0), nullptr};
+    PyObject*& kwargs = owned.kwargs;
+    kwargs = copy_given ? Py_BuildValue("{s(ii)sO}", "max_version", 1, 0, "copy", copy ? Py_True : Py_False)
+                        : Py_BuildValue("{s(ii)}", "max_version", 1, 0);
+    if (!owned.no_args || !kwargs) throw PythonError();
     add_stream_of_reader(o, kwargs);
-    PyObject* capsule = PyObject_Call(export_, no_args, kwargs);
+    PyObject* capsule = PyObject_Call(export_, owned.no_args, kwargs);
     if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) {
         // An exporter from before the protocol had versions.
         PyErr_Clear();
         capsule = call_python(export_);
     }
-    Py_DECREF(no_args);
-    Py_DECREF(kwargs);
-    Py_DECREF(export_);
     if (!capsule) throw PythonError();
     TensorRef t;
     try {

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ... import _C
 from ..table import S, T, aten, composite
 
 if TYPE_CHECKING:
@@ -70,6 +71,19 @@ def _same_length(lists) -> None:
         raise RuntimeError("Tensor list must have at least one tensor.")
 
 
+def _check_written(tensors) -> None:
+    """All of them, before the first is written."""
+    if not _C.is_grad_enabled():
+        return
+    for t in tensors:
+        base = t._base if t._is_view() else t
+        if (t.requires_grad or base.requires_grad) and base.is_leaf:
+            view = "" if base is t else "view of a leaf"
+            raise RuntimeError(
+                f"a {view or 'leaf'} Variable that requires grad is being used in an in-place operation."
+            )
+
+
 def _same_length_numbers(self, scalars) -> None:
     if len(self) == 0:
         raise RuntimeError("Tensor list must have at least one tensor.")
@@ -117,7 +131,9 @@ def _both_forms(schema, doc, function, name) -> None:
     )
     def inplace(self: Sequence[Tensor], *rest: Any, **options: Any) -> None:
         one = getattr(aten, _INPLACE.get(name, name) + "_")
-        for t, a, k in function(self, *rest, **options):
+        calls = list(function(self, *rest, **options))
+        _check_written(self)
+        for t, a, k in calls:
             one(t, *a, **k)
 
 
@@ -252,6 +268,7 @@ def _foreach_mm(self, mat2) -> list:
 
 @composite("_foreach_zero_(Tensor(a!)[] self) -> ()", "Sets every tensor to 0.", bind="function")
 def _foreach_zero_(self) -> None:
+    _check_written(self)
     for t in self:
         aten.zero_(t)
 
@@ -263,6 +280,7 @@ def _foreach_zero_(self) -> None:
 )
 def _foreach_copy_(self, src, non_blocking=False) -> None:
     _same_length((self, src))
+    _check_written(self)
     for t, s in zip(self, src, strict=True):
         aten.copy_(t, s, non_blocking)
 
