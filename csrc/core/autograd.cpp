@@ -218,7 +218,9 @@ void record(Call& c) {
     bool wanted = false;
     if (g_thread.grad_mode) {
         if (op.form == Form::Out) {
-            for (uint64_t m = op.tensor_args; m; m &= m - 1)
+            // Libraries' operators are left alone, as PyTorch has no derivatives of theirs to miss.
+            bool own = op.full_name.starts_with("aten::");
+            for (uint64_t m = own ? op.tensor_args : 0; m; m &= m - 1)
                 MT_CHECK(!differentiable_input(c.args[__builtin_ctzll(m)]), c.name(),
                          "(): functions with out=... arguments don't support automatic differentiation, but one of the "
                          "arguments requires grad.");

@@ -296,6 +296,23 @@ def _functorch_names() -> dict[str, Any]:
 
 PARTS["torch._C._functorch"] = _functorch_names
 
+_OF_DISTRIBUTED = (  # names that PyTorch's own torch.distributed takes from its native part, and libraries with it
+    "AllToAllOptions AllgatherOptions AllreduceCoalescedOptions AllreduceOptions Backend BarrierOptions BroadcastOptions "
+    "BuiltinCommHookType DebugLevel FileStore GatherOptions GradBucket HashStore PrefixStore ProcessGroup ProcessGroupGloo "
+    "ReduceOp ReduceOptions ReduceScatterOptions ScatterOptions Store TCPStore Work _compute_bucket_assignment_by_size "
+    "get_debug_level set_debug_level set_debug_level_from_env"
+).split()
+
+
+def _distributed_names() -> dict[str, Any]:
+    from . import distributed  # which few programs ask for
+
+    parts = (distributed, distributed.distributed_c10d)
+    return {name: getattr(part, name) for name in _OF_DISTRIBUTED for part in parts if hasattr(part, name)}
+
+
+PARTS["torch._C._distributed_c10d"] = _distributed_names
+
 
 def _moved(new: str) -> dict[str, Any]:
     """The objects of a module that PyTorch keeps under an old name too; classes and functions are found by the list."""

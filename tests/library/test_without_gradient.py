@@ -89,3 +89,13 @@ def test_a_gradient_or_a_fallthrough_takes_its_place(opaque):
         with torch.library._scoped_library("untold", "IMPL") as library:
             library.impl("plain", torch.library.fallthrough_kernel, "Autograd")
             opaque.plain(x).sum().backward()
+
+
+def test_results_that_are_given_are_written_whatever_wants_gradients():
+    with torch.library._scoped_library("untold", "FRAGMENT") as library:
+        library.define("doubled.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)")
+        library.impl("doubled.out", lambda x, *, out: out.copy_(x.detach() * 2), "CPU")
+        x, out = torch.ones(2, requires_grad=True), torch.zeros(2)
+        assert torch.ops.untold.doubled.out(x, out=out) is out and out.tolist() == [2.0, 2.0]
+        with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
+            torch.mul(x, 2, out=out)  # PyTorch's own refuse

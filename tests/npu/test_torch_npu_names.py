@@ -24,6 +24,11 @@ def test_quantised_types_are_names_and_numbers() -> None:
     assert packed.shape == (2, 1) and packed.dtype == torch.int32
 
 
+def test_dtypes_that_programs_leave_out() -> None:
+    left_out = {torch.quint8, torch.quint4x2, torch.quint2x4, torch.qint32, torch.qint8}
+    assert set(torch_npu.unsupported_dtype) == left_out
+
+
 @pytest.mark.parametrize(
     "name",
     [

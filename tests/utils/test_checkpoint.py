@@ -241,3 +241,10 @@ def test_arguments():
 def test_without_gradients_nothing_is_kept():
     with torch.no_grad():
         assert not checkpoint(torch.sin, torch.ones(1, requires_grad=True), use_reentrant=False).requires_grad
+
+
+def test_settings_of_autocast_as_its_arguments():
+    with torch.autocast("cpu", dtype=torch.float16, cache_enabled=False):
+        device, host = torch.utils.checkpoint._get_autocast_kwargs("cpu")
+    assert device == host == {"enabled": True, "dtype": torch.float16, "cache_enabled": False}
+    assert torch.utils.checkpoint._get_autocast_kwargs("meta")[0] is None

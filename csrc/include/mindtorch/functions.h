@@ -395,9 +395,6 @@ class TensorDataContainer {
 inline Tensor tensor(const detail::TensorDataContainer& values, const TensorOptions& options = {}) {
     return of_values(values.values(), options);
 }
-inline Tensor scalar_to_tensor(const Scalar& s, Device d = DeviceType::CPU) {
-    return at::scalar_tensor(s, TensorOptions(s.type()).device(d));
-}
 inline Tensor wrapped_scalar_tensor(const Scalar& s) {
     mt_tensor t = nullptr;
     mindtorch::check(mindtorch::api().wrapped_number(&s.value(), &t));
@@ -406,6 +403,10 @@ inline Tensor wrapped_scalar_tensor(const Scalar& s) {
 
 }  // namespace at
 namespace c10 {
+// Beside Scalar, as calls without a namespace find it by its argument.
+inline at::Tensor scalar_to_tensor(const Scalar& s, Device d = DeviceType::CPU) {
+    return at::scalar_tensor(s, at::TensorOptions(s.type()).device(d));
+}
 inline void set_default_dtype(caffe2::TypeMeta type) {
     mindtorch::drop(mindtorch::call_python("mindtorch_v2", "set_default_dtype", {mindtorch::arg(type.toScalarType())}));
 }

@@ -501,6 +501,7 @@ class TensorImpl {
         return caffe2::TypeMeta(static_cast<ScalarType>(mindtorch::api().dtype(handle())));
     }
     size_t itemsize() const { return elementSize(dtype().toScalarType()); }
+    bool is_wrapped_number() const { return (mindtorch::api().flags(handle()) & MT_FLAG_WRAPPED_NUMBER) != 0; }
     Device device() const {
         const mt_device d = mindtorch::api().device(handle());
         return Device(static_cast<DeviceType>(d.type), d.index);

@@ -26,6 +26,16 @@ using std::nullopt_t;
 using std::optional;
 using std::string_view;
 
+// A value, or what the function gives where there is none.
+template <class T, class F>
+T value_or_else(const optional<T>& value, F&& otherwise) {
+    return value ? *value : std::forward<F>(otherwise)();
+}
+template <class T, class F>
+T value_or_else(optional<T>&& value, F&& otherwise) {
+    return value ? *std::move(value) : std::forward<F>(otherwise)();
+}
+
 // ---- element types: C++ type, name, number ----
 // The first numbers, which both lists below begin with.
 #define MT_FORALL_NUMBERS_AND_BOOL(_)       \

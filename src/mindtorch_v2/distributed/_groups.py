@@ -264,6 +264,28 @@ class _World:
             collections.Counter()
         )  # how many groups got a name that begins so: no name is used twice
 
+    # What libraries read by PyTorch's names, each made anew from the groups.
+
+    @property
+    def pg_map(self) -> dict[Any, tuple[str, Any]]:
+        """{group: (its back end's name, its store)}."""
+        return {each: (each.name(), PrefixStore(each.group_name, self.store)) for each in self.groups}
+
+    @property
+    def pg_names(self) -> dict[Any, str]:
+        """{group: its name}."""
+        return {each: each.group_name for each in self.groups}
+
+    @property
+    def pg_group_ranks(self) -> dict[Any, dict[int, int]]:
+        """{group: {rank among all processes: rank in it}}."""
+        return {each: {rank: place for place, rank in enumerate(each._ranks)} for each in self.groups}
+
+    @property
+    def pg_backend_config(self) -> dict[Any, str]:
+        """{group: its back ends by device, as text}."""
+        return dict(self.groups)
+
 
 _world = _World()
 

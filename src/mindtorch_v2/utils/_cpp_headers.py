@@ -170,11 +170,12 @@ _FORWARDS = {
     "mindtorch/npu/acl.h": "acl/acl.h acl/acl_base.h acl/acl_rt.h acl/acl_op.h aclnn/acl_meta.h aclnn/aclnn_base.h "
     "third_party/acl/inc/acl/acl.h third_party/acl/inc/acl/acl_base.h third_party/acl/inc/acl/acl_rt.h",
     "mindtorch/npu/stream.h": "torch_npu/csrc/core/npu/NPUStream.h torch_npu/csrc/core/npu/NPUGuard.h "
-    "torch_npu/csrc/core/npu/NPUFunctions.h torch_npu/csrc/core/npu/DeviceUtils.h torch_npu/csrc/npu/Module.h",
+    "torch_npu/csrc/core/npu/NPUFunctions.h torch_npu/csrc/core/npu/DeviceUtils.h torch_npu/csrc/npu/Module.h "
+    "torch_npu/csrc/core/npu/NPUFormat.h",
     "mindtorch/npu/command.h": "torch_npu/csrc/framework/OpCommand.h torch_npu/csrc/framework/utils/OpAdapter.h "
     "torch_npu/csrc/framework/utils/OpPreparation.h torch_npu/csrc/framework/utils/CalcuOpUtil.h "
     "torch_npu/csrc/framework/interface/EnvVariables.h torch_npu/csrc/aten/NPUNativeFunctions.h "
-    "torch_npu/csrc/include/ops.h",
+    "torch_npu/csrc/framework/utils/RandomOpAdapter.h torch_npu/csrc/include/ops.h",
     "mindtorch/npu/op_api.h": "op_plugin/utils/op_api_common.h op_plugin/utils/op_api_common.hpp "
     "torch_npu/csrc/framework/utils/op_api_common.h",
     # What needs no library of ours when it runs: the stable ABI.
@@ -691,7 +692,7 @@ def _files():
     files |= _operator_forms(handles)
     # A library names what it calls: our core, or for the stable ABI alone libtorch_cpu.so, and then it runs with PyTorch too.
     both = f"AS_NEEDED({library_path() / 'libmindtorch_core.so'} {library_path() / 'stable' / 'libtorch_cpu.so'})"
-    for name in ("c10", "torch", "torch_cpu", "torch_python"):
+    for name in ("c10", "torch", "torch_cpu", "torch_npu", "torch_python"):
         files[f"lib/lib{name}.so"] = f"INPUT({both})\n"
     return files | _cmake_files()
 

@@ -261,6 +261,22 @@ class _AutocastState:
             yield
 
 
+def _get_autocast_kwargs(device_type: str = "cuda") -> tuple[dict[str, Any] | None, dict[str, Any]]:
+    """Arguments of `torch.autocast` that bring back today's settings: a device's (None where it has no autocast), the CPU's.
+
+    Libraries that recompute by ways of their own take it from here.
+    """
+
+    def settings(device: str) -> dict[str, Any]:
+        return {
+            "enabled": torch.is_autocast_enabled(device),
+            "dtype": torch.get_autocast_dtype(device),
+            "cache_enabled": torch.is_autocast_cache_enabled(),
+        }
+
+    return settings(device_type) if torch.amp.is_autocast_available(device_type) else None, settings("cpu")
+
+
 class CheckpointFunction(torch.autograd.Function):
     """The reentrant way: forward keeps the inputs only; backward runs the part again and calls backward on it.
 

@@ -8,6 +8,7 @@ import types
 import pytest
 
 import mindtorch_v2 as torch
+from mindtorch_v2.npu import torch_npu
 from mindtorch_v2.utils import cpp_extension
 
 pytestmark = pytest.mark.skipif(
@@ -17,9 +18,11 @@ pytestmark = pytest.mark.skipif(
 _SOURCE = """
 #include <torch/library.h>
 #include <op_plugin/utils/op_api_common.h>
+#include <torch_npu/csrc/core/npu/NPUFormat.h>
 #include <torch_npu/csrc/core/npu/NPUGuard.h>
 #include <torch_npu/csrc/core/npu/NPUStream.h>
 #include <torch_npu/csrc/framework/OpCommand.h>
+#include <torch_npu/csrc/framework/utils/RandomOpAdapter.h>
 
 using at_npu::native::OpCommand;
 using at_npu::native::OpPreparation;
@@ -59,6 +62,13 @@ at::Tensor by_hand(const at::Tensor& a, int64_t result) {
     command.Run();
     return out;
 }
+at::Tensor in_format(const at::Tensor& a, int64_t format) { return at_npu::native::npu_format_cast(a, format); }
+// Numbers as plug-ins hand them on: a number, its tensor, and whether a tensor was one in the call.
+at::Tensor number(const at::Scalar& s, const std::optional<int64_t>& otherwise) {
+    TORCH_CHECK(ACL_STOP_ON_FAILURE == 1 && ACL_CONTINUE_ON_FAILURE == 0);
+    return c10::value_or_else(otherwise, [] { return int64_t(1); }) * scalar_to_tensor(s).to(at::kFloat);
+}
+bool was_number(const at::Tensor& a) { return a.unsafeGetTensorImpl()->is_wrapped_number(); }
 void by_name(const at::Tensor& a) { OpCommand().Name("Exp").Input(a).Attr("base", 2.0f).Run(); }
 int64_t current_stream() { return c10_npu::getCurrentNPUStream().id(); }
 int64_t device_within(int64_t device) {
@@ -73,6 +83,9 @@ TORCH_LIBRARY(npu_plugin, m) {
     m.def("absent(Tensor a) -> ()");
     m.def("by_hand(Tensor a, int result) -> Tensor");
     m.def("by_name(Tensor a) -> ()");
+    m.def("in_format(Tensor a, int format) -> Tensor", &in_format);
+    m.def("number(Scalar s, int? otherwise) -> Tensor", &number);
+    m.def("was_number(Tensor a) -> bool", &was_number);
     m.def("current_stream() -> int", &current_stream);
     m.def("device_within(int device) -> int", &device_within);
 }
@@ -92,7 +105,12 @@ TORCH_LIBRARY_IMPL(npu_plugin, PrivateUse1, m) {
 def plugin(tmp_path_factory: pytest.TempPathFactory) -> types.SimpleNamespace:
     folder = str(tmp_path_factory.mktemp("plugin"))
     cpp_extension.load_inline(
-        "npu_plugin", _SOURCE, extra_cflags=["-O0"], is_python_module=False, build_directory=folder
+        "npu_plugin",
+        _SOURCE,
+        extra_cflags=["-O0"],
+        extra_ldflags=["-ltorch_npu"],  # as setups for torch_npu write it
+        is_python_module=False,
+        build_directory=folder,
     )
     return torch.ops.npu_plugin
 
@@ -121,6 +139,14 @@ def test_work_goes_to_the_current_stream_and_device(plugin: types.SimpleNamespac
     torch.testing.assert_close(found.cpu(), torch.ones(3).exp())
     assert plugin.device_within(torch.npu.device_count() - 1) == torch.npu.device_count() - 1
     assert torch.npu.current_device() == 0
+
+
+def test_formats_and_numbers(plugin: types.SimpleNamespace) -> None:
+    x = torch.arange(32.0).reshape(2, 16).half().npu()
+    found = plugin.in_format(x, 29)
+    assert torch_npu.get_npu_format(found) == 29 and found.tolist() == x.tolist()
+    assert plugin.number(2.5, None).item() == 2.5 and plugin.number(2, 3).item() == 6
+    assert not plugin.was_number(torch.tensor(1.0))
 
 
 def test_what_goes_wrong_is_said(plugin: types.SimpleNamespace) -> None:

@@ -63,6 +63,10 @@ typedef enum {
     ACL_FRACTAL_Z_3D = 33,
 } aclFormat;
 
+// What a stream does once a task of it has failed.
+#define ACL_CONTINUE_ON_FAILURE 0x00000000U
+#define ACL_STOP_ON_FAILURE 0x00000001U
+
 static const aclError ACL_SUCCESS = 0;
 static const aclError ACL_ERROR_NONE = 0;
 

@@ -98,5 +98,12 @@ class OpPreparation {
     }
 };
 
+// A copy that lies in memory in another of CANN's formats, by its number.
+inline at::Tensor npu_format_cast(const at::Tensor& self, int64_t format) {
+    using Cast = at::Tensor(const at::Tensor&, int64_t, std::optional<int64_t>, std::optional<int64_t>);
+    const std::optional<int64_t> as_it_is;
+    return mindtorch::npu::ask<Cast>("npu::npu_format_cast", self, format, as_it_is, as_it_is);
+}
+
 }  // namespace native
 }  // namespace at_npu

@@ -4,31 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 import io
-from collections.abc import Iterator
 from typing import Any
 
 import mindtorch_v2 as torch
-from mindtorch_v2.distributed.checkpoint._nested import flatten_state_dict, set_element
+from mindtorch_v2.distributed.checkpoint._nested_dict import flatten_state_dict
+from mindtorch_v2.distributed.checkpoint._traverse import set_element
 from mindtorch_v2.distributed.checkpoint.metadata import (
     BytesStorageMetadata,
-    ChunkStorageMetadata,
     Metadata,
     MetadataIndex,
-    TensorProperties,
     TensorStorageMetadata,
 )
 from mindtorch_v2.distributed.checkpoint.planner import (
-    LoadItemType,
     LoadPlan,
     LoadPlanner,
     ReadItem,
     SavePlan,
     SavePlanner,
-    TensorWriteData,
     WriteItem,
     WriteItemType,
 )
-from mindtorch_v2.distributed.tensor._api import DTensor
+from mindtorch_v2.distributed.checkpoint.planner_helpers import _create_read_items, _create_write_items, _local_data
 
 __all__ = [
     "DefaultLoadPlanner",
@@ -40,20 +36,6 @@ __all__ = [
 _VERSION = "1.0.0"
 
 
-def _piece(value: torch.Tensor) -> ChunkStorageMetadata | None:
-    """The piece of a tensor that this rank has; None if it has none."""
-    if not isinstance(value, DTensor):
-        return ChunkStorageMetadata(torch.Size([0] * value.dim()), value.size())
-    if value.device_mesh.get_coordinate() is None:
-        return None
-    sizes, offsets = value._spec.piece()
-    return ChunkStorageMetadata(torch.Size(offsets), torch.Size(sizes))
-
-
-def _local(value: torch.Tensor) -> torch.Tensor:
-    return (value._local_tensor if isinstance(value, DTensor) else value).detach()
-
-
 def create_default_local_save_plan(state_dict: dict[str, Any], is_coordinator: bool) -> SavePlan:
     """A plan of all that a rank could write: its pieces of tensors, and, for the coordinator, objects.
 
@@ -62,22 +44,10 @@ def create_default_local_save_plan(state_dict: dict[str, Any], is_coordinator: b
     >>> [(item.index.fqn, item.type.name) for item in plan.items]
     [('weight', 'TENSOR'), ('step', 'BYTE_IO')]
     """
-    items = []
+    items: list[WriteItem] = []
     for name, value in state_dict.items():
-        if not isinstance(value, torch.Tensor):
-            if is_coordinator:
-                items.append(WriteItem(MetadataIndex(name), WriteItemType.BYTE_IO))
-            continue
-        chunk = _piece(value)
-        if chunk is None or (chunk.sizes.numel() == 0 and value.numel()):
-            continue
-        if isinstance(value, DTensor) and any(each.is_partial() for each in value.placements):
-            raise ValueError(
-                f"{name} lies as {value.placements}: redistribute what has yet to be combined before it is saved"
-            )
-        kind = WriteItemType.SHARD if isinstance(value, DTensor) else WriteItemType.TENSOR
-        data = TensorWriteData(chunk, TensorProperties.create_from_tensor(value), value.size())
-        items.append(WriteItem(MetadataIndex(name, chunk.offsets, 0), kind, data))
+        if isinstance(value, torch.Tensor) or is_coordinator:
+            items += _create_write_items(name, value)
     return SavePlan(items)
 
 
@@ -155,12 +125,20 @@ class DefaultSavePlanner(SavePlanner):
         return new_plan
 
     def resolve_data(self, write_item: WriteItem) -> torch.Tensor | io.BytesIO:
-        value = self.state_dict[write_item.index.fqn]
-        if write_item.type is WriteItemType.BYTE_IO:
-            stream = io.BytesIO()
-            torch.save(value, stream)
-            return stream
-        return _local(value)
+        return self.transform_object(write_item, self.lookup_object(write_item.index))
+
+    def lookup_object(self, index: MetadataIndex) -> Any:
+        """The piece of a tensor, or the object, that an index names; a planner may have it elsewhere."""
+        value = self.state_dict[index.fqn]
+        return _local_data(value, index) if isinstance(value, torch.Tensor) else value
+
+    def transform_object(self, write_item: WriteItem, object: Any) -> Any:
+        """What is written of it: tensors as they are, other objects as bytes; a planner may write them otherwise."""
+        if write_item.type is not WriteItemType.BYTE_IO:
+            return object
+        stream = io.BytesIO()
+        torch.save(object, stream)
+        return stream
 
 
 def _once(plans: list[SavePlan], lowest: bool) -> list[list[WriteItem]]:
@@ -179,40 +157,6 @@ def _once(plans: list[SavePlan], lowest: bool) -> list[list[WriteItem]]:
     return [[item for item in plan.items if chosen[item.index] == rank] for rank, plan in enumerate(plans)]
 
 
-def _overlap(mine: ChunkStorageMetadata, stored: ChunkStorageMetadata) -> tuple[Any, Any, Any] | None:
-    """(offsets in mine, offsets in the stored piece, sizes) of what both have; None if that is nothing."""
-    starts = [max(a, b) for a, b in zip(mine.offsets, stored.offsets, strict=True)]
-    ends = [
-        min(a + x, b + y) for a, x, b, y in zip(mine.offsets, mine.sizes, stored.offsets, stored.sizes, strict=True)
-    ]
-    sizes = [end - start for start, end in zip(starts, ends, strict=True)]
-    if any(size <= 0 for size in sizes):
-        return None
-    own = [start - offset for start, offset in zip(starts, mine.offsets, strict=True)]
-    theirs = [start - offset for start, offset in zip(starts, stored.offsets, strict=True)]
-    return torch.Size(own), torch.Size(theirs), torch.Size(sizes)
-
-
-def _reads(name: str, entry: TensorStorageMetadata, value: torch.Tensor) -> Iterator[ReadItem]:
-    mine = _piece(value)
-    if mine is None:
-        return
-    for number, stored in enumerate(entry.chunks):
-        if value.dim() != len(stored.sizes):
-            raise ValueError(f"{name} has {value.dim()} dimensions, but {len(stored.sizes)} in the checkpoint")
-        found = _overlap(mine, stored)
-        if found is not None:
-            own, theirs, sizes = found
-            yield ReadItem(
-                LoadItemType.TENSOR,
-                MetadataIndex(name, mine.offsets),
-                own,
-                MetadataIndex(name, stored.offsets, number),
-                theirs,
-                sizes,
-            )
-
-
 def create_default_local_load_plan(state_dict: dict[str, Any], metadata: Metadata, strict: bool = True) -> LoadPlan:
     """A plan of all that a rank needs to fill its pieces. RuntimeError for a name that the checkpoint has not, if `strict`.
 
@@ -226,22 +170,15 @@ def create_default_local_load_plan(state_dict: dict[str, Any], metadata: Metadat
     [('weight', torch.Size([2]))]
     """
     items: list[ReadItem] = []
-    nothing = torch.Size([0])
     for name, value in state_dict.items():
         entry = metadata.state_dict_metadata.get(name)
         if entry is None:
             if strict:
                 raise RuntimeError(f"Missing key in checkpoint state_dict: {name}.")
             continue
-        if isinstance(entry, TensorStorageMetadata):
-            if not isinstance(value, torch.Tensor):
-                raise ValueError(f"{name} is a tensor in the checkpoint, but {type(value).__name__} where it is loaded")
-            if entry.size != value.size():
-                raise ValueError(f"Size mismatch between saved {entry.size} and current: {value.size()} for {name}")
-            items += _reads(name, entry, value)
-        else:
-            index = MetadataIndex(name)
-            items.append(ReadItem(LoadItemType.BYTE_IO, index, nothing, index, nothing, nothing))
+        if isinstance(entry, TensorStorageMetadata) and isinstance(value, torch.Tensor) and entry.size != value.size():
+            raise ValueError(f"Size mismatch between saved {entry.size} and current: {value.size()} for {name}")
+        items += _create_read_items(name, entry, value)
     return LoadPlan(items)
 
 
@@ -297,7 +234,14 @@ class DefaultLoadPlanner(LoadPlanner):
             self.state_dict[name] = loaded
 
     def resolve_tensor(self, read_item: ReadItem) -> torch.Tensor:
-        tensor = _local(self.state_dict[read_item.dest_index.fqn])
+        return self.transform_tensor(read_item, self.lookup_tensor(read_item.dest_index))
+
+    def lookup_tensor(self, index: MetadataIndex) -> torch.Tensor:
+        """The piece of a tensor that an index names; a planner may have it elsewhere."""
+        return _local_data(self.state_dict[index.fqn], index)
+
+    def transform_tensor(self, read_item: ReadItem, tensor: torch.Tensor) -> torch.Tensor:
+        """The part of a piece that an item is read into."""
         for dim, (start, length) in enumerate(zip(read_item.dest_offsets, read_item.lengths, strict=True)):
             if tensor.shape[dim] != length:
                 tensor = tensor.narrow(dim, start, length)

@@ -6,6 +6,7 @@ The files are PyTorch's: pieces are saved one after the other by `torch.save`, `
 from __future__ import annotations
 
 import collections
+import copyreg
 import dataclasses
 import enum
 import io
@@ -14,6 +15,7 @@ import os
 import pathlib
 import pickle
 import re
+import sys
 import uuid
 from collections.abc import Sequence
 from typing import Any
@@ -35,7 +37,9 @@ from mindtorch_v2.distributed.checkpoint.planner import (
     LoadPlanner,
     SavePlan,
     SavePlanner,
+    TensorWriteData,
     WriteItem,
+    WriteItemType,
 )
 from mindtorch_v2.distributed.checkpoint.storage import StorageReader, StorageWriter, WriteResult
 from mindtorch_v2.futures import Future
@@ -46,7 +50,8 @@ from mindtorch_v2.serialization._replacing import replacing
 __all__ = ["FileSystemReader", "FileSystemWriter"]
 
 _METADATA = ".metadata"
-_SUFFIX = ".distcp"
+DEFAULT_SUFFIX = ".distcp"
+_metadata_fn = _METADATA
 _PIECES = re.compile(r"__\d+_((?P<turn>\d+)_)?\d+\.distcp")
 
 
@@ -103,6 +108,19 @@ _KNOWN["builtins"] = {"set": set, "dict": dict, "list": list, "tuple": tuple, "g
 _KNOWN["__builtin__"] = _KNOWN["builtins"]  # as old protocols call it
 
 
+_KNOWN["torch.distributed.checkpoint.planner"] = {
+    each.__name__: each for each in (SavePlan, TensorWriteData, WriteItem, WriteItemType)
+}
+_KNOWN["copyreg"] = {"_reconstructor": copyreg._reconstructor}  # type: ignore[attr-defined]  # (of the standard library)
+_KNOWN["builtins"]["object"] = object
+
+
+def _extends_a_plan(module: str, name: str) -> type | None:
+    """A class by which a library that is already imported extends `SavePlan`: Megatron keeps its plans in the metadata."""
+    found = getattr(sys.modules.get(module), name, None)
+    return found if isinstance(found, type) and issubclass(found, SavePlan) else None
+
+
 class _MetadataUnpickler(pickle.Unpickler):
     """Make what metadata consists of, and nothing else."""
 
@@ -111,6 +129,8 @@ class _MetadataUnpickler(pickle.Unpickler):
         if found is None and module == "torch":
             value = getattr(torch, name, None)
             found = value if isinstance(value, torch.dtype) or value is torch.Size else None
+        if found is None:
+            found = _extends_a_plan(module, name)
         if found is None:
             raise pickle.UnpicklingError(
                 f"a checkpoint's {_METADATA} has no {module}.{name}: it is damaged, or none of PyTorch's"
@@ -128,6 +148,47 @@ def _turn(name: str) -> int | None:
     return None if match is None else int(match["turn"] or 0)
 
 
+class SerializationFormat(enum.Enum):
+    """Forms of the pieces in a file; this package writes the first."""
+
+    TORCH_SAVE = "torch_save"
+    SAFETENSORS = "safetensors"
+
+
+class _StorageWriterTransforms:
+    """Changes of what is written on its way to the file, none here; libraries hand it on to `_write_item`."""
+
+    def __init__(self, extensions: Sequence[Any] | None = None) -> None:
+        if extensions:
+            raise NotImplementedError("FileSystemWriter writes streams as they are: leave `_extensions` out")
+        self.extensions: Sequence[Any] = ()
+
+
+def _write_item(
+    transforms: _StorageWriterTransforms,
+    stream: Any,
+    data: io.BytesIO | torch.Tensor,
+    write_item: WriteItem,
+    storage_key: str,
+    serialization_format: SerializationFormat = SerializationFormat.TORCH_SAVE,
+) -> WriteResult:
+    """Write one piece where the stream stands: where it is, and how long."""
+    if serialization_format is not SerializationFormat.TORCH_SAVE:
+        raise NotImplementedError(f"pieces are written by torch.save, not as {serialization_format.value}")
+    offset = stream.tell()
+    if isinstance(data, torch.Tensor):
+        data = data.detach().cpu()
+        if data.untyped_storage().nbytes() != data.numel() * data.element_size():
+            data = data.clone(memory_format=torch.contiguous_format)  # a piece of a larger tensor
+        buffer = io.BytesIO()
+        torch.save(data, buffer)
+        stream.write(buffer.getbuffer())
+    else:
+        stream.write(data.getbuffer())
+    length = stream.tell() - offset
+    return WriteResult(write_item.index, length, _StorageInfo(storage_key, offset, length))
+
+
 class FileSystemWriter(StorageWriter):
     """Write a checkpoint into a folder, which it makes.
 
@@ -140,6 +201,7 @@ class FileSystemWriter(StorageWriter):
         sync_files: whether files are on the disk before the checkpoint counts as written.
         thread_count, per_thread_copy_ahead, cache_staged_state_dict: accepted as in PyTorch.
         overwrite: whether a checkpoint that is there may be written over.
+        serialization_format: `TORCH_SAVE`. NotImplementedError for the other, and for `_extensions`.
 
     >>> import tempfile
     >>> import mindtorch_v2.distributed.checkpoint as dcp
@@ -159,8 +221,14 @@ class FileSystemWriter(StorageWriter):
         per_thread_copy_ahead: int = 10_000_000,
         cache_staged_state_dict: bool = False,
         overwrite: bool = True,
-        **extensions: Any,
+        _extensions: Sequence[Any] | None = None,
+        serialization_format: SerializationFormat = SerializationFormat.TORCH_SAVE,
     ) -> None:
+        self.transforms, self.serialization_format = _StorageWriterTransforms(_extensions), serialization_format
+        self.thread_count, self.per_thread_copy_ahead = (
+            thread_count,
+            per_thread_copy_ahead,
+        )  # read by writers that extend this
         self.single_file_per_rank, self.sync_files, self.overwrite = single_file_per_rank, sync_files, overwrite
         self.reset(path)
 
@@ -191,27 +259,17 @@ class FileSystemWriter(StorageWriter):
         batches = [list(plan.items)] if self.single_file_per_rank else [[item] for item in plan.items]
         results: list[WriteResult] = []
         for number, items in enumerate(batch for batch in batches if batch):
-            name = f"{plan.storage_data.prefix}{number}{_SUFFIX}"
+            name = f"{plan.storage_data.prefix}{number}{DEFAULT_SUFFIX}"
             with replacing(self.path / name, sync=self.sync_files) as stream:
-                results += [self._write(stream, name, item, planner) for item in items]
+                results += [
+                    _write_item(
+                        self.transforms, stream, planner.resolve_data(item), item, name, self.serialization_format
+                    )
+                    for item in items
+                ]
         future: Future[list[WriteResult]] = Future()
         future.set_result(results)
         return future
-
-    def _write(self, stream: Any, name: str, item: WriteItem, planner: SavePlanner) -> WriteResult:
-        data = planner.resolve_data(item)
-        offset = stream.tell()
-        if isinstance(data, torch.Tensor):
-            data = data.detach().cpu()
-            if data.untyped_storage().nbytes() != data.numel() * data.element_size():
-                data = data.clone(memory_format=torch.contiguous_format)  # a piece of a larger tensor
-            buffer = io.BytesIO()
-            torch.save(data, buffer)
-            stream.write(buffer.getbuffer())
-        else:
-            stream.write(data.getbuffer())
-        length = stream.tell() - offset
-        return WriteResult(item.index, length, _StorageInfo(name, offset, length))
 
     def finish(self, metadata: Metadata, results: list[list[WriteResult]]) -> None:
         metadata.storage_data = {each.index: each.storage_data for listed in results for each in listed}

@@ -20,6 +20,9 @@ __all__ = [
 ]
 
 
+STATE_DICT_TYPE = dict[str, Any]
+
+
 @dataclasses.dataclass
 class ChunkStorageMetadata:
     """A piece of a tensor: where it begins, and its size.

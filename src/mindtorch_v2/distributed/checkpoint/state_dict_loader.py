@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from mindtorch_v2.distributed.checkpoint._ranks import Ranks
 from mindtorch_v2.distributed.checkpoint.default_planner import DefaultLoadPlanner
 from mindtorch_v2.distributed.checkpoint.filesystem import FileSystemReader
 from mindtorch_v2.distributed.checkpoint.planner import LoadPlan, LoadPlanner
 from mindtorch_v2.distributed.checkpoint.stateful import Stateful
 from mindtorch_v2.distributed.checkpoint.storage import StorageReader
+from mindtorch_v2.distributed.checkpoint.utils import _DistWrapper
 
 __all__ = ["load", "load_state_dict"]
 
@@ -56,7 +56,7 @@ def load(
     else:
         storage_reader.reset(checkpoint_id)
     values = {name: each.state_dict() if isinstance(each, Stateful) else each for name, each in state_dict.items()}
-    _load(values, storage_reader, planner or DefaultLoadPlanner(), Ranks(process_group, no_dist))
+    _load(values, storage_reader, planner or DefaultLoadPlanner(), _DistWrapper(process_group, not no_dist, 0))
     for name, each in state_dict.items():
         if isinstance(each, Stateful):
             each.load_state_dict(values[name])
@@ -64,15 +64,19 @@ def load(
             state_dict[name] = values[name]
 
 
-def _load(values: dict[str, Any], reader: StorageReader, planner: LoadPlanner, ranks: Ranks) -> None:
+def _load(values: dict[str, Any], reader: StorageReader, planner: LoadPlanner, ranks: _DistWrapper) -> None:
     def plan() -> LoadPlan:
         metadata = reader.read_metadata()
         planner.set_up_planner(values, metadata, ranks.is_coordinator)
         reader.set_up_storage_reader(metadata, ranks.is_coordinator)
         return reader.prepare_local_plan(planner.create_local_plan())
 
-    chosen = ranks.together("plan", plan, lambda local: reader.prepare_global_plan(planner.create_global_plan(local)))
-    ranks.together("read", lambda: reader.read_data(planner.finish_plan(chosen), planner).wait(), lambda all_: all_)
+    chosen = ranks.reduce_scatter(
+        "plan", plan, lambda local: reader.prepare_global_plan(planner.create_global_plan(local))
+    )
+    ranks.reduce_scatter(
+        "read", lambda: reader.read_data(planner.finish_plan(chosen), planner).wait(), lambda all_: all_
+    )
 
 
 def load_state_dict(
@@ -110,4 +114,4 @@ def _load_state_dict(
     """`load_state_dict` of a reader that is told already where to read; libraries call it by PyTorch's name."""
     if coordinator_rank:
         raise ValueError(f"the first rank coordinates the others, not rank {coordinator_rank}")
-    _load(state_dict, storage_reader, planner or DefaultLoadPlanner(), Ranks(process_group, no_dist))
+    _load(state_dict, storage_reader, planner or DefaultLoadPlanner(), _DistWrapper(process_group, not no_dist, 0))

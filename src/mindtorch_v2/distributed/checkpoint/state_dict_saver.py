@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import mindtorch_v2 as torch
-from mindtorch_v2.distributed.checkpoint._ranks import Ranks
 from mindtorch_v2.distributed.checkpoint.default_planner import DefaultSavePlanner
 from mindtorch_v2.distributed.checkpoint.filesystem import FileSystemWriter
 from mindtorch_v2.distributed.checkpoint.metadata import Metadata
 from mindtorch_v2.distributed.checkpoint.planner import SavePlan, SavePlanner
 from mindtorch_v2.distributed.checkpoint.stateful import Stateful
 from mindtorch_v2.distributed.checkpoint.storage import StorageWriter
+from mindtorch_v2.distributed.checkpoint.utils import _DistWrapper
 from mindtorch_v2.distributed.tensor._api import DTensor
 
 __all__ = ["AsyncCheckpointerType", "async_save", "save", "save_state_dict"]
@@ -79,12 +79,12 @@ def save(
     >>> sorted(saved.state_dict_metadata)
     ['step', 'weight']
     """
-    writer, ranks = _writer(storage_writer, checkpoint_id), Ranks(process_group, no_dist)
+    writer, ranks = _writer(storage_writer, checkpoint_id), _DistWrapper(process_group, not no_dist, 0)
     planner = planner or DefaultSavePlanner()
     return _save(_values(state_dict), writer, planner, ranks)
 
 
-def _save(values: dict[str, Any], writer: StorageWriter, planner: SavePlanner, ranks: Ranks) -> Metadata:
+def _save(values: dict[str, Any], writer: StorageWriter, planner: SavePlanner, ranks: _DistWrapper) -> Metadata:
     made: list[Metadata] = []
 
     def plan() -> SavePlan:
@@ -97,13 +97,13 @@ def _save(values: dict[str, Any], writer: StorageWriter, planner: SavePlanner, r
         made.append(metadata)
         return writer.prepare_global_plan(whole)
 
-    chosen = ranks.together("plan", plan, plans)
+    chosen = ranks.reduce_scatter("plan", plan, plans)
 
     def finish(results: list[Any]) -> list[Metadata]:
         writer.finish(made[0], results)
         return [made[0]] * len(results)
 
-    return ranks.together("write", lambda: writer.write_data(planner.finish_plan(chosen), planner).wait(), finish)
+    return ranks.reduce_scatter("write", lambda: writer.write_data(planner.finish_plan(chosen), planner).wait(), finish)
 
 
 def save_state_dict(
@@ -171,7 +171,7 @@ def async_save(
     """
     if async_checkpointer_type is not AsyncCheckpointerType.THREAD:
         raise NotImplementedError("async_save writes in a thread: AsyncCheckpointerType.PROCESS is not there")
-    writer, ranks = _writer(storage_writer, checkpoint_id), Ranks(process_group, no_dist)
+    writer, ranks = _writer(storage_writer, checkpoint_id), _DistWrapper(process_group, not no_dist, 0)
     values = _copied(_values(state_dict))
     executor = concurrent.futures.ThreadPoolExecutor(max_workers=1)
     future = executor.submit(_save, values, writer, planner or DefaultSavePlanner(), ranks)

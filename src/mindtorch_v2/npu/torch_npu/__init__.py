@@ -6,7 +6,7 @@ installed. Its operators are those of `torch.ops.npu` and `torch.ops.atb`.
 
 import os
 
-from mindtorch_v2 import npu, ops, torchair
+from mindtorch_v2 import npu, ops, qint8, qint32, quint2x4, quint4x2, quint8, torchair
 from mindtorch_v2._as_torch import TORCH_VERSION as __version__
 from mindtorch_v2._operators.table import rows_of
 from mindtorch_v2.npu.streams import erase_stream
@@ -37,6 +37,9 @@ _DTYPES = {
     "float4_e1m2fn_x2": 297,
 }
 
+# The dtypes whose typed storages a device does not have: programs that number dtypes leave these out.
+unsupported_dtype = [quint8, quint4x2, quint2x4, qint32, qint8]
+
 __all__ = [
     "Format",
     "__version__",
@@ -57,6 +60,7 @@ __all__ = [
     "profiler",
     "testing",
     "torchair",
+    "unsupported_dtype",
     "utils",
     *_DTYPES,
     *_OPERATORS,

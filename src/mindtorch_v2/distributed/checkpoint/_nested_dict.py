@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2.distributed.checkpoint._traverse import OBJ_PATH, set_element
 
-__all__ = ["flatten_state_dict", "set_element"]
+__all__ = ["FLATTEN_MAPPING", "flatten_state_dict", "unflatten_state_dict"]
 
-Path = tuple[str | int, ...]
+FLATTEN_MAPPING = dict[str, OBJ_PATH]
 
 
 def _descends(value: Any) -> bool:
@@ -21,7 +22,7 @@ def _descends(value: Any) -> bool:
     return any(isinstance(each, torch.Tensor) or _descends(each) for each in value)
 
 
-def _visit(path: Path, value: Any, found: Callable[[Path, Any], None]) -> None:
+def _visit(path: OBJ_PATH, value: Any, found: Callable[[OBJ_PATH, Any], None]) -> None:
     if not path or _descends(value):
         pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
         for key, each in pairs:
@@ -30,7 +31,7 @@ def _visit(path: Path, value: Any, found: Callable[[Path, Any], None]) -> None:
         found(path, value)
 
 
-def flatten_state_dict(state_dict: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Path]]:
+def flatten_state_dict(state_dict: Mapping[str, Any]) -> tuple[dict[str, Any], FLATTEN_MAPPING]:
     """(values by name, paths by name). ValueError where two paths have one name.
 
     >>> from mindtorch_v2.distributed.checkpoint.default_planner import flatten_state_dict
@@ -41,9 +42,9 @@ def flatten_state_dict(state_dict: Mapping[str, Any]) -> tuple[dict[str, Any], d
     ('layer', 'sizes')
     """
     values: dict[str, Any] = {}
-    paths: dict[str, Path] = {}
+    paths: FLATTEN_MAPPING = {}
 
-    def found(path: Path, value: Any) -> None:
+    def found(path: OBJ_PATH, value: Any) -> None:
         name = ".".join(map(str, path))
         if name in values:
             raise ValueError(f"duplicated flatten key {name}")
@@ -53,28 +54,14 @@ def flatten_state_dict(state_dict: Mapping[str, Any]) -> tuple[dict[str, Any], d
     return values, paths
 
 
-def set_element(root: Any, path: Path, value: Any) -> None:
-    """Put a value at a path of nested dictionaries and lists, making those that are missing.
+def unflatten_state_dict(state_dict: Mapping[str, Any], mapping: FLATTEN_MAPPING) -> dict[str, Any]:
+    """The nested dictionary of which `flatten_state_dict` made values and paths. KeyError for a value whose path is not there.
 
-    >>> from mindtorch_v2.distributed.checkpoint.default_planner import set_element
-    >>> root = {}
-    >>> set_element(root, ("layers", 1, "weight"), 5)
-    >>> root
-    {'layers': [None, {'weight': 5}]}
+    >>> from mindtorch_v2.distributed.checkpoint._nested_dict import flatten_state_dict, unflatten_state_dict
+    >>> unflatten_state_dict(*flatten_state_dict({"layer": {"weight": 1}}))
+    {'layer': {'weight': 1}}
     """
-    here = root
-    for part, following in zip(path, path[1:], strict=False):
-        empty: Any = {} if isinstance(following, str) else []
-        if isinstance(here, list):
-            while len(here) <= part:  # type: ignore[operator]  # (a number, in a list)
-                here.append(None)
-            if here[part] is None:  # type: ignore[index]  # (nested dictionaries and lists)
-                here[part] = empty  # type: ignore[index]  # (nested dictionaries and lists)
-        elif part not in here:
-            here[part] = empty
-        here = here[part]
-    last = path[-1]
-    if isinstance(here, list):
-        while len(here) <= last:  # type: ignore[operator]  # (a number, in a list)
-            here.append(None)
-    here[last] = value
+    nested: dict[str, Any] = {}
+    for name, value in state_dict.items():
+        set_element(nested, mapping[name], value)
+    return nested
