@@ -49,6 +49,46 @@ Plan ApplyAdamW(O var, O m, O v, T power1, T power2, T rate, T decay, T beta1, T
         store(b, square);
     }};
 }
+// One step of AdamW whose numbers are numbers; `step` counts the steps before it, on the device.
+Plan ApplyAdamWV2(O var, O m, O v, O largest, T grad, T step, float rate, float beta1, float beta2, float decay,
+                  float epsilon, bool amsgrad, bool maximize) {
+    View x = need(var, "varRef"), a = need(m, "mRef"), b = need(v, "vRef"), g = need(grad, "grad");
+    View count = need(step, "step");
+    allow_float(x, "varRef");
+    allow_float(g, "grad");
+    allow(count, "step", {ACL_INT64, ACL_FLOAT});
+    if (count.numel() != 1) reject("step has ", count.numel(), " elements, allowed: 1");
+    for (auto& [view, what] : {std::pair{a, "mRef"}, {b, "vRef"}}) {
+        allow_like(view, what, x, "varRef");
+        same_shape(view, shape_of(x), what);
+    }
+    same_shape(g, shape_of(x), "grad");
+    if (amsgrad && !given(largest)) reject("amsgrad is true and maxGradNormOptionalRef is not given");
+    View most = amsgrad ? largest->view : x;
+    if (amsgrad) {
+        allow_float(most, "maxGradNormOptionalRef");
+        same_shape(most, shape_of(x), "maxGradNormOptionalRef");
+    }
+    double lr = rate, first = beta1, second = beta2, tiny = epsilon, wd = decay;
+    return {[=] {
+        double steps = load<double>(count)[0] + 1;
+        double down1 = 1 - std::pow(first, steps), down2 = 1 - std::pow(second, steps);
+        auto to = load<double>(x), mean = load<double>(a), square = load<double>(b), up = load<double>(g);
+        std::vector<double> bound = amsgrad ? load<double>(most) : std::vector<double>();
+        for (size_t i = 0; i < to.size(); i++) {
+            double e = maximize ? -up[i] : up[i];
+            mean[i] = mean[i] * first + e * (1 - first);
+            square[i] = square[i] * second + e * e * (1 - second);
+            if (amsgrad) bound[i] = std::max(bound[i], square[i]);
+            double spread = amsgrad ? bound[i] : square[i];
+            to[i] = to[i] * (1 - lr * wd) - lr * mean[i] / down1 / (std::sqrt(spread / down2) + tiny);
+        }
+        store(x, to);
+        store(a, mean);
+        store(b, square);
+        if (amsgrad) store(most, bound);
+    }};
+}
 Plan ApplyTopKTopP(T logits, T p, T k, O out) {
     View x = need(logits, "logits"), o = need(out, "out");
     allow_float(x, "logits");
@@ -131,5 +171,6 @@ Plan ScatterNdUpdate(O var, T indices, T updates) {
 }  // namespace
 
 ACLNN(ApplyAdamW, O, O, O, T, T, T, T, T, T, T, T, T, bool, bool)
+ACLNN(ApplyAdamWV2, O, O, O, O, T, T, float, float, float, float, float, bool, bool)
 ACLNN(ApplyTopKTopP, T, T, T, O)
 ACLNN(ScatterNdUpdate, O, T, T)

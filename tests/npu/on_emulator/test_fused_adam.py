@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mindtorch_v2 as torch
+from mindtorch_v2.npu import AclnnLauncher, NPUError
 
 BETAS, LR, EPS, STEPS = (0.9, 0.999), 0.1, 1e-8, 4
 
@@ -50,3 +51,28 @@ def test_a_step_with_an_infinite_gradient_is_left_out():
     optimizer.step()
     assert parameter.grad.tolist() == [1, 2]
     assert parameter.tolist() == pytest.approx([1 * 0.999 - 0.1] * 2, abs=1e-6)
+
+
+@pytest.mark.parametrize("amsgrad", [False, True])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_steps_of_adamw_with_numbers_of_32_bits(amsgrad: bool, maximize: bool) -> None:
+    values = torch.linspace(-2, 2, 6).reshape(2, 3)
+    weight = torch.nn.Parameter(values.clone())
+    settings = {"lr": 0.1, "betas": (0.9, 0.99), "eps": 1e-8, "weight_decay": 0.05}
+    optimizer = torch.optim.AdamW([weight], amsgrad=amsgrad, maximize=maximize, **settings)
+    var, m, v = values.npu(), torch.zeros(2, 3).npu(), torch.zeros(2, 3).npu()
+    most = torch.zeros(2, 3).npu() if amsgrad else None
+    numbers, launcher = (0.1, 0.9, 0.99, 0.05, 1e-8, amsgrad, maximize), AclnnLauncher()
+    for count in range(3):
+        weight.grad = (count - 1.5) * values.cos()
+        before = torch.tensor([count]).npu()  # how many steps there were, which the operator adds one to
+        launcher.launch("aclnnApplyAdamWV2", var, m, v, most, weight.grad.npu(), before, *numbers)
+        optimizer.step()
+    torch.testing.assert_close(var.cpu(), weight.detach())
+    state = optimizer.state[weight]
+    torch.testing.assert_close(v.cpu(), state["exp_avg_sq"])
+    if most is not None:
+        torch.testing.assert_close(most.cpu(), state["max_exp_avg_sq"])
+    else:
+        with pytest.raises(NPUError, match="step has 2 elements, allowed: 1"):
+            launcher.launch("aclnnApplyAdamWV2", var, m, v, None, var, torch.tensor([0, 1]).npu(), *numbers)

@@ -134,7 +134,7 @@ class ShardedTensor(torch.Tensor):
                 target = target.narrow(dim, start, length)
             target.copy_(piece if dtype is None else piece.to(dtype))
 
-    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+    def __repr__(self) -> str:  # type: ignore[override]  # (PyTorch's own signature)
         return f"ShardedTensor({self._metadata})"
 
     def __reduce_ex__(self, protocol: Any) -> Any:
