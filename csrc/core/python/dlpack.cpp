@@ -193,8 +193,9 @@ TensorRef import_managed(Managed* m) {
     const bool keeps_base = !device.is_cpu() && d.byte_offset % width == 0;
     const auto offset = static_cast<int64_t>(keeps_base ? d.byte_offset / width : 0);
     size_t bytes = count ? storage_bytes_needed(sizes, strides, itemsize(dtype), offset) : 0;
-    Storage* storage = storage_wrap(static_cast<char*>(d.data) + (keeps_base ? 0 : d.byte_offset), bytes, device, m,
-                                    release_foreign<Managed>);
+    char* data = static_cast<char*>(d.data);
+    if (data && !keeps_base) data += d.byte_offset;  // what has no elements may have no memory
+    Storage* storage = storage_wrap(data, bytes, device, m, release_foreign<Managed>);
     TensorRef t = from_storage(storage, offset, sizes, strides, dtype);
     storage->drop();
     return t;
