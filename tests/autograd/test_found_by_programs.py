@@ -154,3 +154,17 @@ def test_an_output_of_another_dtype_keeps_its_size() -> None:
 def test_steps_of_windows_that_overflow() -> None:
     with pytest.raises(RuntimeError, match="beyond 63 bits"):
         torch.ones(4, 4).unfold(0, 1, 2**63 - 1)
+
+
+def test_entries_of_a_nested_tensor_have_the_dtype_of_the_first() -> None:
+    for make in (torch.nested.nested_tensor, torch.nested.as_nested_tensor):
+        made = make([torch.ones(2, dtype=torch.int64), torch.tensor([-1.5])])
+        assert [each.tolist() for each in made.unbind()] == [[1, 1], [-1]]
+        assert made.dtype == made.unbind()[1].dtype == torch.int64
+
+
+def test_a_nested_tensor_is_copied_to_nested_ones_alone() -> None:
+    nested = torch.nested.nested_tensor([torch.ones(2)])
+    for into, source in ((torch.ones(1, 2), nested), (nested, torch.ones(1, 2))):
+        with pytest.raises(RuntimeError, match="same size for Nested"):
+            into.copy_(source)

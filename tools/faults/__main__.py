@@ -236,9 +236,18 @@ def _is_mistake(error: BaseException) -> bool:
         if isinstance(seen, (MemoryError, OSError)):
             return False
         seen = seen.__cause__ or seen.__context__  # type: ignore[assignment]  # (of any class)
-    if isinstance(error, SystemError) and PYTHONS_OWN.match(str(error)):
+    if isinstance(error, SystemError) and (PYTHONS_OWN.match(str(error)) or _in_its_own_library(error)):
         return False
     return isinstance(error, MISTAKES)
+
+
+def _in_its_own_library(error: SystemError) -> bool:
+    """Whether CPython ran out of memory between two functions of its own library: nothing of ours can have lost the exception."""
+    innermost = None
+    trace = error.__traceback__
+    while trace:
+        innermost, trace = trace.tb_frame.f_code.co_filename, trace.tb_next
+    return str(error) == "error return without exception set" and str(innermost).startswith("<frozen ")
 
 
 def _wait(child: int) -> int:

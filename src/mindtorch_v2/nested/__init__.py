@@ -67,6 +67,7 @@ def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any
         raise TypeError("as_nested_tensor(): Expected first argument to be a tensor or a list / tuple of tensors")
     if layout == torch.jagged:
         return jagged_from_list(ts, dtype=dtype, device=device)[0]
+    dtype = dtype or (ts[0].dtype if ts else None)
     return strided_from_list([t.to(device=device, dtype=dtype, copy=True) for t in ts])
 
 
@@ -89,6 +90,8 @@ def nested_tensor(
         (t.detach() if isinstance(t, torch.Tensor) else torch.as_tensor(t)).to(device=device, dtype=dtype).clone()
         for t in tensor_list
     ]
+    if layout != torch.jagged and dtype is None and entries:
+        entries = [t.to(entries[0].dtype) for t in entries]
     made = jagged_from_list(entries)[0] if layout == torch.jagged else strided_from_list(entries)
     return made.detach().requires_grad_(requires_grad)
 

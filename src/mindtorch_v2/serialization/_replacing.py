@@ -92,7 +92,11 @@ class _Aside:
             if error.errno in _NOT_HERE:
                 return None
             raise
-        _lock(handle)
+        try:
+            _lock(handle)
+        except BaseException:
+            os.close(handle)
+            raise
         return handle
 
     def _locked(self) -> int:

@@ -174,9 +174,7 @@ class StridedNestedTensor(torch.Tensor):
             return _padded(*args, **kwargs)
         if name == "is_same_size":
             return [t.shape for t in args[0]._tensors] == [t.shape for t in args[1]._tensors]
-        if name == "copy_" and [t.shape for t in args[0]._tensors] != [
-            t.shape for t in getattr(args[1], "_tensors", ())
-        ]:
+        if name == "copy_" and _shapes(args[0]) != _shapes(args[1]):
             raise RuntimeError("copy_ only supports tensors that are the same size for Nested implementations")
         if name == "clone" and kwargs.get("memory_format") not in (
             None,
@@ -286,6 +284,11 @@ def _narrowed(x: StridedNestedTensor, dim: int, start: int, length: int) -> Any:
     made = _FromEntries.apply(*x.unbind()[start : start + length])
     made._shown = x
     return made
+
+
+def _shapes(x: Any) -> list | None:
+    """Of the entries; None if it is not nested."""
+    return [t.shape for t in x._tensors] if isinstance(x, StridedNestedTensor) else None
 
 
 def strided_from_dense(dense: Any) -> Any:
