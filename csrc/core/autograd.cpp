@@ -210,6 +210,15 @@ void save_argument(Saved& s, const Call& c, int i, bool overwritten) {
 
 }  // namespace
 
+void check_out_without_gradients(const Call& c) {
+    // Libraries' operators are left alone, as PyTorch has no derivatives of theirs to miss.
+    if (!c.op->full_name.starts_with("aten::")) return;
+    for (uint64_t m = c.op->tensor_args; m; m &= m - 1)
+        MT_CHECK(!differentiable_input(c.args[__builtin_ctzll(m)]), c.name(),
+                 "(): functions with out=... arguments don't support automatic differentiation, but one of the "
+                 "arguments requires grad.");
+}
+
 namespace {
 void record(Call& c) {
     const Operator& op = *c.op;
@@ -218,12 +227,7 @@ void record(Call& c) {
     bool wanted = false;
     if (g_thread.grad_mode) {
         if (op.form == Form::Out) {
-            // Libraries' operators are left alone, as PyTorch has no derivatives of theirs to miss.
-            bool own = op.full_name.starts_with("aten::");
-            for (uint64_t m = own ? op.tensor_args : 0; m; m &= m - 1)
-                MT_CHECK(!differentiable_input(c.args[__builtin_ctzll(m)]), c.name(),
-                         "(): functions with out=... arguments don't support automatic differentiation, but one of the "
-                         "arguments requires grad.");
+            check_out_without_gradients(c);
         } else if (f) {
             for (int i : f->inputs) wanted = wanted || differentiable_input(c.args[i]);
         }
@@ -246,7 +250,7 @@ void record(Call& c) {
     std::unique_ptr<Geometry> before;  // of a view that an in-place operator works on
     if (op.self_index >= 0) {
         Tensor& self = c.mutable_tensor(op.self_index);
-        check_inplace(self);
+        check_inplace(self, true);
         if (is_view(self)) before = std::make_unique<Geometry>(self);
     }
 
@@ -355,6 +359,9 @@ void record(Call& c) {
         Value& v = c.rets[i];
         if (v.tag == Tag::Tensor) {
             save(s, v.t, true, static_cast<uint32_t>(i));
+            // Its history is the view's, of which this node is a part only.
+            if (n->inplace && s.kind == Saved::Output && is_view(*v.t))
+                s.unpack = made(PyWeakref_NewRef(reinterpret_cast<PyObject*>(grad_fn_of(*v.t)), nullptr));
         } else if (v.tag == Tag::Object) {
             save_object(s, v.obj);
             if (PyList_Check(v.obj)) s.kind = Saved::ObjectList;  // of tensors; else a number

@@ -30,7 +30,7 @@ struct Saved {
     bool leaf = false;
     uint32_t nr = 0;             // output number, for outputs
     uint32_t version = 0;        // at the time of saving
-    PyObject* unpack = nullptr;  // hook
+    PyObject* unpack = nullptr;  // hook; of an output that was written into a view: weakly, the node of the view
     Edge history;                // of an input that hooks packed
 };
 
@@ -154,7 +154,9 @@ void share_history(Tensor& from, Tensor& to);  // gradients of `to`, which has n
 void set_history(Tensor& t, Node* n, uint32_t nr);
 void rebase_history(Tensor& t, Node* n, uint32_t nr);
 void set_view_history(Tensor& view, Node* n, uint32_t nr);  // of a view that was changed, and its base was not
-void check_inplace(Tensor& t);
+void check_out_without_gradients(const Call& c);  // RuntimeError if an argument of an out= form requires grad
+// Whether `t` may be written to; `recorded`: what is written has a history, if `t` itself has none.
+void check_inplace(Tensor& t, bool recorded = false);
 void track_view(Tensor& view, Tensor& base, Creation creation);
 
 Node* new_node(PyTypeObject* type, const NodeBehaviour* behaviour, int nedges, int noutputs, int nsaved);
@@ -220,6 +222,9 @@ void show_trace(const Node* n);  // as a warning; the Python error in flight sta
 bool in_backward();
 // Whether the backward under way on this thread will run the node. RuntimeError if there is none.
 bool will_run(const Node* n);
+// The nodes of the backward under way on this thread, in order; borrowed. RuntimeError if there is none.
+std::vector<Node*> order_of_execution();
+bool current_task_keeps_graph();  // true where no backward is under way
 int64_t current_task();            // the number of the backward run under way on this thread; -1 if none
 bool current_task_is_selective();  // whether it was asked for certain inputs only
 extern bool g_anomaly, g_anomaly_check_nan;

@@ -117,8 +117,39 @@ struct Later {
 class Task {
   public:
     bool will_run(const Node* n) {
+        MT_CHECK(request_.accumulate || request_.inputs.empty() || !is_accumulate(n),
+                 "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). "
+                 "This is currently not supported.");
         uint32_t* k = map_.find(n);
         return k && (states_[*k]->needed || !states_[*k]->captures.empty());
+    }
+    bool keeps_graph() const { return request_.keep_graph; }
+    // All nodes of the run in the order that they have in it, those included that have run. Borrowed.
+    std::vector<Node*> order() {
+        std::vector<int> waiting(states_.size(), 0);
+        for (const auto& s : states_)
+            for (int i = 0; i < s->node->nedges; i++)
+                if (Node* next = s->node->edges[i].node)
+                    if (uint32_t* k = map_.find(next)) waiting[*k]++;
+        std::priority_queue<State*, std::vector<State*>, Later> ready;
+        std::vector<uint8_t> queued(states_.size(), 0);
+        auto queue = [&](uint32_t k) {
+            if (!waiting[k] && !std::exchange(queued[k], uint8_t{1})) ready.push(states_[k].get());
+        };
+        for (auto& [edge, grad] : request_.roots) queue(*map_.find(edge.node));
+        std::vector<Node*> nodes;
+        while (!ready.empty()) {
+            State* s = ready.top();
+            ready.pop();
+            if (s->needed || !s->captures.empty()) nodes.push_back(s->node);
+            for (int i = 0; i < s->node->nedges; i++) {
+                uint32_t* k = s->node->edges[i].node ? map_.find(s->node->edges[i].node) : nullptr;
+                if (!k) continue;
+                waiting[*k]--;
+                queue(*k);
+            }
+        }
+        return nodes;
     }
     static thread_local Task* running_;
 
@@ -298,6 +329,7 @@ class Task {
     void step(State& s) {
         Node* n = s.node;
         Gradients grads = std::move(s.grads);
+        RunningNode running(n);
         grads.resize(static_cast<size_t>(std::max(n->noutputs, 1)));
         if (s.needed || !s.captures.empty()) run_tensor_hooks(n, grads);  // else it is only counted off
         for (auto& [nr, index] : s.captures) {
@@ -315,7 +347,7 @@ class Task {
         // A leaf takes its gradient for itself; hooks that run afterwards are to see it.
         Gradients seen;
         if (n->post_hooks && is_accumulate(n)) seen = grads;
-        RunningNode running(n);
+        const bool hooked = n->post_hooks;
         try {
             {
                 WatchedNode itself(n, true);
@@ -327,6 +359,8 @@ class Task {
             if (g_anomaly) show_trace(n);
             throw;
         }
+        // Hooks that were registered while the node ran see that there are gradients, and not which.
+        if (!hooked && n->post_hooks) seen.resize(grads.size());
         run_post_hooks(n, seen.empty() ? grads : seen, out);
         grads.clear();
         if (!request_.keep_graph && !is_accumulate(n)) release_saved(n);
@@ -378,9 +412,14 @@ thread_local Task* Task::running_ = nullptr;
 }  // namespace
 
 bool will_run(const Node* n) {
-    MT_CHECK(Task::running_, "_get_will_engine_execute_node() should only be called during the backward pass");
+    MT_CHECK(Task::running_, "_get_should_execute_nodes should only be called during the backward pass");
     return Task::running_->will_run(n);
 }
+std::vector<Node*> order_of_execution() {
+    MT_CHECK(Task::running_, "_current_graph_task_execution_order should only be called during the backward pass");
+    return Task::running_->order();
+}
+bool current_task_keeps_graph() { return !Task::running_ || Task::running_->keeps_graph(); }
 bool in_backward() { return g_depth > 0; }
 Node* current_node() { return g_node; }
 int64_t current_task() { return g_task; }

@@ -294,13 +294,26 @@ class Accumulating {
     const Node* node_;
 };
 
+// Whether the parts of a sparse gradient lie in memory as those of a new tensor.
+bool is_compact(Tensor& grad) {
+    if (!grad.keys.has(Key::SparseCPU)) return true;
+    for (const char* part : {"_indices", "_values"}) {
+        PyObject* o = PyObject_CallMethod(grad.py(), part, nullptr);
+        if (!o) throw PythonError();
+        const bool contiguous = as_tensor(o).is_contiguous();
+        Py_DECREF(o);
+        if (!contiguous) return false;
+    }
+    return true;
+}
+
 void accumulate(const Node& n, Tensor& variable, AutogradMeta& a, TensorRef grad) {
     bool graph = g_thread.grad_mode;
     // Others may take the gradient away meanwhile: another thread, or user code where tensors are watched.
     TensorRef old = TensorRef::share(a.grad);
     Tensor* fresh = nullptr;
     if (!old && is_sparse(*grad)) {
-        const bool own = !graph && Py_REFCNT(grad->py()) == 1 && !grad->autograd;
+        const bool own = !graph && Py_REFCNT(grad->py()) == 1 && !grad->autograd && is_compact(*grad);
         fresh = (own ? std::move(grad) : call_tensor(g_engine_ops.clone, {Value::of(grad.get())})).release();
     } else if (!old) {
         // A gradient is laid out in memory as its variable is, where that is dense.

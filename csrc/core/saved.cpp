@@ -127,13 +127,17 @@ PyObject* unpack(Saved& s, Node* owner) {
                            : "enable anomaly detection to find the operation that failed to compute its gradient, with "
                              "torch.autograd.set_detect_anomaly(True, check_nan=False).");
     }
+    MT_CHECK(s.kind != Saved::Input || s.leaf || !s.requires_grad || requires_grad(*t),
+             "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, "
+             "please use out-of-place `.detach()` instead");
     if (s.kind == Saved::Output && s.requires_grad && owner) {
         TensorRef again = detached_alias(*t);
         copy_tangents(*t, *again);
         AutogradMeta& a = autograd_of(*again);
-        Py_INCREF(reinterpret_cast<PyObject*>(owner));
-        a.grad_fn = owner;
-        a.nr = s.nr;
+        PyObject* of_view = s.unpack ? PyWeakref_GetObject(s.unpack) : Py_None;
+        a.grad_fn = of_view == Py_None ? owner : reinterpret_cast<Node*>(of_view);
+        Py_INCREF(reinterpret_cast<PyObject*>(a.grad_fn));
+        a.nr = a.grad_fn == owner ? s.nr : 0;
         return again.release()->py();
     }
     Py_INCREF(s.object);

@@ -171,11 +171,18 @@ namespace {
 void check_creation(const Tensor& t, const char* other) {
     Creation creation = t.autograd->view->creation;
     if (creation == Creation::Default) return;
-    std::string start = t.autograd->grad_fn ? concat("Output ", t.autograd->nr, " of ",
-                                                     forward_name_of(t.autograd->grad_fn), " is a view")
-                                            : std::string("A view was created in ") +
-                                                  (creation == Creation::Inference ? "inference" : "no_grad") + " mode";
+    const bool inference = creation == Creation::Inference, silent = inference || creation == Creation::NoGrad;
+    const std::string mode = std::string("was created in ") + (inference ? "inference" : "no_grad") + " mode";
+    std::string start = "A view " + mode;
+    if (const Node* n = t.autograd->grad_fn) {
+        start = concat("Output ", t.autograd->nr, " of ", forward_name_of(n), " is a view");
+        if (silent) start += " of a view which " + mode;
+    }
     start += concat(" and ", other ? other : "is being", " modified inplace");
+    if (inference)
+        start += " in normal mode";
+    else if (silent || !t.autograd->grad_fn)
+        start += " with grad mode enabled";
     switch (creation) {
         case Creation::Multi:
             MT_THROW(Runtime, start,
@@ -183,8 +190,8 @@ void check_creation(const Tensor& t, const char* other) {
                      "the output views to be modified inplace. You should replace the inplace operation by an "
                      "out-of-place one.");
         case Creation::NoGrad:
-            MT_THROW(Runtime, start, t.autograd->grad_fn ? "." : " with grad mode enabled.",
-                     " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
+            MT_THROW(Runtime, start,
+                     ". Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
                      "code by moving both the view and the inplace either both inside the no_grad block (if you don't "
                      "want the inplace to be tracked) or both outside (if you want the inplace to be tracked).");
         case Creation::CustomFunction:
@@ -195,7 +202,7 @@ void check_creation(const Tensor& t, const char* other) {
                      "this by cloning the output of the custom Function.");
         default:
             MT_THROW(Runtime, start,
-                     " in normal mode. Given that this use case is ambiguous and error-prone, it is forbidden. You can "
+                     ". Given that this use case is ambiguous and error-prone, it is forbidden. You can "
                      "clarify your code by moving both the view and the inplace either both inside the inference_mode "
                      "block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to "
                      "be tracked).");
@@ -267,11 +274,11 @@ void rebase_history(Tensor& t, Node* n, uint32_t nr) {
     grad_fn_of(t);
 }
 
-void check_inplace(Tensor& t) {
+void check_inplace(Tensor& t, bool recorded) {
     if (!g_thread.grad_mode) return;
     if (is_view(t)) {
         const Tensor& base = *t.autograd->view->base;
-        if (requires_grad(t) || requires_grad(base)) check_creation(t, nullptr);
+        if (recorded || requires_grad(t) || requires_grad(base)) check_creation(t, nullptr);
         MT_CHECK(!((requires_grad(t) || requires_grad(base)) && is_leaf(base)),
                  "a view of a leaf Variable that requires grad is being used in an in-place operation.");
         return;

@@ -338,6 +338,7 @@ void max_backward(Tensor& out, const Tensor& grad_output, const Tensor& given_in
             in_size *= out.size(i), out_size *= grad->size(i);
         else
             planes *= out.size(i);
+    if (!out.numel()) return;
     std::memset(out.raw(), 0, static_cast<size_t>(out.numel() * out.itemsize()));
     std::atomic<bool> bad{false};
     visit(RealTypes{}, out.dtype, name, [&]<class T>() {

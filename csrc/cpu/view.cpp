@@ -528,6 +528,7 @@ void replace_storage(Tensor& self, Storage* storage, int64_t offset, IntSpan siz
     self.storage = storage;
     self.offset = offset;
     set_sizes_strides(self, new_sizes, new_strides);
+    if (self.autograd) self.autograd->accumulator = nullptr;  // graphs of before hold another leaf
     if (old) old->drop();
 }
 

@@ -923,7 +923,7 @@ def _native_batch_norm_legit_no_training(input: Tensor, weight: Tensor | None, b
 def _neg_view(input: Tensor) -> Tensor:
     """The negative: a view of memory on the CPU, else computed at once."""
 def _new_zeros_with_same_feature_meta(input: Tensor, other: Tensor, *, self_num_batch_dims: _int = ...) -> Tensor:
-    """Zeros of `self`'s dtype, laid out as `other`, behind the first `self_num_batch_dims` dimensions of `self`."""
+    """Zeros of `other`'s dtype, laid out in memory as `other`, behind the first `self_num_batch_dims` dimensions of `self`."""
 def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: _bool) -> tuple[Tensor, Tensor]:
     """Padded sequences (T, N, *) to all first steps, all second ones, and so on; and how many there are of each."""
 def _pad_packed_sequence(data: Tensor, batch_sizes: Tensor, batch_first: _bool, padding_value: _Number, total_length: _int) -> tuple[Tensor, Tensor]:

@@ -324,12 +324,16 @@ def _names() -> dict:
         torch.fft: "torch.fft",
         torch.special: "torch.special",
     }
-    return {
-        function: f"{prefixes[space]}.{function.__name__}"
-        for space, functions in get_overridable_functions().items()
-        for function in functions
-        if hasattr(function, "__name__")
-    }
+    found: dict[Any, str] = {}
+    for space, prefix in prefixes.items():
+        for name in dir(space):
+            value = getattr(space, name, None)
+            if space is torch.Tensor and inspect.isdatadescriptor(value) and name != "__dict__":
+                for change in ("__get__", "__set__"):
+                    found[getattr(value, change)] = f"{prefix}.{name}.{change}"
+            elif callable(value) and _hashable(value) and not isinstance(value, (type, python_types.ModuleType)):
+                found[value] = f"{prefix}.{name}"
+    return found
 
 
 def resolve_name(f: Callable[..., Any]) -> str | None:

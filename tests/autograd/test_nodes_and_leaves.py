@@ -125,3 +125,113 @@ def test_a_backward_of_ones_own_is_seen_as_the_program_wrote_it() -> None:
     with Names():
         y.backward(torch.ones(2))
     assert [name for name in seen if "mul" in name] == ["aten.mul.Tensor"]
+
+
+def test_a_node_is_called_with_as_many_gradients_as_it_has_outputs() -> None:
+    node = (torch.ones(1, requires_grad=True) ** 2).grad_fn
+    for given, text in [((torch.ones(1),) * 2, "got 2 instead"), ((), "got 0 instead")]:
+        with pytest.raises(TypeError, match=f"expected 1 arguments, {text}"):
+            node(*given)
+    with pytest.raises(TypeError, match="argument 0 is not a Variable"):
+        node(1)
+    assert node(torch.ones(1)).item() == 2
+
+
+def test_the_node_that_refuses_a_second_derivative_has_all_outputs() -> None:
+    class Twice(Function):
+        @staticmethod
+        def forward(ctx, x, factor, y):
+            return x + factor * y
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx, grad):
+            return grad, None, grad
+
+    x, y = (torch.ones(2, requires_grad=True) for _ in range(2))
+    weight = torch.ones(2, requires_grad=True)
+    (grad,) = torch.autograd.grad(Twice.apply(x, 2, y), x, weight, create_graph=True)
+    assert type(grad.grad_fn).__name__ == "Error"
+    assert [node is None for node, _ in grad.grad_fn.next_functions] == [False, True, False]
+    with pytest.raises(RuntimeError, match="marked with @once_differentiable"):
+        grad.sum().backward()
+
+
+def test_sizes_of_inputs_by_name() -> None:
+    x = torch.ones(2, 3, requires_grad=True)
+    assert x.sum(1).grad_fn._saved_self_sym_sizes == (2, 3)
+    assert x.view(6).grad_fn._saved_self_sym_sizes == (2, 3)
+
+
+@pytest.mark.parametrize("made", ["conj", "_neg_view", "clone"])
+@pytest.mark.parametrize("given", ["conj", "_neg_view", "clone"])
+def test_a_tangent_lies_in_memory_as_its_tensor(made: str, given: str) -> None:
+    x = getattr(torch.randn(2, 3, dtype=torch.complex128), made)()
+    tangent = getattr(torch.randn(2, 3, dtype=torch.complex128), given)()
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x, tangent)
+        unpacked = forward_ad.unpack_dual(dual).tangent
+        assert (unpacked is tangent) == (made == given)
+        assert torch.equal(unpacked, tangent)
+        assert torch.equal(forward_ad.unpack_dual(torch.imag(dual)).tangent, torch.imag(tangent))
+
+
+def test_a_tangent_has_the_memory_of_its_tensor() -> None:
+    x, tangent = torch.randn(5)[:4].detach(), torch.randn(4)
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x, tangent)
+        forward_ad.unpack_dual(dual).tangent.mul_(2)
+        assert forward_ad.unpack_dual(dual.as_strided((5,), (1,), 0)).tangent.shape == (5,)
+
+
+@pytest.mark.parametrize(
+    ("break_up", "of_a_view", "text"),
+    [
+        (lambda t: t.clone(), False, "the jvp is not returning a view"),
+        (lambda t: t.clone().view_as(t), False, "is not returning a view of the given grad input"),
+        (lambda t: t.clone().view_as(t), True, "is not returning a view of the same base as the given grad input"),
+    ],
+)
+def test_views_that_functions_make_have_tangents_that_are_views(break_up, of_a_view, text) -> None:
+    class Two(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.narrow(0, 0, 2)
+
+        @staticmethod
+        def jvp(ctx, tangent):
+            return break_up(tangent.narrow(0, 0, 2))
+
+    with forward_ad.dual_level():
+        x = forward_ad.make_dual(torch.ones(4), torch.ones(4))
+        with pytest.raises(RuntimeError, match=text):
+            Two.apply(x.view_as(x) if of_a_view else x)
+
+
+def test_hooks_on_saved_tensors_are_not_switched_off_inside_of_them() -> None:
+    with (
+        torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x),
+        pytest.raises(RuntimeError, match="not now"),
+        torch.autograd.graph.disable_saved_tensors_hooks("not now"),
+    ):
+        pass
+
+
+def test_functions_of_the_first_kind_under_the_first_vmap() -> None:
+    class Double(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+        @staticmethod
+        def jvp(ctx, tangent):
+            return tangent * 2
+
+    x = torch.rand(2, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(Double.apply, (x,), check_forward_ad=True, check_batched_forward_grad=True)
+    with pytest.raises(RuntimeError, match="do not yet support calling random operations inside of vmap"):
+        torch._vmap_internals._vmap(torch.rand_like)(torch.ones(2, 3))

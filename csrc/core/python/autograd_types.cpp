@@ -188,11 +188,13 @@ PyObject* node_call(PyObject* o, PyObject* args, PyObject*) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         Node* n = as_node(o);
         Gradients in, out(static_cast<size_t>(n->nedges));
+        MT_CHECK_TYPE(PyTuple_GET_SIZE(args) == n->noutputs, "expected ", n->noutputs, " arguments, got ",
+                      PyTuple_GET_SIZE(args), " instead");
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++) {
             PyObject* g = PyTuple_GET_ITEM(args, i);
+            MT_CHECK_TYPE(g == Py_None || tensor_check(g), "argument ", i, " is not a Variable");
             in.push_back(tensor_check(g) ? TensorRef::share(reinterpret_cast<Tensor*>(g)) : TensorRef());
         }
-        if (static_cast<int>(in.size()) < n->noutputs) in.resize(static_cast<size_t>(n->noutputs));
         n->behaviour->apply(n, in, out);
         return out.size() == 1 ? Py_NewRef(out[0] ? out[0]->py() : Py_None) : tuple_of(out);
     });
@@ -241,6 +243,16 @@ PyObject* node_getattro(PyObject* o, PyObject* name) {
     PyErr_Fetch(&type, &value, &tb);
     const Formula& f = *n->op->formula;
     std::string wanted = text + (raw ? 11 : 7);
+    for (int k = 0; !raw && !n->list_sizes && k < n->nedges; k++) {  // the size of an input is what its gradient has
+        const std::string& argument = n->op->schema.args[static_cast<size_t>(f.inputs[static_cast<size_t>(k)])].name;
+        const Edge& edge = n->edges[k];
+        if (wanted != argument + "_sym_sizes" || !edge.node || static_cast<int>(edge.nr) >= edge.node->noutputs)
+            continue;
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(tb);
+        return size_object(edge.node->metas[edge.nr].sizes);
+    }
     for (size_t k = 0; k < f.saved_inputs.size() + f.saved_results.size(); k++) {
         std::string have;
         if (k < f.saved_inputs.size()) {
@@ -479,6 +491,10 @@ thread_local std::string g_disabled_text;
 PyObject* py_disable_saved_hooks(PyObject*, PyObject* o) {
     const char* text = o == Py_None ? nullptr : PyUnicode_AsUTF8(o);
     if (o != Py_None && !text) return nullptr;
+    if (text && !g_saved_hooks.empty()) {
+        PyErr_SetString(PyExc_RuntimeError, text);
+        return nullptr;
+    }
     PyObject* before = g_saved_hooks_disabled ? PyUnicode_FromString(g_saved_hooks_disabled) : Py_NewRef(Py_None);
     g_disabled_text = text ? text : "";
     g_saved_hooks_disabled = text ? g_disabled_text.c_str() : nullptr;
@@ -507,11 +523,25 @@ PyObject* py_watch_nodes(PyObject*, PyObject* watch) {
 }
 PyObject* py_will_execute(PyObject*, PyObject* o) {
     return guarded<PyObject*>(nullptr, [&] {
-        MT_CHECK_TYPE(PyType_IsSubtype(Py_TYPE(o), g_node_type), "_will_engine_execute_node expects a node, got ",
-                      Py_TYPE(o)->tp_name);
+        MT_CHECK(PyType_IsSubtype(Py_TYPE(o), g_node_type), "_will_engine_execute_node expects an grad_fn, but got ",
+                 Py_TYPE(o)->tp_name);
         return PyBool_FromLong(will_run(as_node(o)));
     });
 }
+PyObject* py_order(PyObject*, PyObject*) {
+    return guarded<PyObject*>(nullptr, [&] {
+        const std::vector<Node*> nodes = order_of_execution();
+        PyObject* list = made(PyList_New(static_cast<Py_ssize_t>(nodes.size())));
+        for (size_t i = 0; i < nodes.size(); i++)
+            PyList_SET_ITEM(list, static_cast<Py_ssize_t>(i), Py_NewRef(reinterpret_cast<PyObject*>(nodes[i])));
+        return list;
+    });
+}
+PyObject* py_current_node(PyObject*, PyObject*) {
+    Node* n = current_node();
+    return Py_NewRef(n ? reinterpret_cast<PyObject*>(n) : Py_None);
+}
+PyObject* py_keeps_graph(PyObject*, PyObject*) { return PyBool_FromLong(current_task_keeps_graph()); }
 PyObject* py_edge(PyObject*, PyObject* o) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         MT_CHECK_TYPE(tensor_check(o), "_gradient_edge expects a Tensor");
@@ -611,6 +641,9 @@ PyMethodDef functions[] = {
      "begin, get a name."},
     {"_gradient_edge", py_edge, METH_O, nullptr},
     {"_will_engine_execute_node", py_will_execute, METH_O, nullptr},
+    {"_order_of_execution", py_order, METH_NOARGS, "The nodes of the backward run under way on this thread, in order."},
+    {"_current_autograd_node", py_current_node, METH_NOARGS, "The node that backward runs on this thread, or None."},
+    {"_current_graph_task_keep_graph", py_keeps_graph, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

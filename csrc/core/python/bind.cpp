@@ -17,12 +17,16 @@ bool same_name(PyObject* a, PyObject* b) {
 
 void check_inference(const Call& c) {
     if (g_thread.inference_mode) return;
-    for (int i = 0; i < c.nargs; i++)
-        MT_CHECK(!(c.op->schema.args[static_cast<size_t>(i)].writes && c.args[i].tag == Tag::Tensor &&
-                   c.args[i].t->flags & kInference),
+    for (int i = 0; i < c.nargs; i++) {
+        if (!(c.op->schema.args[static_cast<size_t>(i)].writes && c.args[i].tag == Tag::Tensor &&
+              c.args[i].t->flags & kInference))
+            continue;
+        if (c.op->form == Form::Out && g_thread.grad_mode) check_out_without_gradients(c);
+        MT_THROW(Runtime,
                  "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get "
                  "a normal tensor before doing inplace "
                  "update.See https://github.com/pytorch/rfcs/pull/17 for more details.");
+    }
 }
 
 namespace {

@@ -146,7 +146,7 @@ class Outputs {
             set_history(*t, ctx_, nr);
             if (is_view(*t)) t->autograd->view->version = t->version();
         }
-        if (recorded_ && is_view(*t) && !(input && dirty)) {
+        if (is_view(*t) && !(input && dirty)) {
             t->autograd->view->creation = Creation::CustomFunction;
             views_.push_back(t);
         }
@@ -378,7 +378,7 @@ PyObject* function_new(PyTypeObject* type, PyObject*, PyObject*) {
 PyObject* get_saved(PyObject* o, void*) {
     return guarded<PyObject*>(nullptr, [&] {
         FunctionNode* n = as_function(o);
-        if (n->in_jvp) return Py_NewRef(n->saved_for_forward ? n->saved_for_forward : Py_None);
+        if (n->in_jvp) return n->saved_for_forward ? Py_NewRef(n->saved_for_forward) : made(PyTuple_New(0));
         if (n->nsaved) check_not_released(n);
         Ref t(made(PyTuple_New(n->nsaved)));
         for (int i = 0; i < n->nsaved; i++) PyTuple_SET_ITEM(t.get(), i, unpack(n->saved[i], n));
@@ -403,6 +403,7 @@ PyObject* get_saved_variables(PyObject* o, void* closure) {
 PyObject* get_raw_saved(PyObject* o, void*) {
     return guarded<PyObject*>(nullptr, [&] {
         FunctionNode* n = as_function(o);
+        if (n->nsaved) check_not_released(n);
         Ref t(made(PyTuple_New(n->nsaved)));
         for (int i = 0; i < n->nsaved; i++) PyTuple_SET_ITEM(t.get(), i, saved_tensor_object(n, i));
         return t.release();

@@ -690,6 +690,20 @@ PyObject* py_is_wrapper(PyObject*, PyObject* o) {
     return PyBool_FromLong(t && t->autograd && t->autograd->no_data);
 }
 
+// _storage_numel(tensor): how many elements the memory has that it lies in; of one without memory of its own, how many it
+// would need.
+PyObject* py_storage_numel(PyObject*, PyObject* o) {
+    return guarded<PyObject*>(nullptr, [&] {
+        MT_CHECK_TYPE(tensor_check(o), "_storage_numel expects a Tensor");
+        const Tensor& t = *reinterpret_cast<Tensor*>(o);
+        settle(t);
+        const int64_t size = t.itemsize();
+        const size_t bytes =
+            hides_data(t) ? storage_bytes_needed(t.sizes(), t.strides(), size, t.offset) : t.storage->nbytes;
+        return PyLong_FromLongLong(static_cast<int64_t>(bytes) / size);
+    });
+}
+
 // _alias_on_device(tensor, device): the same memory as a tensor of another device, for back ends whose memory the host
 // sees too.
 PyObject* py_alias_on_device(PyObject*, PyObject* args) {
@@ -760,6 +774,7 @@ PyMethodDef functions[] = {
     {"_set_engine_op", py_set_engine_op, METH_VARARGS, nullptr},
     {"_dispatch_key_bits", py_dispatch_keys, METH_O, nullptr},
     {"_is_wrapped_number", py_is_wrapped_number, METH_O, nullptr},
+    {"_storage_numel", py_storage_numel, METH_O, nullptr},
     {"_is_wrapper", py_is_wrapper, METH_O, nullptr},
     {"_alias_on_device", py_alias_on_device, METH_VARARGS, nullptr},
     {"_key_bit", py_key_bit, METH_O, nullptr},

@@ -18,9 +18,9 @@ Saved& saved_of(PyObject* o) {
 
 // register_hooks(pack, unpack): what is kept goes through pack now, and through unpack when backward asks for it.
 PyObject* register_hooks(PyObject* o, PyObject* args) {
-    PyObject *pack, *unpack_hook;
-    if (!PyArg_ParseTuple(args, "OO:register_hooks", &pack, &unpack_hook)) return nullptr;
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        PyObject* pack = PyTuple_GET_SIZE(args) == 2 ? PyTuple_GET_ITEM(args, 0) : Py_None;
+        PyObject* unpack_hook = PyTuple_GET_SIZE(args) == 2 ? PyTuple_GET_ITEM(args, 1) : Py_None;
         MT_CHECK_TYPE(PyCallable_Check(pack) && PyCallable_Check(unpack_hook),
                       "register_hooks(): incompatible function arguments. The following argument types are supported:\n"
                       "    1. (self: torch._C._autograd.SavedTensor, arg0: collections.abc.Callable, arg1: "

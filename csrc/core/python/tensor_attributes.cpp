@@ -314,7 +314,48 @@ int offered_set(PyObject* o, PyObject* value, void* name) {
 }
 void* named(const char* name) { return const_cast<char*>(name); }
 
+// Attributes that are operators: Python has their functions, (get, set or None) by name.
+PyObject* g_operators_of_attributes = nullptr;
+PyObject* operator_of(void* name, Py_ssize_t which) {
+    PyObject* both = g_operators_of_attributes
+                         ? PyDict_GetItemString(g_operators_of_attributes, static_cast<const char*>(name))
+                         : nullptr;
+    PyObject* function = both ? PyTuple_GET_ITEM(both, which) : Py_None;
+    if (function != Py_None) return function;
+    PyErr_Format(PyExc_AttributeError, "attribute '%s' of 'torch._C.TensorBase' objects is not %s",
+                 static_cast<const char*>(name), which ? "writable" : "readable");
+    return nullptr;
+}
+PyObject* get_by_operator(PyObject* o, void* name) {
+    PyObject* result;
+    if (__builtin_expect(asks_for_attributes(o), 0) &&
+        ask_attribute(static_cast<const char*>(name), "__get__", o, nullptr, &result))
+        return result;
+    PyObject* function = operator_of(name, 0);
+    return function ? PyObject_CallOneArg(function, o) : nullptr;
+}
+int set_by_operator(PyObject* o, PyObject* value, void* name) {
+    PyObject* result;
+    if (__builtin_expect(asks_for_attributes(o), 0) &&
+        ask_attribute(static_cast<const char*>(name), value ? "__set__" : "__delete__", o, value, &result)) {
+        Py_XDECREF(result);
+        return result ? 0 : -1;
+    }
+    PyObject* function = value ? operator_of(name, 1) : nullptr;
+    if (!value)
+        PyErr_Format(PyExc_AttributeError, "attribute '%s' of 'torch._C.TensorBase' objects cannot be deleted",
+                     static_cast<const char*>(name));
+    PyObject* nothing = function ? PyObject_CallFunctionObjArgs(function, o, value, nullptr) : nullptr;
+    Py_XDECREF(nothing);
+    return nothing ? 0 : -1;
+}
+
 }  // namespace
+
+PyObject* set_operators_of_attributes(PyObject*, PyObject* functions) {
+    Py_XSETREF(g_operators_of_attributes, Py_NewRef(functions));
+    Py_RETURN_NONE;
+}
 
 PyGetSetDef tensor_attributes[] = {
     {"shape", offered<get_shape>, nullptr, "torch.Size: the length of each dimension.", named("shape")},
@@ -362,6 +403,13 @@ PyGetSetDef tensor_attributes[] = {
      "Whether whole numbers stand for the elements, by a scale and a zero point.", named("is_quantized")},
     {"is_nested", offered<get_false>, nullptr, "False: there are no nested tensors.", named("is_nested")},
     {"name", offered<get_none>, nullptr, "None.", named("name")},
+    {"T", get_by_operator, nullptr, "The transposed matrix.", named("T")},
+    {"mT", get_by_operator, nullptr, "The last two dimensions exchanged.", named("mT")},
+    {"H", get_by_operator, nullptr, "The conjugate transpose of a matrix.", named("H")},
+    {"mH", get_by_operator, nullptr, "The conjugate of the last two dimensions exchanged.", named("mH")},
+    {"real", get_by_operator, set_by_operator, "The real parts, as a view.", named("real")},
+    {"imag", get_by_operator, set_by_operator, "The imaginary parts, as a view.", named("imag")},
+    {"volatile", get_by_operator, set_by_operator, "False; torch.no_grad() took its place.", named("volatile")},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 }  // namespace mt

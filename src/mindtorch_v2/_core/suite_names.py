@@ -97,6 +97,20 @@ def _saved_tensors_hooks_is_enabled() -> bool:
     return refusal is None
 
 
+def _current_graph_task_execution_order() -> list[Any]:
+    """The nodes of the backward under way on this thread, in the order in which they run.
+
+    RuntimeError outside of backward, and where backward may use several threads.
+    """
+    nodes = _C._order_of_execution()
+    if is_multithreading_enabled():
+        raise RuntimeError(
+            "_current_graph_task_execution_order expects the current backward to be executed with multithreading "
+            "disabled, e.g. by running: with torch.autograd.set_multithreading_enabled(False): ..."
+        )
+    return nodes
+
+
 class _LinalgBackend(enum.Enum):
     """The libraries of CUDA that linear algebra could prefer; the one in use here is Default."""
 
@@ -176,6 +190,7 @@ NAMES |= {
     ),
     "_get_autograd_fallback_mode": fallback_mode.get_mode,
     "_set_autograd_fallback_mode": fallback_mode.set_mode,
+    "_current_graph_task_execution_order": _current_graph_task_execution_order,
     "_is_multithreading_enabled": is_multithreading_enabled,
     "_get_cpu_capability": get_cpu_capability,
     "_get_graph_executor_optimize": lambda value=None: _OPTIMIZE.get() if value is None else _OPTIMIZE.set(value),
@@ -201,4 +216,5 @@ NAMES |= {
 AUTOGRAD: dict[str, Any] = {
     "SavedTensor": _C.SavedTensor,
     "_saved_tensors_hooks_is_enabled": _saved_tensors_hooks_is_enabled,
+    "_get_current_graph_task_keep_graph": _C._current_graph_task_keep_graph,
 }

@@ -6,13 +6,19 @@ from collections.abc import Callable
 from typing import Any, TYPE_CHECKING
 
 from mindtorch_v2._decomp import (
+    _inplace,
+    attention,
     activation,
     creation,
     decompositions,
     indexing,
     loss,
+    normalization,
+    padding,
     pointwise,
+    recurrent,
     reduction,
+    views,
 )  # they register
 from mindtorch_v2._dispatch.tags import Tag
 from mindtorch_v2._decomp._registry import (

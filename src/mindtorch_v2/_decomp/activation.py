@@ -114,3 +114,129 @@ def log_softmax_backward_data(
 ) -> torch.Tensor:
     made = grad_output - torch.exp(output) * grad_output.sum(dim, keepdim=True)
     return made.to(input_dtype)
+
+
+@register_decomposition(aten.log_sigmoid_backward.default)
+@in_float32
+def log_sigmoid_backward(grad_output: torch.Tensor, self: torch.Tensor, buffer: torch.Tensor) -> torch.Tensor:
+    decay = buffer if buffer.numel() else torch.exp(-torch.abs(self))  # only the CPU keeps it
+    share = decay / (1 + decay)
+    return grad_output * torch.where(self < 0, 1 - share, share)
+
+
+@register_decomposition(aten.elu_backward.default)
+@in_float32
+def elu_backward(
+    grad_output: torch.Tensor,
+    alpha: Number,
+    scale: Number,
+    input_scale: Number,
+    is_result: bool,
+    self_or_result: torch.Tensor,
+) -> torch.Tensor:
+    if is_result:
+        below = grad_output * input_scale * (self_or_result + alpha * scale)
+    else:
+        below = grad_output * (alpha * scale * input_scale) * torch.exp(self_or_result * input_scale)
+    return torch.where(self_or_result <= 0, below, grad_output * scale)
+
+
+@register_decomposition(aten.glu.default)
+@in_float32
+def glu(self: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    value, gate = _halves(self, dim)
+    return value * torch.sigmoid(gate)
+
+
+@register_decomposition(aten.glu_backward.default)
+@in_float32
+def glu_backward(grad_output: torch.Tensor, self: torch.Tensor, dim: int) -> torch.Tensor:
+    value, gate = _halves(self, dim)
+    share = torch.sigmoid(gate)
+    of_value = share * grad_output
+    return torch.cat([of_value, (1 - share) * value * of_value], dim)
+
+
+def _halves(self: torch.Tensor, dim: int) -> tuple[torch.Tensor, torch.Tensor]:
+    half = self.shape[dim] // 2
+    return torch.narrow(self, dim, 0, half), torch.narrow(self, dim, half, half)
+
+
+@register_decomposition(aten.hardsigmoid.default)
+@in_float32
+def hardsigmoid(self: torch.Tensor) -> torch.Tensor:
+    return torch.clamp(torch.clamp(self + 3, min=0), max=6) / 6
+
+
+@register_decomposition(aten.hardsigmoid_backward.default)
+@in_float32
+def hardsigmoid_backward(grad_output: torch.Tensor, self: torch.Tensor) -> torch.Tensor:
+    return torch.where((self > -3) & (self < 3), grad_output * (1 / 6), 0.0)
+
+
+@register_decomposition(aten.hardswish.default)
+@in_float32
+def hardswish(self: torch.Tensor) -> torch.Tensor:
+    return self * torch.clamp(torch.clamp(self + 3, min=0), max=6) / 6
+
+
+@register_decomposition(aten.hardswish_backward.default)
+@in_float32
+def hardswish_backward(grad_output: torch.Tensor, self: torch.Tensor) -> torch.Tensor:
+    inside = torch.where(self < 3, grad_output * (self / 3 + 0.5), grad_output)
+    return torch.where(self <= -3, 0.0, inside)
+
+
+@register_decomposition(aten.hardtanh_backward.default)
+def hardtanh_backward(grad_output: torch.Tensor, self: torch.Tensor, min_val: Number, max_val: Number) -> torch.Tensor:
+    return torch.where((self <= min_val) | (self >= max_val), 0.0, grad_output)
+
+
+@register_decomposition(aten.softplus.default)
+@in_float32
+def softplus(self: torch.Tensor, beta: Number = 1, threshold: Number = 20) -> torch.Tensor:
+    scaled = self * beta
+    return torch.where(scaled > threshold, self, torch.log1p(torch.exp(scaled)) / beta)
+
+
+@register_decomposition(aten.softplus_backward.default)
+@in_float32
+def softplus_backward(grad_output: torch.Tensor, self: torch.Tensor, beta: Number, threshold: Number) -> torch.Tensor:
+    grown = torch.exp(self * beta)
+    return torch.where(self * beta > threshold, grad_output, grad_output * grown / (grown + 1))
+
+
+@register_decomposition(aten.mish.default)
+@in_float32
+def mish(self: torch.Tensor) -> torch.Tensor:
+    return self * torch.tanh(_softplus(self))
+
+
+@register_decomposition(aten.mish_backward.default)
+@in_float32
+def mish_backward(grad_output: torch.Tensor, self: torch.Tensor) -> torch.Tensor:
+    bend = torch.tanh(_softplus(self))
+    return grad_output * (bend + self * torch.sigmoid(self) * (1 - bend * bend))
+
+
+def _softplus(self: torch.Tensor) -> torch.Tensor:
+    return torch.clamp(self, min=0) + torch.log1p(torch.exp(-torch.abs(self)))
+
+
+@register_decomposition(aten._prelu_kernel.default)
+def prelu_kernel(self: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    return torch.where(self > 0, self, weight * self)
+
+
+@register_decomposition(aten._prelu_kernel_backward.default)
+def prelu_kernel_backward(
+    grad_output: torch.Tensor, self: torch.Tensor, weight: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    of_self = torch.where(self > 0, grad_output, weight * grad_output)
+    return of_self, torch.where(self > 0, 0.0, self * grad_output)
+
+
+@register_decomposition(aten.native_dropout_backward.default)
+@in_float32
+def native_dropout_backward(grad_output: torch.Tensor, mask: torch.Tensor, scale: float) -> torch.Tensor:
+    return grad_output * (mask.to(grad_output.dtype) * scale)

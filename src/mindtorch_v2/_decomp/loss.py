@@ -49,3 +49,105 @@ def binary_cross_entropy(
     yes, no = torch.log(self).clamp(min=smallest), torch.log1p(-self).clamp(min=smallest)
     loss = (target - 1) * no - target * yes
     return _reduced(loss if weight is None else loss * weight, reduction)
+
+
+# ---- gradients ----
+
+
+def _share(grad_output: torch.Tensor, self: torch.Tensor, reduction: int) -> torch.Tensor:
+    """The gradient of each element's loss."""
+    return grad_output / self.numel() if reduction == _MEAN else grad_output
+
+
+@register_decomposition(aten.mse_loss_backward.default)
+@in_float32
+def mse_loss_backward(
+    grad_output: torch.Tensor, self: torch.Tensor, target: torch.Tensor, reduction: int
+) -> torch.Tensor:
+    return 2.0 * _share(grad_output, self, reduction) * (self - target)
+
+
+@register_decomposition(aten.smooth_l1_loss_backward.default)
+@in_float32
+def smooth_l1_loss_backward(
+    grad_output: torch.Tensor, self: torch.Tensor, target: torch.Tensor, reduction: int, beta: float
+) -> torch.Tensor:
+    difference = self - target
+    share = _share(grad_output, self, reduction)
+    if beta == 0:
+        return torch.sign(difference) * share
+    inside = torch.abs(difference) < beta
+    return torch.where(inside, share * difference / beta, share * torch.sign(difference))
+
+
+@register_decomposition(aten.huber_loss_backward.default)
+@in_float32
+def huber_loss_backward(
+    grad_output: torch.Tensor, self: torch.Tensor, target: torch.Tensor, reduction: int, delta: float
+) -> torch.Tensor:
+    return _share(grad_output, self, reduction) * torch.clamp(self - target, -delta, delta)
+
+
+@register_decomposition(aten.binary_cross_entropy_backward.default)
+@in_float32
+def binary_cross_entropy_backward(
+    grad_output: torch.Tensor,
+    self: torch.Tensor,
+    target: torch.Tensor,
+    weight: torch.Tensor | None = None,
+    reduction: int = _MEAN,
+) -> torch.Tensor:
+    spread = torch.clamp(self * (1 - self), min=1e-12)  # PyTorch's bound
+    made = grad_output * (self - target) / spread
+    made = made if weight is None else made * weight
+    return made / self.numel() if reduction == _MEAN else made
+
+
+# ---- losses of classes ----
+
+
+def _class_losses(
+    self: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None, ignore_index: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The negative log-likelihood of each sample and its weight; both 0 where the class is to be ignored."""
+    dim = 0 if self.dim() < 2 else 1
+    kept = target != ignore_index
+    at = torch.where(kept, target, 0)
+    chosen = -torch.gather(self, dim, at.unsqueeze(dim)).squeeze(dim)
+    weights = (
+        torch.ones_like(chosen) if weight is None else torch.index_select(weight, 0, at.reshape(-1)).reshape(at.shape)
+    )
+    weights = torch.where(kept, weights, 0)
+    return torch.where(kept, chosen * weights, 0), weights
+
+
+@register_decomposition([aten.nll_loss_forward.default, aten.nll_loss2d_forward.default])
+@in_float32
+def nll_loss_forward(
+    self: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None, reduction: int, ignore_index: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    losses, weights = _class_losses(self, target, weight, ignore_index)
+    total = weights.sum()
+    if reduction == _MEAN:
+        return losses.sum() / total, total
+    if reduction == _SUM:
+        return losses.sum(), total
+    return losses, torch.zeros_like(total)
+
+
+@register_decomposition([aten.nll_loss_backward.default, aten.nll_loss2d_backward.default])
+@in_float32
+def nll_loss_backward(
+    grad_output: torch.Tensor,
+    self: torch.Tensor,
+    target: torch.Tensor,
+    weight: torch.Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: torch.Tensor,
+) -> torch.Tensor:
+    dim = 0 if self.dim() < 2 else 1
+    weights = _class_losses(self, target, weight, ignore_index)[1]
+    grad_output = grad_output / total_weight if reduction == _MEAN else grad_output
+    at = torch.where(target != ignore_index, target, 0).unsqueeze(dim)
+    return torch.scatter(torch.zeros_like(self), dim, at, (-weights * grad_output).unsqueeze(dim))

@@ -91,3 +91,60 @@ def nansum(
 @register_decomposition(aten.trace.default)
 def trace(self: torch.Tensor) -> torch.Tensor:
     return torch.diagonal(self).sum()
+
+
+@register_decomposition([aten.all.default, aten.all.dim, aten.all.dims])
+def all(self: torch.Tensor, dim: Dims = None, keepdim: bool = False) -> torch.Tensor:
+    named = dim if isinstance(dim, int) else None if dim is None else list(dim)
+    false = torch.logical_not(self)
+    some = torch.any(false) if named is None else torch.any(false, named, keepdim)
+    kept = torch.logical_not(some)
+    return kept.to(torch.uint8) if self.dtype == torch.uint8 else kept
+
+
+@register_decomposition(aten.sum.default)
+def sum(self: torch.Tensor, *, dtype: torch.dtype | None = None) -> torch.Tensor:
+    return aten.sum.dim_IntList(self, [], False, dtype=dtype)
+
+
+@register_decomposition(aten.logsumexp.default)
+@in_float32
+def logsumexp(self: torch.Tensor, dim: Dims, keepdim: bool = False) -> torch.Tensor:
+    dims = _dims(self, dim)
+    self = self if self.dtype.is_floating_point or self.is_complex() else self.to(torch.get_default_dtype())
+    if self.numel() == 0:
+        return torch.log(torch.exp(self).sum(dims, keepdim=keepdim))
+    largest = torch.amax(torch.real(self) if self.is_complex() else self, dims, keepdim=True)
+    largest = torch.where(torch.abs(largest) == float("inf"), 0, largest)
+    found = torch.log(torch.exp(self - largest).sum(dims, keepdim=True)) + largest
+    return found if keepdim else aten.squeeze.dims(found, dims)
+
+
+# ---- products ----
+
+
+@register_decomposition(aten.dot.default)
+@in_float32
+def dot(self: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
+    return (self * tensor).sum(dtype=self.dtype)
+
+
+@register_decomposition(aten.vdot.default)
+@in_float32
+def vdot(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    return (torch.conj(self) * other).sum(dtype=self.dtype)
+
+
+@register_decomposition(aten.mv.default)
+@in_float32
+def mv(self: torch.Tensor, vec: torch.Tensor) -> torch.Tensor:
+    return (self * vec).sum(1, dtype=self.dtype)
+
+
+@register_decomposition(aten.baddbmm.default)
+def baddbmm(
+    self: torch.Tensor, batch1: torch.Tensor, batch2: torch.Tensor, *, beta: Number = 1, alpha: Number = 1
+) -> torch.Tensor:
+    product = torch.bmm(batch1, batch2)
+    product = product if alpha == 1 else product * alpha
+    return product if beta == 0 else product + (self if beta == 1 else self * beta)

@@ -143,7 +143,7 @@ def _paragraphs(function: Any, place: str, module: str) -> Iterable[str]:
 def _public_name(name: str, place: str) -> str:
     """An operator's name in its module: `log_sigmoid` is `torch.nn.functional.logsigmoid`."""
     if place != "nn" or name in FUNCTIONAL:
-        return name
+        return name.removeprefix(f"{place}_")
     return next((each for each, entry in FUNCTIONAL.items() if entry.operator == name and not entry.parameters), name)
 
 

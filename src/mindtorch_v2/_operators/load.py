@@ -126,9 +126,8 @@ def _reduced_function(function: _C.Function) -> tuple | str:
     if vars(_VariableFunctionsClass).get(name) is function:
         return getattr, (_VariableFunctionsClass, name)
     home = sys.modules[function.__module__]
-    for known in (name, f"{home.__name__.rpartition('._')[2]}_{name}"):
-        if getattr(home, known, None) is function:
-            return known
+    if getattr(home, name, None) is function:
+        return name
     raise TypeError(f"cannot pickle {function!r}: it is not found as {home.__name__}.{name}")
 
 

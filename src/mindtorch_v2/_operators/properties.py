@@ -51,6 +51,16 @@ def _set_imag(self: Any, value: Any) -> None:
     _fill(aten.imag(self), value)
 
 
+def _volatile(self: Any) -> bool:
+    warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
+    return False
+
+
+def _set_volatile(self: Any, value: Any) -> None:
+    message = "volatile was removed and now has no effect. Use `with torch.no_grad():` instead."
+    warnings.warn(message, UserWarning, stacklevel=2)
+
+
 def _check_kind(dtype: Any, data: Any) -> None:
     """TypeError for a tensor, RuntimeError for a storage, of other elements than those that are made."""
     if isinstance(data, Tensor) and data.dtype != dtype:
@@ -113,12 +123,17 @@ def nonzero(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:
 
 
 def attach(tensor: Any) -> None:
-    """Set the properties on the tensor class."""
-    tensor.T = property(_reversed, doc="The transposed matrix.")
-    tensor.mT = property(lambda self: aten.mT(self), doc="The last two dimensions exchanged.")
-    tensor.H = property(_adjoint, doc="The conjugate transpose of a matrix.")
-    tensor.mH = property(lambda self: aten.mH(self), doc="The conjugate of the last two dimensions exchanged.")
-    tensor.real = property(lambda self: aten.real(self), _set_real, doc="The real parts, as a view.")
-    tensor.imag = property(lambda self: aten.imag(self), _set_imag, doc="The imaginary parts, as a view.")
+    """Give the tensor class its attributes that are operators."""
+    _C._set_operators_of_attributes(
+        {
+            "T": (_reversed, None),
+            "mT": (aten.mT, None),
+            "H": (_adjoint, None),
+            "mH": (aten.mH, None),
+            "real": (aten.real, _set_real),
+            "imag": (aten.imag, _set_imag),
+            "volatile": (_volatile, _set_volatile),
+        }
+    )
     tensor.new = _new
     tensor.nonzero = _method_nonzero

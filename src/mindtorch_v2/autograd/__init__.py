@@ -83,7 +83,13 @@ def _is_checkpoint_valid() -> bool:
 
 def _calculate_shape(output, grad, is_grads_batched) -> tuple:
     """The shapes of an output and of its gradient, without the batch's dimension."""
-    return output.shape, grad.shape[1:] if is_grads_batched else grad.shape
+
+    def sizes(tensor: Any) -> Any:
+        nested = tensor.is_nested and tensor.layout == _C.strided
+        return tensor._nested_tensor_size() if nested else tensor.shape
+
+    of_gradient = sizes(grad)
+    return sizes(output), of_gradient[1:] if is_grads_batched else of_gradient
 
 
 def __getattr__(name: str) -> Any:

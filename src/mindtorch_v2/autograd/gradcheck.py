@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._vmap_internals import _vmap
 
 from . import forward_ad
 from ._slopes import (
@@ -311,7 +312,7 @@ class _Check:
     ) -> None:
         failed = f"gradcheck or gradgradcheck failed while testing batched gradient computation{how}."
         try:
-            together = torch.vmap(function)(torch.stack(given))
+            together = _vmap(function)(torch.stack(given))
         except RuntimeError as error:
             raise GradcheckError(f"While computing batched gradients, got: {error}\n\n{failed}") from error
         for place, one in enumerate(alone):
@@ -334,10 +335,10 @@ class _Check:
                 self._check_zero(gradient, x)
 
     def _check_zero(self, gradient: Any, x: Any) -> None:
-        if gradient.layout != x.layout:
+        if gradient.layout not in (torch.strided, x.layout):
             raise GradcheckError(f"grad is incorrect layout ({gradient.layout} is not {x.layout})")
         kind = layout_of(x)
-        if is_sparse(x):
+        if is_sparse(gradient):
             for what in ("sparse_dim", "dense_dim"):
                 found, expected = getattr(gradient, what)(), getattr(x, what)()
                 if found != expected:

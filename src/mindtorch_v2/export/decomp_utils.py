@@ -26,7 +26,7 @@ class CustomDecompTable(dict[OpOverload, Callable[..., Any]]):
     >>> def targets(program):
     ...     return [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
     >>> targets(program.run_decompositions(table))
-    ['aten.t.default', 'aten.addmm.default']
+    ['aten.permute.default', 'aten.addmm.default']
     >>> del table[torch.ops.aten.linear.default]
     >>> targets(program.run_decompositions(table))
     ['aten.linear.default']
@@ -41,7 +41,11 @@ class CustomDecompTable(dict[OpOverload, Callable[..., Any]]):
             if torch.Tag.core not in op.tags and is_functional_schema(op._schema):
                 self[op] = op
         linear = torch.ops.aten.linear.default  # by itself it becomes addmm, as in PyTorch
-        self.update((op, rule) for op, rule in core_aten_decompositions().items() if op is not linear)
+        self.update(
+            (op, rule)
+            for op, rule in core_aten_decompositions().items()
+            if op is not linear and not op._schema.is_mutable  # programs come without writes
+        )
 
     def copy(self) -> CustomDecompTable:
         """A table of its own with the same entries."""

@@ -288,13 +288,14 @@ class ExportedProgram:
         return _Guards(names, expected, self.range_constraints, self._guards)
 
     def run_decompositions(self, decomp_table: Any = None) -> ExportedProgram:
-        """The program without writes, of the operators below autograd (`convolution` for `conv2d`).
+        """The program without writes, of core operators (`convolution` for `conv2d`, `mul` and `sigmoid` for `silu`).
 
         What it writes to (buffers, inputs) are further outputs in front; `graph_signature` says of what. `decomp_table` maps
-        operators to functions that take their place; operators that it does not name stay whole. See
-        `default_decompositions` for one to begin with.
+        operators to functions that take their place; operators that it does not name stay whole. By default it is
+        `default_decompositions()`, which is also one to begin with.
         """
-        return _decomposed[0](self, decomp_table, () if decomp_table is None else OutOf(decomp_table))
+        table = default_decompositions() if decomp_table is None else decomp_table
+        return _decomposed[0](self, table, OutOf(table))
 
 
 def default_decompositions() -> CustomDecompTable:

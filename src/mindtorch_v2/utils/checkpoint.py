@@ -20,6 +20,12 @@ from mindtorch_v2.utils._selective_checkpoint import (
     SelectiveCheckpointContext,
     create_selective_checkpoint_contexts,
 )
+from mindtorch_v2.utils._selective_checkpoint import (
+    _CachedTorchDispatchMode as _CachedTorchDispatchMode,
+)
+from mindtorch_v2.utils._selective_checkpoint import (
+    _CachingTorchDispatchMode as _CachingTorchDispatchMode,
+)
 
 if TYPE_CHECKING:
     pass
@@ -456,9 +462,7 @@ class _KeepInputs(torch.autograd.Function):
         def inputs(saved: Sequence[torch.Tensor]) -> list:
             detached = []
             for tensor, asks in zip(saved, requires, strict=True):
-                copy = tensor.detach()
-                copy.requires_grad = asks
-                detached.append(copy)
+                detached.append(tensor.detach().requires_grad_() if asks else tensor)
             return [detached[places[i]] if i in places else other for i, other in enumerate(others)]
 
         keep.append(inputs)
@@ -553,6 +557,11 @@ class _RecomputationHook(torch.autograd.graph.saved_tensors_hooks):
                     frame.recomputed[run][handle] = x
             elif not frame.first_run_is_over:
                 frame.saved_more = True
+            else:
+                raise CheckpointError(
+                    "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original "
+                    f"forward pass.{_TIP}"
+                )
             if frame.early_stop and frame.counts[run] == len(frame.holders):
                 raise _StopRecomputationError
             return x

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ... import _C
 from ..._core.autograd import batched
+from ..._core.autograd.function import through_vmap
 from ..._operators.table import ROWS, every_row, facts_of
 from ._levels import active_levels, outside_vmap, size_of
 
@@ -264,6 +265,11 @@ def _random(op: Any, values: list, tensors: list) -> Any:
     batch = Batch(op, tensors)  # an error for tensors that outlived their vmap
     level = active_levels()[-1]
     if any(each.randomness == "error" for each in active_levels()):
+        if through_vmap.get():
+            raise RuntimeError(
+                "vmap: We do not yet support calling random operations inside of vmap. Please perform random operations "
+                "outside of vmap as a workaround"
+            )
         raise RuntimeError(
             "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
             "randomness flags on vmap or perform the randomness operation out of vmap"

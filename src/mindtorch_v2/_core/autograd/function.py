@@ -6,6 +6,7 @@ have to be put in order, where vmap is under way, or where arguments have tangen
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import itertools
 import warnings
@@ -278,6 +279,10 @@ def _in_order(
 _vmapped: Callable[..., Any] | None = None  # set by func: apply with an argument that vmap maps over
 
 
+# Whether Functions do on batched tensors what they do on others, as under `torch._vmap_internals._vmap`.
+through_vmap: contextvars.ContextVar[bool] = contextvars.ContextVar("through_vmap", default=False)
+
+
 def _set_vmapped(apply: Callable[..., Any]) -> None:
     global _vmapped
     _vmapped = apply
@@ -291,7 +296,9 @@ def _apply_in_order(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     if kwargs:
         args = _in_order(cls.forward, args, kwargs, 0 if new_style else 1)
     batched = any(_C._batched_parts(a) is not None for a in args if _is_tensor(a))
-    if batched or _C._change_transforms(0) > 0:
+    if through_vmap.get():
+        pass
+    elif batched or _C._change_transforms(0) > 0:
         if not new_style:
             raise RuntimeError(_NEEDS_SETUP_CONTEXT)
         if batched:
@@ -370,18 +377,34 @@ def _apply_with_tangents(cls: Any, args: tuple[Any, ...], new_style: bool) -> An
                     if output._is_view()
                     else f"Expected the tangent of output {number} to have shape {tuple(output.shape)}, got {tuple(tangent.shape)}"
                 )
-            shown = output._base  # None: no view
-            as_is = shown is not None and any(_is_tensor(a) and (a is shown or a._base is shown) for a in args)
-            if as_is and place is None and tangent is not None and not tangent._is_view():
-                raise RuntimeError(
-                    "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
-                )
+            if place is None and tangent is not None:
+                _check_view(output, tangent, args, given)
             _C._set_tangent(output, level, tangent)
             if tangent is not None:
                 saved = [i for i, each in enumerate(to_save or ()) if each is output]
                 of_saved.extend((i, level, tangent) for i in saved)
     ctx._tangents_of_saved = of_saved
     return result
+
+
+def _check_view(output: Any, tangent: Any, args: tuple[Any, ...], given: list[Any]) -> None:
+    """RuntimeError unless a view of an argument has a tangent that is one of the argument's tangent."""
+    shown = output._base  # None: no view
+    seen = (i for i, a in enumerate(args) if _is_tensor(a) and shown is not None and (a is shown or a._base is shown))
+    place = next(seen, None)
+    if place is None:
+        return
+    if not tangent._is_view():
+        raise RuntimeError(
+            "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
+        )
+    of_argument = given[place]
+    if of_argument is None or tangent._base is (of_argument if of_argument._base is None else of_argument._base):
+        return
+    same = " same base as the" if of_argument._base is not None else ""
+    raise RuntimeError(
+        f"A custom Function is returning a view but the jvp is not returning a view of the{same} given grad input."
+    )
 
 
 def _saved_with_tangents(ctx: Any) -> tuple[Any, ...]:
@@ -447,11 +470,11 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         if not with_grad or not any(_is_tensor(a) and a.requires_grad for a in args):
             return outputs
         many = isinstance(outputs, tuple)
-        results = [
-            _Refusing.apply(o.detach().requires_grad_(), _TWICE) if _is_tensor(o) else o
-            for o in (outputs if many else (outputs,))
-        ]
-        return tuple(results) if many else results[0]
+        results = outputs if many else (outputs,)
+        results = DelayedError(_TWICE, len(results))(
+            *(o.detach().requires_grad_() if _is_tensor(o) else o for o in results)
+        )
+        return results if many or not isinstance(results, tuple) else results[0]
 
     return wrapper
 
@@ -460,16 +483,19 @@ _TWICE = "trying to differentiate twice a function that was marked with @once_di
 
 
 class _Refusing(Function):
-    """The same values with a history that raises when it is gone back along."""
+    """The same values with a history that raises when it is gone back along; None for None."""
 
     @staticmethod
-    def forward(ctx: Any, x: Any, message: str) -> Any:
-        ctx.message = message
-        return x.detach()
+    def forward(ctx: Any, told: tuple[str, Any], *tensors: Any) -> Any:
+        ctx.message, absent = told
+        return tuple(None if tensor is absent else tensor.detach() for tensor in tensors)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         raise RuntimeError(ctx.message)
+
+
+_Refusing._backward_cls.__name__ = "Error"  # as programs find it in a graph
 
 
 class DelayedError:
@@ -485,7 +511,8 @@ class DelayedError:
         self.message, self.count = message, count
 
     def __call__(self, *tensors: Any) -> Any:
-        results = tuple(_Refusing.apply(tensor, self.message) for tensor in tensors)
+        absent = _C._find_operator("aten::zeros", "")([])  # a tensor in its place: the node keeps an edge to nowhere
+        results = _Refusing.apply((self.message, absent), *(absent if tensor is None else tensor for tensor in tensors))
         return results[0] if self.count == 1 else results
 
 

@@ -17,6 +17,17 @@ def _aligned(tensor: Any, tangent: Any) -> tuple[Any, Any]:
     return whole, batched.show_all(tangent, levels, whole.shape[: len(levels)])
 
 
+def _lies_alike(tangent: Any, whole: Any) -> bool:
+    """Whether a view of one tensor's memory, taken of the other's, shows what belongs to it."""
+    if tangent.is_conj() != whole.is_conj() or tangent.is_neg() != whole.is_neg():
+        return False
+    steps = [(size, step) for size, step in zip(whole.shape, whole.stride(), strict=True) if size > 1]
+    others = [(size, step) for size, step in zip(tangent.shape, tangent.stride(), strict=True) if size > 1]
+    if steps != others or tangent.storage_offset() != whole.storage_offset():
+        return False
+    return batched.parts(tangent) is not None or _C._storage_numel(tangent) == _C._storage_numel(whole)
+
+
 def make_dual(tensor: Any, tangent: Any, level: int) -> Any:
     """A view of ``tensor`` with ``tangent`` at ``level``."""
     if not (tensor.is_floating_point() or tensor.is_complex()):
@@ -43,8 +54,11 @@ def make_dual(tensor: Any, tangent: Any, level: int) -> Any:
     finally:
         _C._set_fwd_grad_enabled(before)
     whole, tangent = _aligned(dual, tangent)
-    if tangent.layout == whole.layout == _C.strided and tangent.stride() != whole.stride():
-        tangent = _C._find_operator("aten::_new_zeros_with_same_feature_meta", "")(tangent, whole).copy_(tangent)
+    if tangent.layout == whole.layout == _C.strided and not _lies_alike(tangent, whole):
+        copy = _C._find_operator("aten::_new_zeros_with_same_feature_meta", "")(tangent, whole)
+        copy = copy.conj() if whole.is_conj() else copy
+        copy = copy._neg_view() if whole.is_neg() else copy
+        tangent = copy.copy_(tangent)
     _C._set_tangent(whole, level, tangent)
     return dual
 

@@ -6,6 +6,7 @@ import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from ... import _C
 from ..._core.dtype import DTYPES
 from ..table import S, T, aten, composite, fill
 
@@ -216,17 +217,15 @@ _windows(
 
 @composite(
     "_new_zeros_with_same_feature_meta(Tensor self, Tensor other, *, int self_num_batch_dims=0) -> Tensor",
-    "Zeros of `self`'s dtype, laid out as `other`, behind the first `self_num_batch_dims` dimensions of `self`.",
+    "Zeros of `other`'s dtype, laid out in memory as `other`, behind the first `self_num_batch_dims` dimensions of `self`.",
     bind="function method generated_out",
 )
 def _new_zeros_with_same_feature_meta(self, other, *, self_num_batch_dims=0):
-    batch = list(self.shape[:self_num_batch_dims])
-    reach = sum((size - 1) * step for size, step in zip(other.shape, other.stride(), strict=True)) + 1
-    reach = reach if other.numel() else 0
+    step = _C._storage_numel(other)
     strides: list[int] = []
-    step = reach
-    for size in reversed(batch):
+    for size in reversed(self.shape[:self_num_batch_dims]):
         strides.insert(0, step)
         step *= size
-    zeros = self.new_zeros([step])
-    return zeros.as_strided([*batch, *other.shape], [*strides, *other.stride()], 0)
+    zeros = self.new_zeros([step], dtype=other.dtype)
+    shape = [*self.shape[:self_num_batch_dims], *other.shape]
+    return zeros.as_strided(shape, [*strides, *other.stride()], other.storage_offset())

@@ -101,8 +101,7 @@ _asked(
 
 @composite("_has_same_storage_numel(Tensor self, Tensor other) -> bool", "Whether both storages have as many elements.")
 def _has_same_storage_numel(self, other):
-    sizes = [x.untyped_storage().nbytes() // x.element_size() for x in (self, other)]
-    return sizes[0] == sizes[1]
+    return _C._storage_numel(self) == _C._storage_numel(other)
 
 
 @composite(

@@ -145,6 +145,7 @@ def _gather_backward(grad, self_sizes, dim, index, sparse_grad):
     if sparse_grad and not self_sizes:
         return aten._sparse_coo_tensor_unsafe(index.new_empty([0, grad.numel()]), grad.reshape(-1), self_sizes)
     if sparse_grad:
+        index, grad = (index, grad) if index.dim() else (index.reshape(1), grad.reshape(1))
         places = aten.nonzero(index == index).t().contiguous()
         places[dim] = index.reshape(-1)
         return aten._sparse_coo_tensor_unsafe(places, grad.reshape(-1), self_sizes)

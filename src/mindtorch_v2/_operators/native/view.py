@@ -13,15 +13,17 @@ def _as_strided_tangent(self, self_t, size, stride, storage_offset):
     """as_strided of a tangent, laid out first as its tensor is."""
     if batched.levels_of(self_t):
         raise NotImplementedError("forward AD of as_strided with a tangent that vmap maps over is not implemented")
-    span = 1 + sum((n - 1) * s for n, s in zip(self.shape, self.stride(), strict=True)) if self.numel() else 0
+    start = self.storage_offset()
+    wanted = start if storage_offset is None else storage_offset
+    first = min(start, wanted)
+    span = max(_reach(self.shape, self.stride(), start - first), _reach(size, stride, wanted - first))
     memory = aten.zeros([span], dtype=self_t.dtype, device=self_t.device)
     if _overlaps(self.shape, self.stride()):  # as of expand: what lies at one place has one tangent
-        places = aten.arange(span, device=self_t.device).as_strided(self.shape, self.stride(), 0)
+        places = aten.arange(span, device=self_t.device).as_strided(self.shape, self.stride(), start - first)
         memory = memory.index_put([places.reshape(-1)], self_t.reshape(-1))
     else:
-        memory.as_strided(self.shape, self.stride(), 0).copy_(self_t)
-    start = 0 if storage_offset is None else storage_offset - self.storage_offset()
-    return memory.as_strided(size, stride, start)
+        memory.as_strided(self.shape, self.stride(), start - first).copy_(self_t)
+    return memory.as_strided(size, stride, wanted - first)
 
 
 def _inverse(dims):

@@ -46,6 +46,9 @@ namespace = functools.cache(Namespace)
 aten = namespace("aten")
 
 
+_PREFIXED = ("linalg", "special", "fft")  # places whose operators have the place in their names
+
+
 def record(handle: Any, name: str, bind: tuple[str, ...], alias: tuple[str, ...]) -> None:
     _NAMED.setdefault(handle.namespace, {}).setdefault(name, []).append(handle)
     if alias:
@@ -56,7 +59,7 @@ def record(handle: Any, name: str, bind: tuple[str, ...], alias: tuple[str, ...]
         for n in (name, *alias):
             if word == "method" and n.startswith("special_"):  # a function alone, by its further name
                 continue
-            short = n.removeprefix(word + "_") if word in ("linalg", "special", "fft") else n
+            short = n.removeprefix(word + "_") if word in _PREFIXED else n
             BOUND[word].setdefault(short, []).append(handle)
 
 
@@ -89,4 +92,5 @@ def in_order(ops: list[Any]) -> list[Any]:
 def bound(where: str) -> dict[str, Any]:
     """The callables of one place ("function", "nn", "linalg", "special", "fft"; "method" gives method descriptors)."""
     kind = _C.Method if where == "method" else _C.Function
-    return {name: kind(name, in_order(ops)) for name, ops in BOUND[where].items()}
+    prefix = f"{where}_" if where in _PREFIXED else ""  # torch.fft.ifft calls itself "fft_ifft"
+    return {name: kind(prefix + name, in_order(ops)) for name, ops in BOUND[where].items()}
