@@ -38,11 +38,12 @@ _OTHER_OPERATORS = ("_quantized", "ao")
 # Kernels for quantized tensors, one function for several operators: to become a word of their rows.
 _ON_QUANTIZED = ("_behaviours", "quantized")
 # A plug-in that serves operators which there are, and classes of tensors that take those which PyTorch's take.
-# Kernels for GPUs are one line or function more for each operator that has one.
+# Kernels for GPUs, and decompositions, are one line or function more for each operator that has one.
 _CHOSEN = [
     PACKAGE / each
     for each in (
         "_backends/cuda",
+        "_decomp",
         "_backends/cuda/ops",
         "backends/mindspore",
         "masked/maskedtensor",

@@ -21,6 +21,7 @@ import inspect
 import keyword
 import re
 import sys
+import types
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -401,6 +402,13 @@ def _members(own: Any, names: Iterable[str]) -> Iterator[str]:
             yield "@property"
             yield f"def {name}(self) -> {'Tensor' if kind == 'Any' else kind}: ..."
             if value.fset is not None:
+                yield f"@{name}.setter"
+                yield f"def {name}(self, value: Any) -> None: ..."
+            continue
+        if isinstance(value, types.GetSetDescriptorType):  # an attribute that is an operator
+            yield "@property"
+            yield f"def {name}(self) -> {'Any' if name == 'volatile' else 'Tensor'}: ..."
+            if name in ("real", "imag", "volatile"):
                 yield f"@{name}.setter"
                 yield f"def {name}(self, value: Any) -> None: ..."
             continue

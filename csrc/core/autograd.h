@@ -154,7 +154,7 @@ void share_history(Tensor& from, Tensor& to);  // gradients of `to`, which has n
 void set_history(Tensor& t, Node* n, uint32_t nr);
 void rebase_history(Tensor& t, Node* n, uint32_t nr);
 void set_view_history(Tensor& view, Node* n, uint32_t nr);  // of a view that was changed, and its base was not
-void check_out_without_gradients(const Call& c);  // RuntimeError if an argument of an out= form requires grad
+void check_out_without_gradients(const Call& c);            // RuntimeError if an argument of an out= form requires grad
 // Whether `t` may be written to; `recorded`: what is written has a history, if `t` itself has none.
 void check_inplace(Tensor& t, bool recorded = false);
 void track_view(Tensor& view, Tensor& base, Creation creation);
@@ -224,7 +224,8 @@ bool in_backward();
 bool will_run(const Node* n);
 // The nodes of the backward under way on this thread, in order; borrowed. RuntimeError if there is none.
 std::vector<Node*> order_of_execution();
-bool current_task_keeps_graph();  // true where no backward is under way
+bool current_task_captures();      // whether it is to give the gradients of its inputs: torch.autograd.grad
+bool current_task_keeps_graph();   // true where no backward is under way
 int64_t current_task();            // the number of the backward run under way on this thread; -1 if none
 bool current_task_is_selective();  // whether it was asked for certain inputs only
 extern bool g_anomaly, g_anomaly_check_nan;

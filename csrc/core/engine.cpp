@@ -117,12 +117,10 @@ struct Later {
 class Task {
   public:
     bool will_run(const Node* n) {
-        MT_CHECK(request_.accumulate || request_.inputs.empty() || !is_accumulate(n),
-                 "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). "
-                 "This is currently not supported.");
         uint32_t* k = map_.find(n);
         return k && (states_[*k]->needed || !states_[*k]->captures.empty());
     }
+    bool captures() const { return !request_.accumulate && !request_.inputs.empty(); }
     bool keeps_graph() const { return request_.keep_graph; }
     // All nodes of the run in the order that they have in it, those included that have run. Borrowed.
     std::vector<Node*> order() {
@@ -415,6 +413,7 @@ bool will_run(const Node* n) {
     MT_CHECK(Task::running_, "_get_should_execute_nodes should only be called during the backward pass");
     return Task::running_->will_run(n);
 }
+bool current_task_captures() { return Task::running_ && Task::running_->captures(); }
 std::vector<Node*> order_of_execution() {
     MT_CHECK(Task::running_, "_current_graph_task_execution_order should only be called during the backward pass");
     return Task::running_->order();

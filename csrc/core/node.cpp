@@ -296,15 +296,10 @@ class Accumulating {
 
 // Whether the parts of a sparse gradient lie in memory as those of a new tensor.
 bool is_compact(Tensor& grad) {
-    if (!grad.keys.has(Key::SparseCPU)) return true;
-    for (const char* part : {"_indices", "_values"}) {
-        PyObject* o = PyObject_CallMethod(grad.py(), part, nullptr);
-        if (!o) throw PythonError();
-        const bool contiguous = as_tensor(o).is_contiguous();
-        Py_DECREF(o);
-        if (!contiguous) return false;
-    }
-    return true;
+    PyObject* compact = PyObject_CallMethod(static_cast<PyObject*>(grad.storage->context), "is_compact", nullptr);
+    if (!compact) throw PythonError();
+    Py_DECREF(compact);
+    return compact == Py_True;
 }
 
 void accumulate(const Node& n, Tensor& variable, AutogradMeta& a, TensorRef grad) {

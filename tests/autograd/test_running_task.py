@@ -11,7 +11,7 @@ from mindtorch_v2 import _C
 
 
 def _asked(ask: Any, run: Any) -> Any:
-    """What `ask()` gives in a hook on the sine of twice a leaf, in the backward that `run(sine, double, leaf)` starts."""
+    """The answer of `ask()` in a hook on the sine of twice a leaf, in the backward that `run(sine, double, leaf)` starts."""
     leaf = torch.ones(3, requires_grad=True)
     double = leaf * 2
     sine = double.sin()

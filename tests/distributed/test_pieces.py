@@ -157,7 +157,7 @@ class _Plan(SavePlan):
 
 
 class _Keeping(checkpoint.DefaultSavePlanner):
-    """Writes bytes as they are, and leaves its plans in the metadata, as Megatron does."""
+    """A planner that writes bytes as they are and leaves its plans in the metadata, as Megatron does."""
 
     def create_local_plan(self) -> SavePlan:
         items = [item for name, value in self.state_dict.items() for item in _create_write_items(name, value)]

@@ -525,6 +525,17 @@ PyObject* py_will_execute(PyObject*, PyObject* o) {
     return guarded<PyObject*>(nullptr, [&] {
         MT_CHECK(PyType_IsSubtype(Py_TYPE(o), g_node_type), "_will_engine_execute_node expects an grad_fn, but got ",
                  Py_TYPE(o)->tp_name);
+        const bool will = will_run(as_node(o));
+        MT_CHECK(!current_task_captures() || !is_accumulate(as_node(o)),
+                 "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). "
+                 "This is currently not supported.");
+        return PyBool_FromLong(will);
+    });
+}
+PyObject* py_node_will_run(PyObject*, PyObject* o) {
+    return guarded<PyObject*>(nullptr, [&] {
+        MT_CHECK_TYPE(PyType_IsSubtype(Py_TYPE(o), g_node_type), "_node_will_run expects a node, got ",
+                      Py_TYPE(o)->tp_name);
         return PyBool_FromLong(will_run(as_node(o)));
     });
 }
@@ -641,6 +652,7 @@ PyMethodDef functions[] = {
      "begin, get a name."},
     {"_gradient_edge", py_edge, METH_O, nullptr},
     {"_will_engine_execute_node", py_will_execute, METH_O, nullptr},
+    {"_node_will_run", py_node_will_run, METH_O, "Whether backward will run a node, leaves under grad() included."},
     {"_order_of_execution", py_order, METH_NOARGS, "The nodes of the backward run under way on this thread, in order."},
     {"_current_autograd_node", py_current_node, METH_NOARGS, "The node that backward runs on this thread, or None."},
     {"_current_graph_task_keep_graph", py_keeps_graph, METH_NOARGS, nullptr},

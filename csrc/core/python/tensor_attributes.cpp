@@ -1,4 +1,6 @@
 // The attributes of _C.TensorBase: what a tensor is, and its place in the graph.
+#include <string>
+
 #include "../autograd.h"
 #include "../lazy_views.h"
 #include "../sparse.h"
@@ -314,47 +316,46 @@ int offered_set(PyObject* o, PyObject* value, void* name) {
 }
 void* named(const char* name) { return const_cast<char*>(name); }
 
-// Attributes that are operators: Python has their functions, (get, set or None) by name.
-PyObject* g_operators_of_attributes = nullptr;
-PyObject* operator_of(void* name, Py_ssize_t which) {
-    PyObject* both = g_operators_of_attributes
-                         ? PyDict_GetItemString(g_operators_of_attributes, static_cast<const char*>(name))
-                         : nullptr;
-    PyObject* function = both ? PyTuple_GET_ITEM(both, which) : Py_None;
-    if (function != Py_None) return function;
-    PyErr_Format(PyExc_AttributeError, "attribute '%s' of 'torch._C.TensorBase' objects is not %s",
-                 static_cast<const char*>(name), which ? "writable" : "readable");
-    return nullptr;
-}
-PyObject* get_by_operator(PyObject* o, void* name) {
+// An attribute that is an operator, whose functions are Python's.
+struct OperatorAttribute {
+    std::string name, doc;
+    PyObject *get, *set;  // strong; set: None where the attribute is not to be written
+    PyGetSetDef definition;
+};
+PyObject* get_by_operator(PyObject* o, void* closure) {
+    const auto* a = static_cast<OperatorAttribute*>(closure);
     PyObject* result;
-    if (__builtin_expect(asks_for_attributes(o), 0) &&
-        ask_attribute(static_cast<const char*>(name), "__get__", o, nullptr, &result))
+    if (__builtin_expect(asks_for_attributes(o), 0) && ask_attribute(a->name.c_str(), "__get__", o, nullptr, &result))
         return result;
-    PyObject* function = operator_of(name, 0);
-    return function ? PyObject_CallOneArg(function, o) : nullptr;
+    return PyObject_CallOneArg(a->get, o);
 }
-int set_by_operator(PyObject* o, PyObject* value, void* name) {
+int set_by_operator(PyObject* o, PyObject* value, void* closure) {
+    const auto* a = static_cast<OperatorAttribute*>(closure);
     PyObject* result;
     if (__builtin_expect(asks_for_attributes(o), 0) &&
-        ask_attribute(static_cast<const char*>(name), value ? "__set__" : "__delete__", o, value, &result)) {
+        ask_attribute(a->name.c_str(), value ? "__set__" : "__delete__", o, value, &result)) {
         Py_XDECREF(result);
         return result ? 0 : -1;
     }
-    PyObject* function = value ? operator_of(name, 1) : nullptr;
-    if (!value)
+    if (!value) {
         PyErr_Format(PyExc_AttributeError, "attribute '%s' of 'torch._C.TensorBase' objects cannot be deleted",
-                     static_cast<const char*>(name));
-    PyObject* nothing = function ? PyObject_CallFunctionObjArgs(function, o, value, nullptr) : nullptr;
+                     a->name.c_str());
+        return -1;
+    }
+    PyObject* nothing = PyObject_CallFunctionObjArgs(a->set, o, value, nullptr);
     Py_XDECREF(nothing);
     return nothing ? 0 : -1;
 }
 
 }  // namespace
 
-PyObject* set_operators_of_attributes(PyObject*, PyObject* functions) {
-    Py_XSETREF(g_operators_of_attributes, Py_NewRef(functions));
-    Py_RETURN_NONE;
+PyObject* operator_attribute(PyObject*, PyObject* args) {
+    const char *name, *doc;
+    PyObject *get, *set;
+    if (!PyArg_ParseTuple(args, "sOOs:_operator_attribute", &name, &get, &set, &doc)) return nullptr;
+    auto* a = new OperatorAttribute{name, doc, Py_NewRef(get), Py_NewRef(set), {}};  // the descriptor is never freed
+    a->definition = {a->name.c_str(), get_by_operator, set == Py_None ? nullptr : set_by_operator, a->doc.c_str(), a};
+    return PyDescr_NewGetSet(tensor_base_type(), &a->definition);
 }
 
 PyGetSetDef tensor_attributes[] = {
@@ -403,13 +404,6 @@ PyGetSetDef tensor_attributes[] = {
      "Whether whole numbers stand for the elements, by a scale and a zero point.", named("is_quantized")},
     {"is_nested", offered<get_false>, nullptr, "False: there are no nested tensors.", named("is_nested")},
     {"name", offered<get_none>, nullptr, "None.", named("name")},
-    {"T", get_by_operator, nullptr, "The transposed matrix.", named("T")},
-    {"mT", get_by_operator, nullptr, "The last two dimensions exchanged.", named("mT")},
-    {"H", get_by_operator, nullptr, "The conjugate transpose of a matrix.", named("H")},
-    {"mH", get_by_operator, nullptr, "The conjugate of the last two dimensions exchanged.", named("mH")},
-    {"real", get_by_operator, set_by_operator, "The real parts, as a view.", named("real")},
-    {"imag", get_by_operator, set_by_operator, "The imaginary parts, as a view.", named("imag")},
-    {"volatile", get_by_operator, set_by_operator, "False; torch.no_grad() took its place.", named("volatile")},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 }  // namespace mt

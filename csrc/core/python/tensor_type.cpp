@@ -702,7 +702,7 @@ PyObject* py_check_out_apart(PyObject*, PyObject* args) {
 PyMethodDef functions[] = {{"_check_out_apart", py_check_out_apart, METH_VARARGS, nullptr},
                            {"_set_number_slot", py_set_number_slot, METH_VARARGS, nullptr},
                            {"_set_tensor_type", py_set_tensor_type, METH_O, nullptr},
-                           {"_set_operators_of_attributes", set_operators_of_attributes, METH_O, nullptr},
+                           {"_operator_attribute", operator_attribute, METH_VARARGS, nullptr},
                            {"_set_tensor_constructor", py_set_tensor_constructor, METH_O, nullptr},
                            {"_set_parameter_type", py_set_parameter_type, METH_O, nullptr},
                            {nullptr, nullptr, 0, nullptr}};

@@ -6,7 +6,7 @@
 namespace mt {
 
 extern PyGetSetDef tensor_attributes[];
-PyObject* set_operators_of_attributes(PyObject*, PyObject* functions);  // {name: (get, set or None)}
+PyObject* operator_attribute(PyObject*, PyObject* args);  // (name, get, set or None, doc): a descriptor
 
 // requires_grad = v: -1 with the exception set if that cannot be. `refusal`: what to say of dtypes without gradients;
 // the attribute and the method say it differently.

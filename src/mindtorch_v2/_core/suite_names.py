@@ -102,7 +102,7 @@ def _current_graph_task_execution_order() -> list[Any]:
 
     RuntimeError outside of backward, and where backward may use several threads.
     """
-    nodes = _C._order_of_execution()
+    nodes: list[Any] = _C._order_of_execution()
     if is_multithreading_enabled():
         raise RuntimeError(
             "_current_graph_task_execution_order expects the current backward to be executed with multithreading "

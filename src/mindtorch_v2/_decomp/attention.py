@@ -28,8 +28,9 @@ def scaled_dot_product_flash_attention_for_cpu(
     groups = query.shape[1] // key.shape[1]
     if groups > 1:  # heads that share one of the keys
         key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
+    if query.dtype in (torch.float16, torch.bfloat16):
+        query, key = query.float(), key.float()
     scores = torch.matmul(query * (1 / math.sqrt(query.shape[-1]) if scale is None else scale), key.transpose(-2, -1))
-    scores = scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
     if is_causal:
         rows, columns = (torch.arange(size, device=query.device) for size in scores.shape[-2:])
         scores = torch.where(columns <= rows.unsqueeze(-1), scores, float("-inf"))

@@ -124,16 +124,13 @@ def nonzero(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:
 
 def attach(tensor: Any) -> None:
     """Give the tensor class its attributes that are operators."""
-    _C._set_operators_of_attributes(
-        {
-            "T": (_reversed, None),
-            "mT": (aten.mT, None),
-            "H": (_adjoint, None),
-            "mH": (aten.mH, None),
-            "real": (aten.real, _set_real),
-            "imag": (aten.imag, _set_imag),
-            "volatile": (_volatile, _set_volatile),
-        }
-    )
+    attribute = _C._operator_attribute
+    tensor.T = attribute("T", _reversed, None, "The transposed matrix.")
+    tensor.mT = attribute("mT", aten.mT, None, "The last two dimensions exchanged.")
+    tensor.H = attribute("H", _adjoint, None, "The conjugate transpose of a matrix.")
+    tensor.mH = attribute("mH", aten.mH, None, "The conjugate of the last two dimensions exchanged.")
+    tensor.real = attribute("real", aten.real, _set_real, "The real parts, as a view.")
+    tensor.imag = attribute("imag", aten.imag, _set_imag, "The imaginary parts, as a view.")
+    tensor.volatile = attribute("volatile", _volatile, _set_volatile, "False; torch.no_grad() took its place.")
     tensor.new = _new
     tensor.nonzero = _method_nonzero

@@ -31,6 +31,10 @@ class Coo:
     def __init__(self, indices: Any, values: Any, coalesced: bool) -> None:
         self.indices, self.values, self.coalesced = indices, values, coalesced
 
+    def is_compact(self) -> bool:
+        """Whether the parts lie in memory as new tensors do."""
+        return bool(self.indices.is_contiguous() and self.values.is_contiguous())
+
 
 class Compressed:
     """Where each row begins in ``plain`` and ``values`` (rows + 1), and the column of each value (columns for csc).
@@ -43,6 +47,10 @@ class Compressed:
 
     def __init__(self, compressed: Any, plain: Any, values: Any) -> None:
         self.compressed, self.plain, self.values = compressed, plain, values
+
+    def is_compact(self) -> bool:
+        """Whether the parts lie in memory as new tensors do."""
+        return bool(all(part.is_contiguous() for part in (self.compressed, self.plain, self.values)))
 
 
 def is_sparse(x: Any) -> bool:

@@ -215,7 +215,7 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., Any], *, 
             with lock:
                 if task not in arrived:
                     arrived.clear()
-                    expected = sum(map(_C._will_engine_execute_node, nodes))
+                    expected = sum(map(_C._node_will_run, nodes))
                     arrived[task] = ([None] * len(tensors), [expected])
                 gradients, left = arrived[task]
                 gradients[place] = gradient

@@ -1,4 +1,4 @@
-"""Walks through nested state dictionaries: each value by its path, and the value at a path."""
+"""Ways through nested state dictionaries: each value by its path, and the value at a path."""
 
 from __future__ import annotations
 

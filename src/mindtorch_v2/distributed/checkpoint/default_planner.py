@@ -133,7 +133,7 @@ class DefaultSavePlanner(SavePlanner):
         return _local_data(value, index) if isinstance(value, torch.Tensor) else value
 
     def transform_object(self, write_item: WriteItem, object: Any) -> Any:
-        """What is written of it: tensors as they are, other objects as bytes; a planner may write them otherwise."""
+        """The form that is written of it: tensors as they are, other objects as bytes; a planner may write them otherwise."""
         if write_item.type is not WriteItemType.BYTE_IO:
             return object
         stream = io.BytesIO()

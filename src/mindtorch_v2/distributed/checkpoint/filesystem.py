@@ -149,7 +149,12 @@ def _turn(name: str) -> int | None:
 
 
 class SerializationFormat(enum.Enum):
-    """Forms of the pieces in a file; this package writes the first."""
+    """Forms of the pieces in a file; this package writes the first.
+
+    >>> from mindtorch_v2.distributed.checkpoint.filesystem import SerializationFormat
+    >>> SerializationFormat("torch_save") is SerializationFormat.TORCH_SAVE
+    True
+    """
 
     TORCH_SAVE = "torch_save"
     SAFETENSORS = "safetensors"

@@ -49,7 +49,7 @@ def _local_data(value: torch.Tensor, index: MetadataIndex) -> torch.Tensor:
 
 
 def _create_write_items(fqn: str, object: Any) -> list[WriteItem]:
-    """What a rank could write of a value: its pieces of a tensor, or an object."""
+    """The items that a rank could write of a value: its pieces of a tensor, or an object."""
     if not isinstance(object, torch.Tensor):
         return [WriteItem(MetadataIndex(fqn), WriteItemType.BYTE_IO)]
     if hasattr(object, "__create_write_items__"):
@@ -68,7 +68,7 @@ def _create_write_items(fqn: str, object: Any) -> list[WriteItem]:
 
 
 def _create_read_items(fqn: str, md: TensorStorageMetadata | BytesStorageMetadata, obj: Any) -> list[ReadItem]:
-    """What a rank reads into a value: the parts of its pieces by the stored ones, or an object.
+    """The items that a rank reads into a value: the parts of its pieces by the stored ones, or an object.
 
     ValueError for a tensor in the place of an object, or with another number of dimensions than was saved.
     """

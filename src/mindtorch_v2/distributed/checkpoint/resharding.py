@@ -1,4 +1,4 @@
-"""What two pieces of a tensor have in common."""
+"""The parts that two pieces of a tensor have in common."""
 
 from __future__ import annotations
 

@@ -72,18 +72,18 @@ class _DistWrapper:
         return _raised(self.broadcast_object(None if given is None else self._decided(step, given, reduce_fun)))
 
     def all_gather(self, step: str, map_fun: Callable[[], Any]) -> list[Any]:
-        """What `map_fun` gives on every rank, on all of them. CheckpointException if one fails."""
+        """The results of `map_fun` on every rank, on all of them. CheckpointException if one fails."""
         given = self.all_gather_object(_tried(map_fun))
         return _raised(self._decided(step, given, list))
 
     def broadcast(self, step: str, map_fun: Callable[[], Any]) -> Any:
-        """What `map_fun` gives on the coordinator, on all ranks. CheckpointException if it fails."""
+        """The result of `map_fun` on the coordinator, on all ranks. CheckpointException if it fails."""
         answer = self._decided(step, [_tried(map_fun)], lambda made: made[0]) if self.is_coordinator else None
         return _raised(self.broadcast_object(answer))
 
     @staticmethod
     def _decided(step: str, given: list[Any], decide: Callable[[list[Any]], Any]) -> Any:
-        """What is decided of what the ranks gave; a CheckpointException if one of them, or this, failed."""
+        """The decision from what the ranks gave; a CheckpointException if one of them, or this, failed."""
         failures = _get_failure_dict(given)
         if not failures:
             made = _tried(lambda: decide(given))

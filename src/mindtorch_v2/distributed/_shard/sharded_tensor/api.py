@@ -83,7 +83,7 @@ class ShardedTensor(torch.Tensor):
         return cls(local_shards, sharded_tensor_metadata, process_group)
 
     def metadata(self) -> ShardedTensorMetadata:
-        """What is known of all pieces."""
+        """The metadata of all pieces."""
         return self._metadata
 
     def local_shards(self) -> list[Shard]:

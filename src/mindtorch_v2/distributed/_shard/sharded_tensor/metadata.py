@@ -1,4 +1,4 @@
-"""What all processes know of a tensor of pieces."""
+"""The metadata of a tensor of pieces, the same on all processes."""
 
 from __future__ import annotations
 
