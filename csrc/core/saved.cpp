@@ -127,9 +127,10 @@ PyObject* unpack(Saved& s, Node* owner) {
                            : "enable anomaly detection to find the operation that failed to compute its gradient, with "
                              "torch.autograd.set_detect_anomaly(True, check_nan=False).");
     }
-    MT_CHECK(s.kind != Saved::Input || s.leaf || !s.requires_grad || requires_grad(*t),
-             "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, "
-             "please use out-of-place `.detach()` instead");
+    MT_CHECK(
+        s.kind != Saved::Input || s.leaf || !s.requires_grad || requires_grad(*t),
+        "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, "
+        "please use out-of-place `.detach()` instead");
     if (s.kind == Saved::Output && s.requires_grad && owner) {
         TensorRef again = detached_alias(*t);
         copy_tangents(*t, *again);

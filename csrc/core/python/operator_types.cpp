@@ -690,8 +690,8 @@ PyObject* py_is_wrapper(PyObject*, PyObject* o) {
     return PyBool_FromLong(t && t->autograd && t->autograd->no_data);
 }
 
-// _storage_numel(tensor): how many elements the memory has that it lies in; of one without memory of its own, how many it
-// would need.
+// _storage_numel(tensor): how many elements the memory has that it lies in; of one without memory of its own, how many
+// it would need.
 PyObject* py_storage_numel(PyObject*, PyObject* o) {
     return guarded<PyObject*>(nullptr, [&] {
         MT_CHECK_TYPE(tensor_check(o), "_storage_numel expects a Tensor");
