@@ -40,11 +40,10 @@ class CustomDecompTable(dict[OpOverload, Callable[..., Any]]):
             op = getattr(getattr(torch.ops.aten, handle.name), handle.overload or "default")
             if torch.Tag.core not in op.tags and is_functional_schema(op._schema):
                 self[op] = op
-        linear = torch.ops.aten.linear.default  # by itself it becomes addmm, as in PyTorch
         self.update(
             (op, rule)
             for op, rule in core_aten_decompositions().items()
-            if op is not linear and not op._schema.is_mutable  # programs come without writes
+            if not op._schema.is_mutable  # programs come without writes
         )
 
     def copy(self) -> CustomDecompTable:
