@@ -143,7 +143,7 @@ bool asks_for_attributes(PyObject* tensor) {
 }
 
 bool ask_attribute(const char* name, const char* what, PyObject* tensor, PyObject* value, PyObject** result) {
-    PyObject* descriptor = PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_base_type()), name);
+    PyObject* descriptor = PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type()), name);
     PyObject* function = descriptor ? PyObject_GetAttrString(descriptor, what) : nullptr;
     Py_XDECREF(descriptor);
     *result = nullptr;
