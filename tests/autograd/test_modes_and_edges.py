@@ -790,3 +790,17 @@ def test_forward_over_reverse_of_a_function_that_saves_its_output():
     assert primal.item() == tangent.item() == pytest.approx(1.6487212707001282, rel=1e-15)
     y = torch.tensor([0.5, 1.0], dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradgradcheck(Exp.apply, (y,), check_fwd_over_rev=True)
+
+
+def test_attributes_that_are_operators_are_asked_for_by_their_getters() -> None:
+    asked = []
+
+    class Mode(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            asked.append(torch.overrides.resolve_name(func))
+            return func(*args, **(kwargs or {}))
+
+    x = torch.ones(2, 2)
+    with Mode():
+        _ = x.T, x.mT, x.H, x.mH, x.real
+    assert asked == [f"torch.Tensor.{name}.__get__" for name in ("T", "mT", "H", "mH", "real")]

@@ -97,17 +97,3 @@ def test_gradcheck_of_repeated_elements():
         return torch.autograd.gradcheck(torch.sin, torch.ones(1, dtype=torch.float64).expand(3).requires_grad_())
 
     same_error(program)
-
-
-def test_attributes_that_are_operators_are_asked_for_by_their_getters() -> None:
-    asked = []
-
-    class Mode(torch.overrides.TorchFunctionMode):
-        def __torch_function__(self, func, types, args=(), kwargs=None):
-            asked.append(torch.overrides.resolve_name(func))
-            return func(*args, **(kwargs or {}))
-
-    x = torch.ones(2, 2)
-    with Mode():
-        _ = x.T, x.mT, x.H, x.mH, x.real
-    assert asked == [f"torch.Tensor.{name}.__get__" for name in ("T", "mT", "H", "mH", "real")]
