@@ -9,6 +9,17 @@
 #include "sparse.h"
 
 namespace mt {
+
+PyObject* referent(PyObject* weak) {
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject* o = nullptr;
+    if (PyWeakref_GetRef(weak, &o) < 0) throw PythonError();
+    return o;
+#else
+    PyObject* o = PyWeakref_GetObject(weak);
+    return o == Py_None ? nullptr : Py_NewRef(o);
+#endif
+}
 namespace {
 
 struct Reference {
@@ -71,16 +82,9 @@ void run_gradient_hooks(PyObject* dict, TensorRef& grad) {
     });
 }
 
-// The tensor that a weak reference stands for; empty if it is gone.
-TensorRef referent(PyObject* weak) {
-#if PY_VERSION_HEX >= 0x030D0000
-    PyObject* o = nullptr;
-    if (PyWeakref_GetRef(weak, &o) < 0) throw PythonError();
+TensorRef tensor_of(PyObject* weak) {
+    PyObject* o = referent(weak);
     return o ? TensorRef::steal(reinterpret_cast<Tensor*>(o)) : TensorRef();
-#else
-    PyObject* o = PyWeakref_GetObject(weak);
-    return o == Py_None ? TensorRef() : TensorRef::share(reinterpret_cast<Tensor*>(o));
-#endif
 }
 
 // Adds to the gradient that a tensor retains. Addition runs user code where tensors are watched: what is there is held.
@@ -100,7 +104,7 @@ void retain(Tensor& target, Tensor& grad) {
 // The place of a tensor among those that retain gradients of a node; -1 if it is none of them.
 Py_ssize_t retained_at(Node* n, const Tensor& t) {
     for (Py_ssize_t i = 0; n->retains && i < PyList_GET_SIZE(n->retains); i++)
-        if (referent(PyTuple_GET_ITEM(PyList_GET_ITEM(n->retains, i), 1)).get() == &t) return i;
+        if (tensor_of(PyTuple_GET_ITEM(PyList_GET_ITEM(n->retains, i), 1)).get() == &t) return i;
     return -1;
 }
 
@@ -144,7 +148,7 @@ void run_tensor_hooks(Node* n, Gradients& grads) {
     for (Py_ssize_t i = 0; n->retains && i < PyList_GET_SIZE(n->retains); i++) {
         PyObject* entry = PyList_GET_ITEM(n->retains, i);
         size_t nr = PyLong_AsSize_t(PyTuple_GET_ITEM(entry, 0));
-        TensorRef target = referent(PyTuple_GET_ITEM(entry, 1));
+        TensorRef target = tensor_of(PyTuple_GET_ITEM(entry, 1));
         if (nr < grads.size() && grads[nr] && target) retain(*target, *grads[nr]);
     }
 }

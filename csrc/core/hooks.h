@@ -5,7 +5,8 @@
 
 namespace mt {
 
-void retain_grad(Tensor& t);  // no leaf: backward writes its gradient to .grad
+PyObject* referent(PyObject* weak);  // what a weak reference stands for: a new reference; null if it is gone
+void retain_grad(Tensor& t);         // no leaf: backward writes its gradient to .grad
 // A tensor that was written to gets another node: hooks stay with the old one, which stands for the value that they
 // were put on; what retains the gradient goes with the tensor.
 void move_retained(Tensor& t, Node* old, Node* fresh, uint32_t nr);

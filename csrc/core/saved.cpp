@@ -4,6 +4,7 @@
 #include "autograd.h"
 #include "composing.h"
 #include "gil.h"
+#include "hooks.h"
 #include "python/types.h"
 #include "python_keys.h"
 
@@ -135,9 +136,8 @@ PyObject* unpack(Saved& s, Node* owner) {
         TensorRef again = detached_alias(*t);
         copy_tangents(*t, *again);
         AutogradMeta& a = autograd_of(*again);
-        PyObject* of_view = s.unpack ? PyWeakref_GetObject(s.unpack) : Py_None;
-        a.grad_fn = of_view == Py_None ? owner : reinterpret_cast<Node*>(of_view);
-        Py_INCREF(reinterpret_cast<PyObject*>(a.grad_fn));
+        PyObject* of_view = s.unpack ? referent(s.unpack) : nullptr;
+        a.grad_fn = reinterpret_cast<Node*>(of_view ? of_view : Py_NewRef(reinterpret_cast<PyObject*>(owner)));
         a.nr = a.grad_fn == owner ? s.nr : 0;
         return again.release()->py();
     }

@@ -296,9 +296,7 @@ def _apply_in_order(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     if kwargs:
         args = _in_order(cls.forward, args, kwargs, 0 if new_style else 1)
     batched = any(_C._batched_parts(a) is not None for a in args if _is_tensor(a))
-    if through_vmap.get():
-        pass
-    elif batched or _C._change_transforms(0) > 0:
+    if (batched or _C._change_transforms(0) > 0) and not through_vmap.get():
         if not new_style:
             raise RuntimeError(_NEEDS_SETUP_CONTEXT)
         if batched:
