@@ -195,6 +195,7 @@ void call_with(PyObject* f, const mt_value* args, int32_t n, mt_value* result) {
     *values(result) = v;
 }
 int call_named(const char* module, const char* name, const mt_value* args, int32_t n, mt_value* result) {
+    if (!Py_IsInitialized()) return 1;  // of a static object that goes after the interpreter
     return reported([&] {
         Owned m(PyImport_ImportModule(module));
         Owned f(PyObject_GetAttrString(m.get(), name));
@@ -306,4 +307,5 @@ bool compiled_kernel(PyObject* o, KernelFn* run) {
     *run = boundary::run_compiled;
     return true;
 }
+bool is_compiled_kernel(const Kernel& k) { return k.python && Py_TYPE(k.python) == boundary::g_kernel_type; }
 }  // namespace mt

@@ -1,5 +1,6 @@
 // Operators across the boundary: found by name, called with bound values.
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "boundary/boundary.h"
@@ -118,8 +119,55 @@ void call_bound(Operator* o, mt_value* given, int32_t nargs, mt_value* rets, int
     settle_results(*o, c.rets);
 }
 
+// What the next call of this thread is for: call_own_kernel.
+thread_local char g_own_kernel = 0;
+
+// The framework's own kernel for a key: the first that is no library's in C++. Null if there is none.
+const Kernel* own_kernel(const Operator& o, Key key) {
+    auto found = o.registered.find(static_cast<int>(key));
+    if (found == o.registered.end()) return nullptr;
+    for (const Kernel& k : found->second)
+        if (!k.fallthrough && !is_compiled_kernel(k)) return &k;
+    return nullptr;
+}
+bool has_library_kernel(const Operator& o) {
+    for (const auto& [key, stack] : o.registered)
+        for (const Kernel& k : stack)
+            if (is_compiled_kernel(k)) return true;
+    return false;
+}
+// Past what libraries registered for the operator: a kernel of theirs that calls at::native's function of that name
+// wants what it stands before, and through the operator it would reach itself.
+void run_own_kernel(Call& c, bool of_cpu) {
+    const KeySet keys = dispatch_keys(c);
+    const Key backend = of_cpu ? Key::CPU : (keys & kBackendKeys).highest();
+    const Kernel* found = own_kernel(*c.op, backend);
+    for (Key composite :
+         {Key::CompositeExplicitAutograd, Key::CompositeExplicitAutogradNonFunctional, Key::CompositeImplicitAutograd})
+        if (!found) found = own_kernel(*c.op, composite);
+    if (!found && (c.op->is_view || c.op->inplace_view)) found = own_kernel(*c.op, Key::CPU);  // it reads no elements
+    if (!found)
+        MT_THROW(NotImplemented, of_cpu ? "at::cpu::" : "at::native::", c.op->name, ": ", c.op->full_name,
+                 " has no kernel of the framework for the key ", key_name(backend),
+                 ", only those that libraries registered");
+    const Kernel kernel = *found;  // it may end while it runs
+    Owned kept(Py_NewRef(kernel.python ? kernel.python : Py_None));
+    c.kernel = &kernel;
+    c.keys = keys;
+    kernel.fn(c);
+}
+void call_own_kernel(char which) { g_own_kernel = which; }
+
 int call(mt_operator h, mt_value* args, int32_t nargs, mt_value* rets, int32_t nrets) {
-    return reported([&] { call_bound(op(h), args, nargs, rets, nrets, [](Call& c) { dispatch(c); }); });
+    const char own = std::exchange(g_own_kernel, 0);
+    return reported([&] {
+        call_bound(op(h), args, nargs, rets, nrets, [&](Call& c) {
+            if (__builtin_expect(own != 0, 0) && (own == 'c' || has_library_kernel(*c.op)))
+                run_own_kernel(c, own == 'c');
+            else
+                dispatch(c);
+        });
+    });
 }
 
 int redispatch(mt_operator h, uint64_t keys, mt_value* args, int32_t nargs, mt_value* rets, int32_t nrets) {
@@ -133,6 +181,7 @@ void fill_operators(mt_boundary& b) {
     b.schema = schema;
     b.call = call;
     b.redispatch = redispatch;
+    b.call_own_kernel = call_own_kernel;
 }
 
 }  // namespace mt::boundary

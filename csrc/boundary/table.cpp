@@ -18,6 +18,7 @@ const mt_boundary& the_table() {
         fill_registration(t);
         fill_autograd(t);
         fill_threads(t);
+        fill_storages(t);
         return t;
     }();
     return table;

@@ -6,6 +6,9 @@
 namespace mt {
 
 bool is_foreign(const Storage* s);
+// Other bytes for a storage; `release_context` as with storage_wrap. What it had until now is kept as long as it is
+// there, but for bytes that came this way.
+void storage_replace(Storage* s, void* data, size_t nbytes, void* context, void (*release_context)(void*));
 // What `release` will be called with when the storage goes; null if it is not given back by this function.
 void* foreign_context(const Storage* s, void (*release)(void*));
 

@@ -304,8 +304,10 @@ void Operator::resolve() {
             derived.fn = run_adinplaceorview;
             chosen = &derived;
         }
+        // Under vmap a library's composition gets slices, as with PyTorch: what is in it, autograd's functions and
+        // loops over memory, knows nothing of more.
         if (!chosen && (k == Key::Batched || k == Key::Functionalize) && implicit_kernel && !explicit_kernel &&
-            !formula)
+            !formula && !(k == Key::Batched && user && is_compiled_kernel(*implicit_kernel)))
             chosen = implicit_kernel;
         if (!chosen) chosen = Registry::get().fallback(k);
         // What becomes of an operator of a library without a gradient: the fallback of the alias.

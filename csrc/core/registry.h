@@ -204,6 +204,7 @@ void run_direct(Call& c);
 void run_meta(Call& c);
 void run_python(Call& c);
 bool compiled_kernel(PyObject* o, KernelFn* run);  // whether o is a kernel of a compiled library, and what enters it
+bool is_compiled_kernel(const Kernel& k);
 void run_checked(Call& c);
 extern bool g_check_mutation;  // MINDTORCH_CHECK_MUTATION=1: kernels run inside run_checked
 extern bool g_check_meta;      // MINDTORCH_CHECK_META=1: so do those of users' operators, for what Meta says

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "copy_on_write.h"
+#include "described_storage.h"
 #include "device_memory.h"
 #include "error.h"
 #include "foreign.h"
@@ -345,6 +346,38 @@ void* foreign_context(const Storage* s, void (*release)(void*)) {
 }
 
 namespace {
+// Bytes in place of others, with which the storage is given back.
+struct Replaced {
+    Foreign now;
+    void* former_data;
+    void (*former_release)(Storage*);
+    void* former_context;
+};
+void release_replaced(Storage* s) {
+    const std::unique_ptr<Replaced> replaced(static_cast<Replaced*>(s->context));
+    if (replaced->now.release) replaced->now.release(replaced->now.context);
+    s->data = replaced->former_data;
+    s->context = replaced->former_context;
+    s->release = replaced->former_release;
+    s->release(s);
+}
+}  // namespace
+
+void storage_replace(Storage* s, void* data, size_t nbytes, void* context, void (*release_context)(void*)) {
+    before_write(s);
+    Foreign former{};
+    if (s->release == release_replaced) {
+        former = std::exchange(static_cast<Replaced*>(s->context)->now, Foreign{context, release_context});
+    } else {
+        s->context = new Replaced{{context, release_context}, s->data, s->release, s->context};
+        s->release = release_replaced;
+    }
+    s->data = data;
+    s->nbytes = nbytes;
+    if (former.release) former.release(former.context);
+}
+
+namespace {
 std::unordered_map<const Storage*, int>& exports() {
     static auto* counts = new std::unordered_map<const Storage*, int>;
     return *counts;
@@ -382,6 +415,7 @@ bool is_exported(const Storage* s) {
 
 void storage_resize(Storage* s, size_t nbytes) {
     MT_CHECK(s->resizable && !is_exported(s), "Trying to resize storage that is not resizable");
+    if (resize_described(s, nbytes)) return;
     before_write(s);
     if (s->device.is_meta() || is_functional(s)) {
         s->nbytes = nbytes;

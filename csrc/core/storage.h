@@ -15,16 +15,23 @@ struct Storage {
     size_t nbytes = 0;
     Device device;
     bool resizable = true;
+    bool described = false;               // objects of libraries in C++ describe it: described_storage.h
     uint32_t version = 0;                 // bumped by each in-place write through any view
     void (*release)(Storage*) = nullptr;  // gives `data` (and the struct) back
     void* context = nullptr;              // what `release` needs (a Python object, a mapping, ...)
     size_t block = 0;                     // bytes of the allocator's block
 
     void retain() { refs.fetch_add(1, std::memory_order_relaxed); }
-    void drop() {
-        if (refs.fetch_sub(1, std::memory_order_acq_rel) == 1) release(this);
-    }
+    inline void drop();
 };
+
+void forget_descriptions(Storage* s);  // described_storage.cpp
+
+inline void Storage::drop() {
+    if (refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    if (__builtin_expect(described, 0)) forget_descriptions(this);
+    release(this);
+}
 
 Storage* storage_alloc(size_t nbytes, Device device);  // uninitialised; data == nullptr on meta
 // Bytes that somebody else owns; `release_context` is called with `context` when the last reference goes.

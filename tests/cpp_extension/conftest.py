@@ -14,6 +14,7 @@ from .stable_library import StableABI
 # The fixtures below: with --live each is there twice.
 SHARED = {
     "abi",
+    "bases",
     "behaviours",
     "built",
     "corners",
@@ -128,6 +129,12 @@ def generators(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
 def parts(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> types.SimpleNamespace:
     """Those of parts.cpp."""
     return build(request.param, "parts", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def bases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> types.SimpleNamespace:
+    """Those of bases.cpp."""
+    return build(request.param, "bases", tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

@@ -113,9 +113,8 @@ def test_autograd_functions(built):
         lambda x, w: torch.ops.checks.scale(x, 2.0, w),
         (x.detach().double().requires_grad_(), w.detach().double().requires_grad_()),
     )
-    for transform in (torch.func.vmap, torch.func.grad):
-        with pytest.raises(RuntimeError, match=r"cannot use C\+\+ torch::autograd::Function with functorch transforms"):
-            transform(lambda x: torch.ops.checks.scale(x, 2.0, w).sum())(torch.ones(2))
+    with pytest.raises(RuntimeError, match=r"cannot use C\+\+ torch::autograd::Function with functorch transforms"):
+        torch.func.grad(lambda x: torch.ops.checks.scale(x, 2.0, w).sum())(torch.ones(2))
     doubled, index = torch.ops.checks.two_outputs(x)
     assert doubled.requires_grad and not index.requires_grad
     doubled.sum().backward()
@@ -123,6 +122,21 @@ def test_autograd_functions(built):
     with pytest.raises(RuntimeError, match=r"returned an incorrect number of gradients \(expected 1, got 2\)"):
         torch.ops.checks.wrong_count(x).sum().backward()
     assert not torch.ops.checks.scale(x.detach(), 2.0, w.detach()).requires_grad
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+def test_slices_of_vmap_reach_autograd_functions(built):
+    torch = built.torch
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    w = torch.tensor([3.0, 5.0], requires_grad=True)
+    y = torch.func.vmap(lambda row: torch.ops.checks.scale(row, 2.0, w).sum())(x)
+    assert y.tolist() == [26, 58]
+    y.sum().backward()
+    assert x.grad.tolist() == [[6, 10], [6, 10]] and w.grad.tolist() == [8, 12]
+    both = torch.func.vmap(torch.func.vmap(lambda a, b: torch.ops.checks.scale(a, 2.0, b)), in_dims=(0, None))(x, w)
+    assert both.tolist() == [[6, 20], [18, 40]] and both.requires_grad
+    with pytest.raises(RuntimeError, match=r"cannot use C\+\+ torch::autograd::Function with functorch transforms"):
+        torch.func.vmap(torch.func.grad(lambda row: torch.ops.checks.scale(row, 2.0, w).sum()))(x)
 
 
 def test_a_kernel_for_autograd(built):

@@ -50,7 +50,7 @@ def test_it_gives_lists_of_what_it_has_now(modules):
     named = scale.named_parameters()
     assert "factor" in named and "seen" not in named and named["factor"] is scale.factor
     assert scale.named_buffers()[0][0] == "seen"
-    assert len(scale._parameters) == 1 and list(scale._modules) == ["inner"]
+    assert len(scale._parameters) == 1 and list(scale._modules.keys()) == ["inner"]
     copy = scale.clone()
     assert len(copy.parameters()) == 2 and copy.parameters()[0] is not scale.factor
     scale.grow("more")

@@ -64,6 +64,7 @@ def test_a_class_in_a_saved_file(programs):
     assert pickle.loads(pickle.dumps(table)).keys() == ["a"]
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # PyTorch's
 def test_a_class_in_a_scripted_module(programs, tmp_path):
     torch = programs.torch
 

@@ -501,7 +501,7 @@ unsigned Tensor::register_hook(F&& hook) const {
     // The hook is an operator without a name that anybody knows: that is what Python can call.
     const unsigned number = mindtorch::next_hook();
     const std::string name = mindtorch::hook_name(number);
-    torch::Library library(torch::Library::FRAGMENT, "_mindtorch_hooks", "", "Tensor::register_hook", 0);
+    auto& library = *new torch::Library(torch::Library::FRAGMENT, "_mindtorch_hooks", "", "Tensor::register_hook", 0);
     library.def((name + "(Tensor grad) -> Tensor").c_str(),
                 [f = std::forward<F>(hook)](const Tensor& grad) mutable -> Tensor {
                     if constexpr (std::is_void<decltype(f(grad))>::value) {

@@ -20,6 +20,7 @@ extern "C" {
 typedef struct mt_tensor_s* mt_tensor;
 typedef struct mt_object_s* mt_object; /* any Python object: lists, dicts, generators, custom objects */
 typedef struct mt_operator_s* mt_operator;
+typedef struct mt_storage_s* mt_storage; /* the memory behind tensors */
 
 typedef struct mt_device {
     uint8_t type; /* as PyTorch numbers them: 0 CPU, 1 CUDA, 14 Meta, 20 PrivateUse1 */
@@ -225,6 +226,28 @@ typedef struct mt_boundary {
     /* devices of a program's own */
     int (*set_geometry)(mt_tensor, int32_t dim, const int64_t* sizes, const int64_t* strides, int64_t offset);
     int (*storage_resize)(mt_tensor, int64_t bytes);
+
+    /* storages */
+    int (*storage_of)(mt_tensor, mt_storage*); /* borrowed */
+    void (*storage_retain)(mt_storage);
+    void (*storage_release)(mt_storage);
+    int64_t (*storage_references)(mt_storage);
+    int (*storage_new)(void* data, int64_t bytes, mt_device, void* context, mt_release, mt_storage*);
+    int (*storage_look)(mt_storage, void** data, int64_t* bytes, mt_device*, int* resizable);
+    /* Other memory from now on. What it had stays as long as the storage, but for what an earlier change gave. */
+    int (*storage_change)(mt_storage, void* data, int64_t bytes, void* context, mt_release);
+    /* An object that every library finds by its kind as long as the storage is there; `resize`, if not NULL, is how it
+     * is resized from then on. */
+    int (*storage_describe)(mt_storage, const char* kind, void* object, mt_release,
+                            int (*resize)(void* object, int64_t bytes));
+    void* (*storage_described)(mt_storage, const char* kind);
+    int (*tensor_over)(mt_storage, int32_t dim, const int64_t* sizes, const int64_t* strides, int64_t offset,
+                       uint8_t dtype, mt_tensor*);
+
+    /* The next `call` of this thread goes to the framework's own kernel, past what libraries registered for the
+     * operator: 'n', where one did, for the device of the arguments; 'c' always, and the kernel for the CPU. 0: to
+     * none. */
+    void (*call_own_kernel)(char which);
 } mt_boundary;
 
 /* The table, or NULL where this core is older than what was asked for: then the library named `who` fails to load. */

@@ -38,7 +38,7 @@ class class_ {
 
   public:
     class_(const std::string& ns, const std::string& name, const std::string& doc = "")
-        : library_(std::make_unique<Library>(Library::FRAGMENT, ns, "", "torch::class_", 0)), name_(name) {
+        : library_(new Library(Library::FRAGMENT, ns, "", "torch::class_", 0)), name_(name) {
         TORCH_CHECK(mindtorch::class_name<T>().empty(), "Custom class with name __torch__.torch.classes.", ns, ".",
                     name, " is already registered. Ensure that registration with torch::class_ is only called once.");
         mindtorch::class_name<T>() = ns + "." + name;
@@ -137,14 +137,15 @@ class class_ {
             schema.replace(at, from.size(), " " + a.name + (a.value ? "=" + detail::default_text(*a.value) : ""));
         }
         const std::string full = (kind == 'w' ? "set_" : "") + name;
-        Library methods(Library::FRAGMENT, "_classes_" + library_->ns() + "_" + name_, "", "torch::class_", 0);
+        auto& methods =
+            *new Library(Library::FRAGMENT, "_classes_" + library_->ns() + "_" + name_, "", "torch::class_", 0);
         methods.def((full + schema).c_str());
         methods.implement(full.c_str(), kernel, "CompositeImplicitAutograd");
         mindtorch::check(
             mindtorch::api().define_method(library_->handle(), name_.c_str(), name.c_str(), kind, doc.c_str()));
         return *this;
     }
-    std::unique_ptr<Library> library_;
+    Library* library_;  // stays
     std::string name_;
 };
 

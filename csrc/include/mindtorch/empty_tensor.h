@@ -48,6 +48,11 @@ inline Tensor empty_strided_generic(IntArrayRef size, IntArrayRef stride, c10::A
     const size_t bytes = computeStorageNbytes(size, stride, c10::elementSize(dtype));
     mt_tensor made = nullptr;
     if (keys.has(c10::DispatchKey::PrivateUse1)) {
+        if (const auto maker = c10::GetStorageImplCreate(DeviceType::PrivateUse1)) {
+            const auto of_bytes = c10::SymInt(static_cast<int64_t>(bytes));
+            return mindtorch::tensor_over(maker(c10::StorageImpl::use_byte_size_t(), of_bytes, {}, allocator, true),
+                                          dtype, size, stride, 0);
+        }
         auto* const known = mindtorch::own_part<c10::Allocator>("allocator");
         if (!known) c10::SetAllocator(DeviceType::PrivateUse1, allocator);
         if (!known || known == allocator) {

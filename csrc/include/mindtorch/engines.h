@@ -4,20 +4,55 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <random>
 
 namespace at {
 
+// The state of a Mersenne twister: how many of its words are left before the next ones are made, and which is next.
+constexpr int MERSENNE_STATE_N = 624;
+struct mt19937_data_pod {
+    uint64_t seed_;
+    int left_;
+    bool seeded_;
+    uint32_t next_;
+    std::array<uint32_t, MERSENNE_STATE_N> state_;
+};
+// Matsumoto and Nishimura's, of 32 bits (1998).
 class mt19937 {
   public:
-    explicit mt19937(uint64_t seed = 5489) : seed_(seed), engine_(static_cast<uint32_t>(seed & 0xffffffff)) {}
-    uint32_t operator()() { return static_cast<uint32_t>(engine_()); }
-    uint64_t seed() const { return seed_; }
-    bool is_valid() const { return true; }
+    explicit mt19937(uint64_t seed = 5489) : data_{seed, 1, true, 0, {}} {
+        data_.state_[0] = static_cast<uint32_t>(seed);
+        for (uint32_t i = 1; i < words; i++) {
+            const uint32_t before = data_.state_[i - 1];
+            data_.state_[i] = 1812433253 * (before ^ (before >> 30)) + i;
+        }
+    }
+    uint32_t operator()() {
+        if (--data_.left_ == 0) renew();
+        uint32_t y = data_.state_[data_.next_++];
+        y ^= y >> 11;
+        y ^= (y << 7) & 0x9d2c5680;
+        y ^= (y << 15) & 0xefc60000;
+        return y ^ (y >> 18);
+    }
+    uint64_t seed() const { return data_.seed_; }
+    mt19937_data_pod data() const { return data_; }
+    void set_data(const mt19937_data_pod& data) { data_ = data; }
+    bool is_valid() const {
+        return data_.seeded_ && data_.left_ > 0 && data_.left_ <= MERSENNE_STATE_N && data_.next_ <= words;
+    }
 
   private:
-    uint64_t seed_;
-    std::mt19937 engine_;
+    static constexpr uint32_t words = MERSENNE_STATE_N, distance = 397;
+    void renew() {
+        auto& s = data_.state_;
+        for (uint32_t i = 0; i < words; i++) {
+            const uint32_t y = (s[i] & 0x80000000) | (s[(i + 1) % words] & 0x7fffffff);
+            s[i] = s[(i + distance) % words] ^ (y >> 1) ^ (y & 1 ? 0x9908b0df : 0);
+        }
+        data_.left_ = MERSENNE_STATE_N;
+        data_.next_ = 0;
+    }
+    mt19937_data_pod data_;
 };
 
 // Philox of four words and ten rounds (Salmon and others, 2011): a number for every key and counter.

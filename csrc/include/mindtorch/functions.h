@@ -66,12 +66,26 @@ inline Tensor& Tensor::set_(const Tensor& source) const { return method::set_(co
 inline Tensor& Tensor::set_(const Tensor& source, int64_t offset, IntArrayRef size, IntArrayRef stride) const {
     return method::set_(const_cast<Tensor&>(*this), source, offset, size, stride);
 }
+}  // namespace at
+namespace mindtorch MINDTORCH_HIDDEN {
+inline at::Tensor tensor_over(const c10::Storage& s, at::ScalarType dtype, at::IntArrayRef sizes,
+                              at::IntArrayRef strides, int64_t offset) {
+    mt_storage core = s.unsafeGetStorageImpl()->share_core();
+    mt_tensor made = nullptr;
+    const int failed = api().tensor_over(core, static_cast<int32_t>(sizes.size()), sizes.data(), strides.data(), offset,
+                                         static_cast<uint8_t>(dtype), &made);
+    api().storage_release(core);
+    check(failed);
+    return at::Tensor::steal(made);
+}
+}  // namespace mindtorch MINDTORCH_HIDDEN
+namespace at {
 inline Tensor& Tensor::set_(const c10::Storage& source, int64_t offset, IntArrayRef size, IntArrayRef stride) const {
-    TORCH_CHECK(source.keeper(), "set_: a storage that was made by hand has no tensor over its memory");
-    std::vector<int64_t> dense(size.size());
-    int64_t step = 1;
-    for (size_t i = size.size(); i-- > 0; step *= size[i]) dense[i] = step;
-    return set_(Tensor::share(source.keeper()), offset, size, stride.empty() ? IntArrayRef(dense) : stride);
+    TORCH_CHECK(source, "set_: the storage is undefined");
+    const DimVector dense = mindtorch::strides_of(size, MemoryFormat::Contiguous);
+    const auto elements = static_cast<int64_t>(source.nbytes() / itemsize());
+    const Tensor over = mindtorch::tensor_over(source, scalar_type(), {elements}, {1}, 0);
+    return set_(over, offset, size, stride.empty() ? IntArrayRef(dense) : stride);
 }
 inline Tensor& Tensor::set_(const c10::Storage& source) const {
     const int64_t n = static_cast<int64_t>(source.nbytes() / itemsize());
@@ -492,11 +506,8 @@ inline Generator Generator::clone() const {
     return Generator(mindtorch::Object::steal(made.as.object));
 }
 inline Tensor Generator::get_state() const { return mindtorch::tensor_of(detail::method_of(*this, "get_state")); }
-inline void Generator::set_state(const Tensor& state) { detail::method_of(*this, "set_state", mindtorch::arg(state)); }
-inline uint64_t Generator::seed() {
-    const int64_t drawn = mindtorch::call_python("secrets", "randbits", {mindtorch::arg(int64_t{53})}).as.integer;
-    set_current_seed(static_cast<uint64_t>(drawn));
-    return static_cast<uint64_t>(drawn);
+inline void Generator::set_state(const Tensor& state) {
+    mindtorch::drop(detail::method_of(*this, "set_state", mindtorch::arg(state)));
 }
 inline Generator get_generator_or_default(const std::optional<Generator>& g, const Generator& otherwise) {
     return g && g->defined() ? *g : otherwise;
@@ -634,6 +645,7 @@ namespace c10 {
 using at::promoteTypes;
 }  // namespace c10
 
+#include <mindtorch/cpu_generator.h>
+#include <mindtorch/make_tensor.h>
 #include <mindtorch/own_device.h>
-#include <mindtorch/own_generator.h>
 #include <mindtorch/print.h>

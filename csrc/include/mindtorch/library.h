@@ -253,6 +253,14 @@ class Library {
         : Library(kind, std::move(ns), key ? c10::toString(*key) : "", file, static_cast<int>(line)) {}
     Library(const Library&) = delete;
     Library(Library&&) = default;
+    // What it registered goes with it.
+    ~Library() {
+        if (!object_) return;
+        mt_value library{}, nothing{};
+        library.tag = MT_OBJECT;
+        library.as.object = object_.get();
+        mindtorch::find_api()->call_python("mindtorch_v2._library.compiled", "forget_library", &library, 1, &nothing);
+    }
 
     Library& def(const char* text, const std::vector<at::Tag>& tags = {},
                  _RegisterOrVerify rv = _RegisterOrVerify::REGISTER) & {
@@ -362,8 +370,7 @@ struct TorchLibraryInit {
     template <class F>
     TorchLibraryInit(Library::Kind kind, F* init, const char* ns, const char* key, const char* file, int line) {
         mindtorch::registering([&] {
-            Library library(kind, ns, key, file, line);  // the core keeps it
-            init(library);
+            init(*new Library(kind, ns, key, file, line));  // for ever, as the code that it registers is there
         });
     }
 };
@@ -443,12 +450,11 @@ class RegisterOperators {
                 TORCH_CHECK(!o.kernels_.empty(), "no schema can be inferred for ", text, " without a kernel");
                 text += o.kernels_[0].schema();
             }
-            auto library =
-                std::make_unique<Library>(Library::FRAGMENT, text.substr(0, colons), "", "RegisterOperators", 0);
-            library->def(text.c_str());
+            auto& library = *new Library(Library::FRAGMENT, text.substr(0, colons), "", "RegisterOperators", 0);
+            library.def(text.c_str());
             const std::string name = text.substr(0, text.find('('));
             for (const CppFunction& k : o.kernels_)
-                library->implement(name.c_str(), k, k.key() ? nullptr : "CompositeImplicitAutograd");
+                library.implement(name.c_str(), k, k.key() ? nullptr : "CompositeImplicitAutograd");
         });
     }
 };

@@ -2,7 +2,7 @@
 // Python's side is _library/own_devices.py, which asks through one operator for each of them.
 #pragma once
 
-#include <mindtorch/allocator.h>
+#include <mindtorch/data_pointer.h>
 #include <mindtorch/registry.h>
 #include <mindtorch/scalar.h>
 #include <mindtorch/stream.h>

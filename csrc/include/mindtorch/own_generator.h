@@ -10,6 +10,7 @@ namespace c10 {
 
 struct GeneratorImpl : intrusive_ptr_target {
     GeneratorImpl(Device device, DispatchKeySet keys) : device_(device), key_set_(keys) {}
+    GeneratorImpl() = delete;
     GeneratorImpl(const GeneratorImpl&) = delete;
     GeneratorImpl& operator=(const GeneratorImpl&) = delete;
 
@@ -131,32 +132,20 @@ inline c10::GeneratorImpl* own_impl(mt_object generator) {
 
 }  // namespace mindtorch MINDTORCH_HIDDEN
 namespace at {
-namespace detail {
 
-template <class T>
-struct OwnGenerator {
-    static_assert(std::is_base_of_v<c10::GeneratorImpl, T>, "a generator derives from c10::GeneratorImpl");
-    static T* get(mt_object generator) {
-        c10::GeneratorImpl* impl = mindtorch::own_impl(generator);
-        T* found = impl ? dynamic_cast<T*>(impl) : nullptr;
-        TORCH_CHECK(found, "the generator is not one of ", typeid(T).name());
-        return found;
-    }
-    template <class... A>
-    static Generator make(A&&... a) {
-        return mindtorch::generator_of_own(c10::intrusive_ptr<c10::GeneratorImpl>(new T(std::forward<A>(a)...)));
-    }
-};
+namespace detail {
 inline bool seed_of_own(mt_object generator, uint64_t* seed, bool set) {
     c10::GeneratorImpl* impl = mindtorch::own_impl(generator);
     if (impl && set) impl->set_current_seed(*seed);
     if (impl && !set) *seed = impl->current_seed();
     return impl != nullptr;
 }
-inline std::mutex* mutex_of_own(mt_object generator) {
-    c10::GeneratorImpl* impl = mindtorch::own_impl(generator);
-    return impl ? &impl->mutex_ : nullptr;
+}  // namespace detail
+inline Generator::Generator(c10::intrusive_ptr<c10::GeneratorImpl> impl) {
+    TORCH_CHECK(impl, "GeneratorImpl with nullptr is not supported");
+    *this = mindtorch::generator_of_own(std::move(impl));
 }
 
-}  // namespace detail
 }  // namespace at
+
+#include <mindtorch/cpu_generator.h>

@@ -4,6 +4,7 @@
 #include <mindtorch/accessor.h>
 #include <mindtorch/engines.h>
 #include <mindtorch/scalar.h>
+#include <mindtorch/storage.h>
 
 #include <mutex>
 
@@ -102,68 +103,24 @@ inline std::ostream& operator<<(std::ostream& s, const DeprecatedTypeProperties&
 
 }  // namespace at
 namespace c10 {
-// The memory behind a tensor: kept as long as this is.
-class Storage {
-  public:
-    Storage() = default;
-    Storage(void* data, size_t bytes, Device d) : data_(data), bytes_(bytes), device_(d) {}
-    // `keeper` is a tensor over that memory.
-    Storage(void* data, size_t bytes, Device d, mt_tensor keeper) : Storage(data, bytes, d) {
-        mindtorch::api().retain(keeper);
-        keeper_ = std::shared_ptr<void>(keeper, [](void* t) { mindtorch::find_api()->release(t); });
-    }
-    void* mutable_data() const { return data_; }
-    const void* data() const { return data_; }
-    template <class T>
-    T* data() const {
-        return static_cast<T*>(data_);
-    }
-    // As storage.data_ptr().get() takes it.
-    struct Pointer {
-        void* p;
-        Device d;
-        void* get() const { return p; }
-        void* mutable_get() const { return p; }
-        Device device() const { return d; }
-        void* operator->() const { return p; }
-        explicit operator bool() const { return p != nullptr; }
-    };
-    Pointer data_ptr() const { return {data_, device_}; }
-    Pointer mutable_data_ptr() const { return data_ptr(); }
-    size_t nbytes() const { return bytes_; }
-    SymInt sym_nbytes() const { return static_cast<int64_t>(bytes_); }
-    Device device() const { return device_; }
-    DeviceType device_type() const { return device_.type(); }
-    bool is_alias_of(const Storage& o) const { return data_ == o.data_; }
-    explicit operator bool() const { return keeper_ != nullptr || data_ != nullptr; }
-    // Something of this address alone: what two storages are compared by.
-    const void* unsafeGetStorageImpl() const { return data_; }
-    // A tensor over it, for those that take their memory from it.
-    mt_tensor keeper() const { return static_cast<mt_tensor>(keeper_.get()); }
-
-  private:
-    void* data_ = nullptr;
-    size_t bytes_ = 0;
-    Device device_{DeviceType::CPU};
-    std::shared_ptr<void> keeper_;
-};
-inline bool isSharedStorageAlias(const Storage& a, const Storage& b) { return a.is_alias_of(b); }
-}  // namespace c10
+struct GeneratorImpl;
+}
 namespace at {
-using c10::Storage;
 
 struct CPUGeneratorImpl;
 namespace detail {
 // What stands behind a generator that a program derived from c10::GeneratorImpl: own_generator.h.
-template <class T>
-struct OwnGenerator;
-std::mutex* mutex_of_own(mt_object generator);
 bool seed_of_own(mt_object generator, uint64_t* seed, bool set);  // whether it is one
+// The view of a generator of the framework's, once it was asked for.
+struct GeneratorView {
+    std::shared_ptr<CPUGeneratorImpl> made;
+};
 }  // namespace detail
 class Generator {
   public:
     Generator() = default;
-    explicit Generator(mindtorch::Object o) : object_(std::move(o)) {}
+    explicit Generator(mindtorch::Object o) : object_(std::move(o)), view_(std::make_shared<detail::GeneratorView>()) {}
+    explicit Generator(c10::intrusive_ptr<c10::GeneratorImpl> impl);
     // The object behind: a view of the generator, with the lock that all views of it share; or the program's own.
     template <class T = CPUGeneratorImpl>
     T* get() const;
@@ -182,10 +139,13 @@ class Generator {
     }
     uint32_t random() const { return static_cast<uint32_t>(draw(32)); }
     uint64_t random64() const { return draw(64); }
-    Device device() const { return Device(DeviceType::CPU); }
+    Device device() const;
+    c10::DispatchKeySet key_set() const;
     bool operator==(const Generator& o) const { return handle() == o.handle(); }
     bool operator!=(const Generator& o) const { return !(*this == o); }
-    CPUGeneratorImpl* unsafeGetGeneratorImpl() const;
+    c10::GeneratorImpl* unsafeGetGeneratorImpl() const;
+    c10::intrusive_ptr<c10::GeneratorImpl> getIntrusivePtr() const;
+    void set_offset(uint64_t offset);
     Generator clone() const;
     Tensor get_state() const;
     void set_state(const Tensor& state);
@@ -198,57 +158,9 @@ class Generator {
         return word;
     }
     mindtorch::Object object_;
-    mutable std::shared_ptr<CPUGeneratorImpl> view_;
+    std::shared_ptr<detail::GeneratorView> view_;  // copies have it too: what get() gave stays as long as one of them
 };
 constexpr uint64_t default_rng_seed_val = 67280421310721;
-struct CPUGeneratorImpl : Generator {
-    explicit CPUGeneratorImpl(mindtorch::Object o) : Generator(std::move(o)) {}
-    // One with no object of Python behind it: threads draw from theirs without the interpreter's lock.
-    explicit CPUGeneratorImpl(uint64_t seed = default_rng_seed_val) : engine_(seed) {}
-    std::mutex mutex_;
-    void set_current_seed(uint64_t seed) { engine_ ? void(engine_.emplace(seed)) : Generator::set_current_seed(seed); }
-    uint64_t current_seed() const { return engine_ ? engine_->seed() : Generator::current_seed(); }
-    uint32_t random() { return engine_ ? (*engine_)() : Generator::random(); }
-    uint64_t random64() {
-        if (!engine_) return Generator::random64();
-        const uint64_t high = (*engine_)();
-        return high << 32 | (*engine_)();
-    }
-    static DeviceType device_type() { return DeviceType::CPU; }
-    // The second of two normal numbers that were drawn together in C++, of doubles or of floats.
-    std::optional<double>& next_normal(bool of_doubles) { return next_normals_[of_doubles]; }
-
-  private:
-    std::optional<mt19937> engine_;
-    std::optional<double> next_normals_[2];
-};
-namespace detail {
-inline std::shared_ptr<CPUGeneratorImpl> view_of_generator(mt_object o) {
-    static std::mutex lock;
-    static std::unordered_map<mt_object, std::weak_ptr<CPUGeneratorImpl>> views;
-    std::lock_guard<std::mutex> guard(lock);
-    std::shared_ptr<CPUGeneratorImpl> view = views[o].lock();
-    if (!view) {
-        view = std::make_shared<CPUGeneratorImpl>(mindtorch::Object::share(o));
-        views[o] = view;
-    }
-    return view;
-}
-}  // namespace detail
-template <class T>
-T* Generator::get() const {
-    if constexpr (std::is_same_v<T, CPUGeneratorImpl>) {
-        if (!view_) view_ = detail::view_of_generator(handle());
-        return view_.get();
-    } else {
-        return detail::OwnGenerator<T>::get(handle());
-    }
-}
-inline std::mutex& Generator::mutex() const {
-    std::mutex* own = detail::mutex_of_own(handle());
-    return own ? *own : get()->mutex_;
-}
-inline CPUGeneratorImpl* Generator::unsafeGetGeneratorImpl() const { return get(); }
 class TensorBase {
   public:
     TensorBase() = default;
@@ -388,12 +300,7 @@ class TensorBase {
     const std::remove_const_t<T>* const_data_ptr() const {
         return data_ptr<std::remove_const_t<T>>();
     }
-    Storage storage() const {
-        void* p = nullptr;
-        int64_t bytes = 0;
-        mindtorch::check(mindtorch::api().storage(need(), &p, &bytes));
-        return Storage(p, static_cast<size_t>(bytes), device(), h_);
-    }
+    Storage storage() const { return Storage(c10::intrusive_ptr<c10::StorageImpl>(c10::StorageImpl::of(memory()))); }
     bool is_alias_of(const TensorBase& o) const { return memory() == o.memory(); }
     template <class T, size_t N>
     TensorAccessor<T, N> accessor() const& {
@@ -438,11 +345,10 @@ class TensorBase {
         TORCH_CHECK(h_, "this tensor is undefined: it has no sizes, elements or device");
         return h_;
     }
-    void* memory() const {
-        void* p = nullptr;
-        int64_t bytes = 0;
-        mindtorch::check(mindtorch::api().storage(need(), &p, &bytes));
-        return p;
+    mt_storage memory() const {
+        mt_storage s = nullptr;
+        mindtorch::check(mindtorch::api().storage_of(need(), &s));
+        return s;
     }
     bool flag(uint32_t bit) const { return (mindtorch::api().flags(need()) & bit) != 0; }
     int64_t wrap(int64_t i) const {
@@ -497,6 +403,12 @@ class TensorImpl {
     int64_t numel() const { return mindtorch::api().numel(handle()); }
     int64_t storage_offset() const { return mindtorch::api().offset(handle()); }
     bool is_contiguous() const { return (mindtorch::api().flags(handle()) & MT_FLAG_CONTIGUOUS) != 0; }
+    Storage storage() const {
+        mt_storage s = nullptr;
+        mindtorch::check(mindtorch::api().storage_of(handle(), &s));
+        return Storage(intrusive_ptr<StorageImpl>(StorageImpl::of(s)));
+    }
+    Storage unsafe_storage() const { return storage(); }
     caffe2::TypeMeta dtype() const {
         return caffe2::TypeMeta(static_cast<ScalarType>(mindtorch::api().dtype(handle())));
     }
@@ -715,7 +627,7 @@ Generator make_generator(Seed&&... seed) {
     if constexpr (std::is_same_v<T, CPUGeneratorImpl>)
         return detail::createCPUGenerator(std::forward<Seed>(seed)...);
     else
-        return detail::OwnGenerator<T>::make(std::forward<Seed>(seed)...);
+        return Generator(c10::intrusive_ptr<T>(new T(std::forward<Seed>(seed)...)));
 }
 template <class T>
 T* check_generator(const std::optional<Generator>& g) {
@@ -882,6 +794,14 @@ class Scalars {
     std::vector<mt_value> values_;
 };
 
+// While it is there, the first operator that this thread calls runs its own kernel: boundary.h says which.
+class OwnKernel {
+  public:
+    explicit OwnKernel(char which) { api().call_own_kernel(which); }
+    ~OwnKernel() { find_api()->call_own_kernel(0); }
+    OwnKernel(const OwnKernel&) = delete;
+    OwnKernel& operator=(const OwnKernel&) = delete;
+};
 // An operator, looked up at its first call.
 struct Op {
     const char* name;

@@ -14,7 +14,7 @@ import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import mindtorch_v2
 from mindtorch_v2 import _C
@@ -101,13 +101,12 @@ _FORWARDS = {
     "mindtorch/parallel.h": "ATen/Parallel.h ATen/Parallel-inl.h ATen/ParallelOpenMP.h ATen/ParallelNative.h",
     "mindtorch/dispatch.h": "ATen/Dispatch.h ATen/Dispatch_v2.h",
     "mindtorch/aten.h": "ATen/ATen.h",
-    "mindtorch/generated/native_functions.h": "ATen/NativeFunctions.h",
     "mindtorch/config.h": "ATen/Config.h",
     "mindtorch/functions.h": "ATen/Storage.h ATen/Formatting.h ATen/core/Formatting.h ATen/Version.h ATen/InferSize.h ATen/WrapDimUtilsMulti.h "
     "ATen/core/ATen_fwd.h ATen/core/ATenGeneral.h c10/core/StorageImpl.h c10/core/WrapDimMinimal.h ATen/Functions.h ATen/Tensor.h "
     "ATen/core/Tensor.h ATen/core/TensorBody.h ATen/core/TensorBase.h ATen/TensorOperators.h ATen/TensorIndexing.h "
     "ATen/TensorUtils.h ATen/TensorGeometry.h ATen/ScalarOps.h ATen/WrapDimUtils.h ATen/DeviceGuard.h "
-    "ATen/Utils.h ATen/Generator.h ATen/core/Generator.h ATen/CPUGeneratorImpl.h ATen/ATenVersion.h "
+    "ATen/Utils.h ATen/Generator.h ATen/core/Generator.h ATen/ATenVersion.h "
     "ATen/TypeDefault.h ATen/TensorSubclassLikeUtils.h ATen/native/TypeProperties.h c10/core/DeviceGuard.h "
     "torch/csrc/utils/tensor_flatten.h c10/core/Backend.h c10/core/UndefinedTensorImpl.h c10/core/Storage.h c10/core/TensorImpl.h ATen/core/DeprecatedTypeProperties.h",
     "mindtorch/accessor.h": "ATen/core/TensorAccessor.h ATen/TensorAccessor.h",
@@ -147,6 +146,9 @@ _FORWARDS = {
     "mindtorch/bits.h": "c10/util/llvmMathExtras.h",
     "mindtorch/unroll.h": "c10/util/Unroll.h",
     "mindtorch/context.h": "ATen/Context.h",
+    "mindtorch/processor.h": "ATen/cpu/Utils.h",
+    "mindtorch/cpu_generator.h": "ATen/CPUGeneratorImpl.h",
+    "mindtorch/device_object.h": "torch/csrc/Device.h",
     "mindtorch/autocast.h": "ATen/autocast_mode.h",
     "mindtorch/archive.h": "torch/serialize/archive.h torch/serialize/input-archive.h torch/serialize/output-archive.h",
     "mindtorch/vec.h": "ATen/cpu/vec/vec.h ATen/cpu/vec/functional.h ATen/cpu/vec/vec_base.h ATen/cpu/vec/functional_base.h "
@@ -496,8 +498,29 @@ def _space_functions(function, seen):
 
 def _place(name):
     """The namespace of an operator's function: what PyTorch has as a method alone must not meet a program's own name."""
-    of_methods = hasattr(mindtorch_v2.Tensor, name) and not hasattr(mindtorch_v2, name)
+    of_methods = hasattr(mindtorch_v2.Tensor, name) and not callable(getattr(mindtorch_v2, name, None))
     return "at::method::" if of_methods else "at::"
+
+
+class _Definition(NamedTuple):
+    """A function in namespace at, or at::method."""
+
+    operator: str
+    name: str
+    result: str
+    declared: str
+    given: str
+    body: str
+
+    @property
+    def text(self):
+        text = f"inline {self.result} {self.name}({self.declared}) {{\n    {self.body}\n}}"
+        return text if _place(self.name) == "at::" else f"namespace method {{\n{text}\n}}"
+
+    def of_own_kernel(self, which: str) -> str:
+        """A function of that name and type which calls this one past what libraries registered (call_own_kernel)."""
+        call = f"{_place(self.name)}{self.name}({self.given})"
+        return f"inline {self.result} {self.name}({self.declared}) {{ const mindtorch::OwnKernel own('{which}'); return {call}; }}"
 
 
 def _functions(function, seen):
@@ -510,8 +533,8 @@ def _functions(function, seen):
             return
         declared = _trailing_defaults(parameters, name, seen) if defaults else _without_defaults(parameters)
         seen.add(key)
-        text = f"inline {function.result[0]} {name}({declared}) {{\n    {body}\n}}"
-        parts.append(text if _place(name) == "at::" else f"namespace method {{\n{text}\n}}")
+        given = ", ".join(p.name for p in parameters)
+        parts.append(_Definition(function.handle.name, name, function.result[0], declared, given, body))
 
     if function.out:
         inputs = [p for p in function.parameters if p not in function.out]
@@ -629,11 +652,12 @@ def _operator_headers(handles):
     seen: set[Any] = set()
     seen_spaces: set[Any] = set()
     seen_methods: set[Any] = set()
+    defined: list[_Definition] = []
     for function in (_Function(handle, name) for handle, name in _names(handles)):
         if not function.usable:
             continue
         if function.name not in functions_by_hand:
-            definitions += _functions(function, seen)
+            defined += _functions(function, seen)
         spaces += _space_functions(function, seen_spaces)
         made = _methods(function, by_hand, seen_methods)
         for declaration, definition in made:
@@ -650,7 +674,7 @@ def _operator_headers(handles):
         if function.usable:
             definitions += _gradient_into(function, seen)
     declarations += methods_with_sizes
-    definitions += with_sizes
+    definitions = [*(d.text for d in defined), *definitions, *with_sizes]
     head = "// Written from the operators' schemas.\n"
     functions = (
         f"{head}#pragma once\nnamespace at {{\n"
@@ -662,15 +686,36 @@ def _operator_headers(handles):
     return {
         "mindtorch/generated/methods.h": head + "\n".join(declarations) + "\n",
         "mindtorch/generated/functions.h": functions,
-        "mindtorch/generated/native_functions.h": f"{head}#pragma once\n#include <mindtorch/functions.h>\n"
-        # Kernels under their own names: here the operator, which finds them.
-        "namespace at {\nnamespace native {\n"
-        + "\n".join(f"using {_place(name)}{name};" for name in dict.fromkeys(name for name, *_ in seen))
-        + "\n}  // namespace native\n}  // namespace at\n",
         "mindtorch/generated/spaces.h": f"{head}#pragma once\n#include <mindtorch/functions.h>\nnamespace torch {{\n"
         + "\n".join(spaces)
         + "\n}  // namespace torch\n",
+        **_own_kernel_headers(defined),
     }
+
+
+def _family(name):
+    """The name of the headers of an operator and its forms: that of `add_` is in those of `add`."""
+    return name[:-1] if name.endswith("_") and not name.endswith("__") else name
+
+
+def _own_kernel_headers(defined):
+    """`at::native` and `at::cpu`: each operator's functions again, past the kernels that libraries registered for it."""
+    families: dict[str, list[_Definition]] = {}
+    for one in defined:
+        families.setdefault(_family(one.operator), []).append(one)
+    files = {}
+    for space, which, suffix, whole in (
+        ("native", "n", "native", "ATen/NativeFunctions.h"),
+        ("cpu", "c", "cpu_dispatch", "ATen/CPUFunctions.h"),
+    ):
+        for family, definitions in families.items():
+            text = "\n".join(d.of_own_kernel(which) for d in definitions)
+            by_hand = "#include <mindtorch/set_storage.h>\n" if family == "set" else ""
+            files[f"ATen/ops/{family}_{suffix}.h"] = (
+                f"{_FORWARD}#include <mindtorch/functions.h>\n{by_hand}namespace at {{\nnamespace {space} {{\n{text}\n}}\n}}\n"
+            )
+        files[whole] = _FORWARD + "".join(f"#include <ATen/ops/{family}_{suffix}.h>\n" for family in sorted(families))
+    return files
 
 
 def _files():
@@ -686,9 +731,9 @@ def _files():
     for what, names in _MISSING.items():
         for name in names.split():
             files[name] = f'#error "<{name}>: mindtorch_v2 has no {what}; docs/cpp-operators.md lists what there is"\n'
-    for name in {h.name for h in handles}:
-        for suffix, target in (("", "functions.h"), ("_native", "generated/native_functions.h")):
-            files.setdefault(f"ATen/ops/{name}{suffix}.h", f"{_FORWARD}#include <mindtorch/{target}>\n")
+    for name in {n for h in handles for n in (h.name, _family(h.name))}:
+        for suffix in ("", "_native", "_cpu_dispatch"):
+            files.setdefault(f"ATen/ops/{name}{suffix}.h", f"{_FORWARD}#include <mindtorch/functions.h>\n")
     files |= _operator_forms(handles)
     # A library names what it calls: our core, or for the stable ABI alone libtorch_cpu.so, and then it runs with PyTorch too.
     both = f"AS_NEEDED({library_path() / 'libmindtorch_core.so'} {library_path() / 'stable' / 'libtorch_cpu.so'})"
@@ -707,7 +752,7 @@ def _operator_forms(handles):
         name = f"{function.name}_{overload}" if overload else function.name
         kind = f"{function.result[0]}({', '.join(p.cpp for p in function.parameters)})"
         kind = re.sub(r"\b(std|at|c10|mindtorch)::", r"::\1::", kind)  # an operator is called `std`
-        forms.setdefault(function.name, []).append(
+        forms.setdefault(_family(function.name), []).append(
             f"struct {name} : ::mindtorch::OperatorForm<{name}, {kind}> {{\n"
             f'    static constexpr const char *name = "aten::{function.name}", *overload_name = "{overload}";\n}};'
         )

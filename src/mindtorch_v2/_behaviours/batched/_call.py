@@ -13,7 +13,7 @@ from ... import _C
 from ..._core.autograd import batched
 from ..._core.autograd.function import through_vmap
 from ..._operators.table import ROWS, every_row, facts_of
-from ._levels import active_levels, outside_vmap, size_of
+from ._levels import active_levels, outside_vmap, past_vmaps, size_of
 
 _parts = batched.parts
 
@@ -390,7 +390,8 @@ def _sliced(op: Any, values: list, batch: Batch, before: Callable[[], None]) -> 
             else value
             for w, value in zip(whole, values, strict=True)
         ]
-        made.append(call(op, slices))
+        with past_vmaps(batch.n):
+            made.append(call(op, slices))
     if inplace:
         written_values = [value for value, writes in zip(values, written, strict=True) if writes]
         return written_values[0] if len(written_values) == 1 else tuple(written_values)
