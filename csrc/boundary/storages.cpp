@@ -16,7 +16,7 @@ namespace {
 Storage* storage(mt_storage s) { return reinterpret_cast<Storage*>(s); }
 mt_storage handle(Storage* s) { return reinterpret_cast<mt_storage>(s); }
 
-int storage_of(mt_tensor t, mt_storage* out) {
+int storage_of_tensor(mt_tensor t, mt_storage* out) {
     return reported([&] {
         if (tensor(t)->keys.has(Key::Tracer) || hides_data(*tensor(t))) check_data(*tensor(t));
         *out = handle(tensor(t)->storage);
@@ -115,10 +115,24 @@ int tensor_over(mt_storage s, int32_t dim, const int64_t* sizes, const int64_t* 
     });
 }
 
+int storage_of_object(mt_object o, mt_storage* out) {
+    return reported([&] {
+        Storage* s = mt::storage_of(object(o));
+        MT_CHECK_TYPE(s, "an UntypedStorage was expected, got ", Py_TYPE(object(o))->tp_name);
+        *out = handle(s);
+    });
+}
+int object_of_storage(mt_storage s, mt_object* out) {
+    return reported([&] {
+        Owned o(storage_object(storage(s)));
+        *out = boundary::handle(o.release());
+    });
+}
+
 }  // namespace
 
 void fill_storages(mt_boundary& b) {
-    b.storage_of = storage_of;
+    b.storage_of = storage_of_tensor;
     b.storage_retain = retain;
     b.storage_release = release;
     b.storage_references = references;
@@ -128,6 +142,8 @@ void fill_storages(mt_boundary& b) {
     b.storage_describe = describe_storage;
     b.storage_described = described;
     b.tensor_over = tensor_over;
+    b.storage_of_object = storage_of_object;
+    b.object_of_storage = object_of_storage;
 }
 
 }  // namespace mt::boundary

@@ -1,9 +1,10 @@
-// Classes that programs derive from: storages and generators; and kernels that call the framework's own. Compiled against
-// our headers and, with --live, against PyTorch's, unchanged.
+// Classes that programs derive from: storages and generators; and kernels that call the framework's own. Compiled
+// against our headers and, with --live, against PyTorch's, unchanged.
 #include <torch/extension.h>
 #include <torch/library.h>
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/EmptyTensor.h>
 #include <ATen/NativeFunctions.h>
 #include <ATen/cpu/Utils.h>
 #include <ATen/ops/as_strided_cpu_dispatch.h>
@@ -74,19 +75,47 @@ static void storages() {
         EXPECT(second[3].item<float>() == 2);
         memory.reset();
         EXPECT(alive == before + 1 && second.sum().item<float>() == 12);
-        memory = c10::intrusive_ptr<Marked>::reclaim_copy(
-            static_cast<Marked*>(second.storage().unsafeGetStorageImpl()));
+        memory =
+            c10::intrusive_ptr<Marked>::reclaim_copy(static_cast<Marked*>(second.storage().unsafeGetStorageImpl()));
         second.reset();
         EXPECT(alive == before + 1 && memory.use_count() == 1 && memory->mark == 7);
         // After the last tensor there may be one again.
         EXPECT(over(memory, {6}).sum().item<float>() == 12);
-        c10::weak_intrusive_ptr<c10::StorageImpl> watched(
-            (c10::intrusive_ptr<c10::StorageImpl>(memory)));
+        c10::weak_intrusive_ptr<c10::StorageImpl> watched((c10::intrusive_ptr<c10::StorageImpl>(memory)));
         EXPECT(!watched.expired());
         memory.reset();
         EXPECT(watched.expired());
     }
     EXPECT(alive == before && in_use == used);
+}
+
+// A storage as an operator has it.
+static c10::Storage second_half(c10::Storage storage) {
+    const size_t half = storage.nbytes() / 2;
+    c10::DataPtr data = c10::GetCPUAllocator()->allocate(half);
+    std::memcpy(data.get(), static_cast<const char*>(storage.data()) + half, half);
+    return c10::Storage(c10::Storage::use_byte_size_t(), half, std::move(data));
+}
+TORCH_LIBRARY_FRAGMENT(bases, m) {
+    m.def("bytes(Storage s) -> int", [](c10::Storage s) { return static_cast<int64_t>(s.nbytes()); });
+}
+
+// Sets of keys that are made when the program is compiled.
+static void keys() {
+    using c10::DispatchKey;
+    using c10::DispatchKeySet;
+    constexpr DispatchKeySet cpu(DispatchKey::CPU), both = cpu | DispatchKeySet(DispatchKey::AutogradCPU);
+    constexpr DispatchKeySet listed{DispatchKey::CPU, DispatchKey::AutogradCPU}, none;
+    constexpr DispatchKeySet rest = both - cpu, common = both & cpu;
+    EXPECT(both == listed && both.has(DispatchKey::CPU) && !cpu.has(DispatchKey::AutogradCPU));
+    EXPECT(rest.has(DispatchKey::AutogradCPU) && common == cpu && none.empty() && !cpu.empty());
+    const at::Tensor t = at::ones({1});
+    const DispatchKeySet of_tensor = t.key_set();
+    EXPECT(of_tensor.has_all(cpu) && (of_tensor | cpu) == of_tensor && (of_tensor & both).has(DispatchKey::CPU));
+    EXPECT(!(of_tensor - cpu).has(DispatchKey::CPU) && (cpu | none) == cpu && (cpu - none) == cpu);
+    EXPECT(cpu == DispatchKeySet(DispatchKey::CPU) && cpu.highestPriorityTypeId() == DispatchKey::CPU);
+    EXPECT(cpu.raw_repr() == DispatchKeySet(DispatchKey::CPU).raw_repr() && (cpu & none).empty());
+    EXPECT(at::detail::empty_generic({3}, c10::GetCPUAllocator(), cpu, at::kFloat, {}).numel() == 3);
 }
 
 static void of_the_framework() {
@@ -107,6 +136,8 @@ static void of_the_framework() {
     EXPECT(watched.lock().defined());
     again.reset();
     EXPECT(watched.expired() && !storage);
+    at::Tensor half = at::empty({0}).set_(second_half(at::arange(4, at::kFloat).storage()), 0, {2});
+    EXPECT(at::equal(half, at::arange(2, 4)));
 }
 
 static void other_memory() {
@@ -251,6 +282,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     m.def("resizing", resizing);
     m.def("generators", generators);
     m.def("own_kernels", own_kernels);
+    m.def("keys", keys);
     m.def("alive", [] { return alive; });
     m.def("marked", [](int64_t n) { return over(marked(4 * n), {n}); });
     m.def("named", [](uint64_t seed) { return at::make_generator<Named>(seed); });

@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 
-@pytest.mark.parametrize("name", ["storages", "of_the_framework", "other_memory", "resizing", "generators"])
+@pytest.mark.parametrize("name", ["storages", "of_the_framework", "other_memory", "resizing", "generators", "keys"])
 def test_in_cpp(bases, name):
     getattr(bases.module, name)()
 
@@ -34,6 +34,12 @@ def test_tensors_of_a_storage_of_a_program(bases):
     del view, kept, x
     gc.collect()
     assert module.alive() == before
+
+
+def test_storages_in_operators(bases):
+    torch = bases.torch
+    assert torch.ops.bases.bytes(torch.ones(3).untyped_storage()) == 12
+    assert str(torch.ops.bases.bytes.default._schema) == "bases::bytes(Storage s) -> int"
 
 
 def test_generators_of_a_program_in_python(bases):

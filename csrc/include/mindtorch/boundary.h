@@ -243,6 +243,8 @@ typedef struct mt_boundary {
     void* (*storage_described)(mt_storage, const char* kind);
     int (*tensor_over)(mt_storage, int32_t dim, const int64_t* sizes, const int64_t* strides, int64_t offset,
                        uint8_t dtype, mt_tensor*);
+    int (*storage_of_object)(mt_object, mt_storage*); /* borrowed from a storage of Python's */
+    int (*object_of_storage)(mt_storage, mt_object*);
 
     /* The next `call` of this thread goes to the framework's own kernel, past what libraries registered for the
      * operator: 'n', where one did, for the device of the arguments; 'c' always, and the kernel for the CPU. 0: to

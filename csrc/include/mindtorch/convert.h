@@ -243,6 +243,28 @@ struct Convert<at::Generator> {
     static std::string schema() { return "Generator"; }
 };
 template <>
+struct Convert<c10::Storage> {
+    static Packed pack(const c10::Storage& s) {
+        Packed p;
+        if (!s) return p;
+        mt_storage core = s.unsafeGetStorageImpl()->share_core();
+        mt_object o = nullptr;
+        const int failed = api().object_of_storage(core, &o);
+        api().storage_release(core);
+        check(failed);
+        p.keep = Object::steal(o);
+        p.v = object_value(p.keep);
+        return p;
+    }
+    static c10::Storage from(const mt_value& v) {
+        if (v.tag != MT_OBJECT) wrong_type("Storage", v);
+        mt_storage s = nullptr;
+        check(api().storage_of_object(v.as.object, &s));
+        return c10::Storage(c10::intrusive_ptr<c10::StorageImpl>(c10::StorageImpl::of(s)));
+    }
+    static std::string schema() { return "Storage"; }
+};
+template <>
 struct Convert<const char*> {
     static Packed pack(const char* s) { return mindtorch::pack(std::string_view(s)); }
 };

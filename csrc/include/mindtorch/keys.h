@@ -59,46 +59,57 @@ inline DispatchKey key_of_device(DeviceType d) {
                                    : DispatchKey::PrivateUse1;
 }
 
+// The core's bits. A constant of the program's (constexpr) is made before there is a core: it has bits by the places of
+// DispatchKey, and says so with the highest, until somebody asks.
 class DispatchKeySet {
   public:
     enum Full { FULL };
     enum FullAfter { FULL_AFTER };
     enum Raw { RAW };
-    DispatchKeySet() = default;
-    explicit DispatchKeySet(uint64_t bits) : bits_(bits) {}
-    DispatchKeySet(Full) : bits_(~uint64_t(0)) {}
-    DispatchKeySet(Raw, uint64_t bits) : bits_(bits) {}
+    constexpr DispatchKeySet() = default;
+    constexpr explicit DispatchKeySet(uint64_t bits) : bits_(bits) {}
+    constexpr DispatchKeySet(Full) : bits_(~by_place) {}
+    constexpr DispatchKeySet(Raw, uint64_t bits) : bits_(bits) {}
     // Everything of lower priority.
     DispatchKeySet(FullAfter, DispatchKey k) : bits_(lowest(bits_of(k)) - 1) {}
-    DispatchKeySet(DispatchKey k) : bits_(bits_of(k)) {}
-    DispatchKeySet(std::initializer_list<DispatchKey> keys) {
-        for (DispatchKey k : keys) bits_ |= bits_of(k);
+    constexpr DispatchKeySet(DispatchKey k) : bits_(__builtin_is_constant_evaluated() ? place_of(k) : bits_of(k)) {}
+    constexpr DispatchKeySet(std::initializer_list<DispatchKey> keys) {
+        for (DispatchKey k : keys) bits_ |= DispatchKeySet(k).bits_;
     }
-    uint64_t raw_repr() const { return bits_; }
-    bool has(DispatchKey k) const {
+    uint64_t raw_repr() const { return bits(); }
+    constexpr bool has(DispatchKey k) const {
+        if (bits_ & by_place && __builtin_is_constant_evaluated()) return bits_ & place_of(k) & ~by_place;
         const uint64_t b = bits_of(k);
-        return b && (bits_ & b) == b;
+        return b && (bits() & b) == b;
     }
-    bool has_any(DispatchKeySet o) const { return (bits_ & o.bits_) != 0; }
-    bool empty() const { return bits_ == 0; }
-    DispatchKeySet add(DispatchKey k) const { return DispatchKeySet(bits_ | bits_of(k)); }
-    DispatchKeySet remove(DispatchKey k) const { return DispatchKeySet(bits_ & ~bits_of(k)); }
-    bool has_all(DispatchKeySet o) const { return (bits_ & o.bits_) == o.bits_; }
-    bool isSupersetOf(DispatchKeySet o) const { return has_all(o); }
+    constexpr bool has_any(DispatchKeySet o) const { return !(*this & o).empty(); }
+    constexpr bool empty() const { return (bits_ & ~by_place) == 0; }
+    constexpr DispatchKeySet add(DispatchKey k) const { return *this | DispatchKeySet(k); }
+    constexpr DispatchKeySet remove(DispatchKey k) const { return *this - DispatchKeySet(k); }
+    constexpr bool has_all(DispatchKeySet o) const { return (*this & o) == o; }
+    constexpr bool isSupersetOf(DispatchKeySet o) const { return has_all(o); }
     static DispatchKeySet from_raw_repr(uint64_t bits) { return DispatchKeySet(RAW, bits); }
-    DispatchKeySet operator|(DispatchKeySet o) const { return DispatchKeySet(bits_ | o.bits_); }
-    DispatchKeySet operator&(DispatchKeySet o) const { return DispatchKeySet(bits_ & o.bits_); }
-    DispatchKeySet operator-(DispatchKeySet o) const { return DispatchKeySet(bits_ & ~o.bits_); }
-    bool operator==(DispatchKeySet o) const { return bits_ == o.bits_; }
-    bool operator!=(DispatchKeySet o) const { return bits_ != o.bits_; }
+    constexpr DispatchKeySet operator|(DispatchKeySet o) const {
+        return DispatchKeySet(alike(o) ? bits_ | o.bits_ : bits() | o.bits());
+    }
+    constexpr DispatchKeySet operator&(DispatchKeySet o) const {
+        return DispatchKeySet(alike(o) ? bits_ & o.bits_ : bits() & o.bits());
+    }
+    constexpr DispatchKeySet operator-(DispatchKeySet o) const {
+        return DispatchKeySet(alike(o) ? (bits_ & by_place) | (bits_ & ~o.bits_) : bits() & ~o.bits());
+    }
+    constexpr bool operator==(DispatchKeySet o) const {
+        return alike(o) ? ((bits_ ^ o.bits_) & ~by_place) == 0 : bits() == o.bits();
+    }
+    constexpr bool operator!=(DispatchKeySet o) const { return !(*this == o); }
     // The key whose kernel is called.
     DispatchKey highestPriorityTypeId() const {
         DispatchKey highest = DispatchKey::Undefined;
         uint64_t place = 0;
-#define MINDTORCH_KEY(name)                                                                              \
-    if (const uint64_t b = bits_of(DispatchKey::name); (b & (b - 1)) == 0 && b > place && (bits_ & b)) { \
-        highest = DispatchKey::name;                                                                     \
-        place = b;                                                                                       \
+#define MINDTORCH_KEY(name)                                                                               \
+    if (const uint64_t b = bits_of(DispatchKey::name); (b & (b - 1)) == 0 && b > place && (bits() & b)) { \
+        highest = DispatchKey::name;                                                                      \
+        place = b;                                                                                        \
     }
         MINDTORCH_FORALL_KEYS(MINDTORCH_KEY)
 #undef MINDTORCH_KEY
@@ -130,7 +141,7 @@ class DispatchKeySet {
       private:
         uint64_t rest_;
     };
-    iterator begin() const { return iterator(bits_ & named()); }
+    iterator begin() const { return iterator(bits() & named()); }
     iterator end() const { return iterator(0); }
 
   private:
@@ -151,6 +162,22 @@ class DispatchKeySet {
         return t ? t->key_bit(toString(k)) : 0;
     }
     static uint64_t lowest(uint64_t b) { return b & (~b + 1); }
+    static constexpr uint64_t by_place = uint64_t(1) << 63;
+    // Keys that no tensor has are in no set.
+    static constexpr uint64_t place_of(DispatchKey k) {
+        const auto place = static_cast<unsigned>(k);
+        return by_place | (place && place <= static_cast<unsigned>(DispatchKey::Autograd) ? uint64_t(1) << place : 0);
+    }
+    constexpr bool alike(DispatchKeySet o) const {
+        return ((bits_ ^ o.bits_) & by_place) == 0 || bits_ == 0 || o.bits_ == 0;
+    }
+    constexpr uint64_t bits() const { return bits_ & by_place ? looked_up(bits_) : bits_; }
+    static uint64_t looked_up(uint64_t places) {
+        uint64_t found = 0;
+        for (uint64_t rest = places & ~by_place; rest; rest &= rest - 1)
+            found |= bits_of(static_cast<DispatchKey>(__builtin_ctzll(rest)));
+        return found;
+    }
     uint64_t bits_ = 0;
 };
 inline const DispatchKeySet autograd_dispatch_keyset{DispatchKey::Autograd};

@@ -90,6 +90,7 @@ class Registerer {
     }
 #define C10_DECLARE_REGISTRY(Name, Object, ...) \
     C10_DECLARE_TYPED_REGISTRY(Name, std::string, Object, std::unique_ptr, ##__VA_ARGS__)
+#define TORCH_DECLARE_REGISTRY(Name, Object, ...) C10_DECLARE_REGISTRY(Name, Object, ##__VA_ARGS__)
 #define C10_DEFINE_REGISTRY(Name, Object, ...) \
     C10_DEFINE_TYPED_REGISTRY(Name, std::string, Object, std::unique_ptr, ##__VA_ARGS__)
 #define C10_DECLARE_SHARED_REGISTRY(Name, Object, ...) \
