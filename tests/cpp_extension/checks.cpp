@@ -478,6 +478,7 @@ struct Counter : torch::CustomClassHolder {
     at::Tensor times(const at::Tensor& t) const { return t * count; }
     int64_t get() const { return count; }
     void set(int64_t n) { count = n; }
+    std::tuple<std::tuple<std::string, int64_t>> state() const { return {{"count", count}}; }
 };
 static int64_t read_counter(const c10::intrusive_ptr<Counter>& c) { return c->count; }
 TORCH_LIBRARY_FRAGMENT(checks, m) {
@@ -485,6 +486,8 @@ TORCH_LIBRARY_FRAGMENT(checks, m) {
         .def(torch::init<int64_t>())
         .def("add", &Counter::add)
         .def("times", &Counter::times)
+        .def("state", &Counter::state)
+        .def("pair", [](const c10::intrusive_ptr<Counter>& self) { return std::make_tuple(self->count, -self->count); })
         .def("twice",
              [](const c10::intrusive_ptr<Counter>& self) { return c10::make_intrusive<Counter>(self->count * 2); })
         .def_static("zero", []() { return c10::make_intrusive<Counter>(0); })
@@ -492,6 +495,9 @@ TORCH_LIBRARY_FRAGMENT(checks, m) {
         .def_pickle([](const c10::intrusive_ptr<Counter>& self) -> int64_t { return self->count; },
                     [](int64_t state) { return c10::make_intrusive<Counter>(state); });
     m.def("read_counter", &read_counter);
+    m.def("one_pair(int a) -> ((int, str) _0)",
+          [](int64_t a) { return std::make_tuple(std::make_tuple(a, std::string("a"))); });
+    m.def("one_pair_inferred", [](int64_t a) { return std::make_tuple(std::make_tuple(a, std::string("a"))); });
 }
 
 // ---- the module ----

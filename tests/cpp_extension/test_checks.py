@@ -179,6 +179,17 @@ def test_custom_classes(built):
         torch.classes.checks.Nothing()
 
 
+def test_tuples_of_one(built):
+    """A method gives its tuple whole; an operator gives the parts, and the one part of a tuple of one by itself."""
+    torch = built.torch
+    counter = torch.classes.checks.Counter(3)
+    assert counter.state() == (("count", 3),)
+    assert counter.pair() == (3, -3)
+    assert torch.ops.checks.one_pair(2) == (2, "a")
+    assert torch.ops.checks.one_pair_inferred(2) == (2, "a")
+    assert str(torch.ops.checks.one_pair_inferred.default._schema).endswith("-> ((int, str) _0)")
+
+
 def test_the_schema_and_the_function_must_agree(built):
     """A kernel is entered only with what it takes."""
     torch = built.torch

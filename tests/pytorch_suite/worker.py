@@ -141,14 +141,28 @@ def _gone(name: str) -> Callable[..., Any]:
     return raises
 
 
-def leave_out_compiled_helpers() -> None:
-    """Let set-ups go on that load PyTorch's compiled classes for tests, which are linked to PyTorch: nothing has them here."""
+def build_compiled_classes(source: pathlib.Path | None) -> None:
+    """Have the compiled classes of PyTorch's tests built from their source, on our headers; what its wheel has is linked to PyTorch.
+
+    Without the source, set-ups that load the library go on, and what uses its classes fails.
+    """
     import torch
 
     load = torch.ops.load_library
+    built: list[Any] = []
 
     def load_library(path: Any, *arguments: Any) -> Any:
-        return None if pathlib.Path(path).name == "libtorchbind_test.so" else load(path, *arguments)
+        if pathlib.Path(path).name != "libtorchbind_test.so":
+            return load(path, *arguments)
+        if source is not None and not built:
+            built.append(None)  # once, whatever comes of it
+            torch.utils.cpp_extension.load(
+                "torchbind_test",
+                [source / "test" / "cpp" / "jit" / "test_custom_class_registrations.cpp"],
+                extra_include_paths=[source],
+                is_python_module=False,
+            )
+        return None
 
     torch.ops.load_library = load_library
 
@@ -295,7 +309,7 @@ def main() -> None:
         if wheel is None:
             raise SystemExit("pytorch_suite: no PyTorch is installed here: `make pytorch-suite` makes an environment")
         stand_in()
-        leave_out_compiled_helpers()
+        build_compiled_classes(options.source)
     if wheel is not None:
         sys.meta_path.insert(0, InfrastructureFinder(wheel, options.source, options.as_they_were))
     give_back_what_was_lost()

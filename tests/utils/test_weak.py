@@ -2,8 +2,10 @@
 
 import gc
 
+import pytest
+
 import mindtorch_v2 as torch
-from mindtorch_v2.utils.weak import TensorWeakRef, WeakIdRef, WeakTensorKeyDictionary
+from mindtorch_v2.utils.weak import TensorWeakRef, WeakIdKeyDictionary, WeakIdRef, WeakTensorKeyDictionary
 
 
 def test_entries_go_with_their_keys():
@@ -31,6 +33,22 @@ def test_copies_and_unions():
     assert len(first | second) == 2
     assert first[a] is second[a]
     assert second.pop(b) == [2]
+
+
+def test_update_reads_first():
+    """Entries that cannot be read to their end change nothing."""
+    a, b = torch.ones(1), torch.ones(1)
+    notes = WeakIdKeyDictionary({a: 1})
+    notes.update([(b, 2)])
+    assert notes[b] == 2
+
+    def pairs():
+        yield a, 3
+        raise LookupError("no more")
+
+    with pytest.raises(LookupError, match="no more"):
+        notes.update(pairs())
+    assert notes[a] == 1
 
 
 def test_references():

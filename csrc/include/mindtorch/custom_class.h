@@ -3,6 +3,26 @@
 
 #include <mindtorch/library.h>
 
+namespace mindtorch MINDTORCH_HIDDEN {
+
+// A method's tuple is one value, even of one part, where an operator's parts are results of their own.
+template <class Sig>
+struct WholeTuple {
+    template <class F>
+    static F of(F f) {
+        return f;
+    }
+};
+template <class... T, class... A>
+struct WholeTuple<std::tuple<T...>(A...)> {
+    template <class F>
+    static auto of(F f) {
+        return [f](A... args) -> Whole<std::tuple<T...>> { return {f(std::forward<A>(args)...)}; };
+    }
+};
+
+}  // namespace mindtorch MINDTORCH_HIDDEN
+
 namespace torch {
 
 namespace detail {
@@ -127,7 +147,7 @@ class class_ {
     template <class F>
     class_& add(const std::string& name, char kind, F f, const std::string& doc, std::initializer_list<arg> defaults,
                 size_t own) {
-        CppFunction kernel(std::move(f));
+        CppFunction kernel(mindtorch::WholeTuple<mindtorch::signature_of<F>>::of(std::move(f)));
         std::string schema = kernel.schema();
         size_t i = own;
         for (const arg& a : defaults) {

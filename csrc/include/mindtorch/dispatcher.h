@@ -164,17 +164,18 @@ struct Held<std::optional<c10::ArrayRef<T>>> : HeldArray<T> {
 
 // ---- results ----
 template <class R>
+R taken(const mt_value& v) {
+    struct Drop {
+        const mt_value& v;
+        ~Drop() { drop(v); }
+    } drop_it{v};
+    return Convert<R>::from(v);
+}
+template <class R>
 struct Results {
     static constexpr int count = 1;
     static void give(const R& r, mt_value* rets) { rets[0] = owned(mindtorch::pack(r)); }
-    static R take(const mt_value* rets) {
-        const mt_value& v = rets[0];
-        struct Drop {
-            const mt_value& v;
-            ~Drop() { drop(v); }
-        } drop_it{v};
-        return Convert<R>::from(v);
-    }
+    static R take(const mt_value* rets) { return taken<R>(rets[0]); }
     static std::string schema() { return Convert<R>::schema() + " _0"; }
 };
 template <>
@@ -203,19 +204,37 @@ template <>
 struct Results<c10::MemoryFormat> : NumberResult<c10::MemoryFormat> {};
 template <class R>
 struct Results<R&> : Results<std::decay_t<R>> {};
+// A value that is one result even where it is a tuple, as methods of classes have them, and the parts of tuples.
+template <class T>
+struct Whole {
+    T value;
+};
+template <class T>
+struct Results<Whole<T>> {
+    static constexpr int count = 1;
+    static void give(const Whole<T>& r, mt_value* rets) { rets[0] = owned(mindtorch::pack(r.value)); }
+    static std::string schema() { return Convert<T>::schema() + " _0"; }
+};
+template <class T>
+struct Part : Results<T> {};
+template <class... T>
+struct Part<std::tuple<T...>> {
+    static void give(const std::tuple<T...>& r, mt_value* rets) { rets[0] = owned(mindtorch::pack(r)); }
+    static std::tuple<T...> take(const mt_value* rets) { return taken<std::tuple<T...>>(rets[0]); }
+};
 template <class... T>
 struct Results<std::tuple<T...>> {
     static constexpr int count = sizeof...(T);
     template <size_t... i>
     static void give_each(std::tuple<T...>&& r, mt_value* rets, std::index_sequence<i...>) {
-        (Results<std::decay_t<T>>::give(std::get<i>(std::move(r)), rets + i), ...);
+        (Part<std::decay_t<T>>::give(std::get<i>(std::move(r)), rets + i), ...);
     }
     static void give(std::tuple<T...> r, mt_value* rets) {
         give_each(std::move(r), rets, std::index_sequence_for<T...>());
     }
     template <size_t... i>
     static std::tuple<std::decay_t<T>...> take_each(const mt_value* rets, std::index_sequence<i...>) {
-        return std::tuple<std::decay_t<T>...>{Results<std::decay_t<T>>::take(rets + i)...};
+        return std::tuple<std::decay_t<T>...>{Part<std::decay_t<T>>::take(rets + i)...};
     }
     static std::tuple<std::decay_t<T>...> take(const mt_value* rets) {
         return take_each(rets, std::index_sequence_for<T...>());
@@ -241,8 +260,10 @@ struct SchemaOf<R(A...)> {
         std::string args;
         int i = 0;
         ((args += (i ? ", " : "") + Convert<std::decay_t<A>>::schema() + " _" + std::to_string(i), i++), ...);
-        return "(" + args + ") -> " +
-               (Results<R>::count == 1 ? Results<R>::schema() : "(" + Results<R>::schema() + ")");
+        const std::string results = Results<R>::schema();
+        // A tuple that is the one result would read as several.
+        const bool one = Results<R>::count == 1 && results[0] != '(';
+        return "(" + args + ") -> " + (one ? results : "(" + results + ")");
     }
 };
 template <class R, class... A>

@@ -248,7 +248,7 @@ def load(
         raise FileNotFoundError(f"the build_directory {folder!r} does not exist")
     # One item may hold several flags, as a shell reads them.
     flags, link_flags = ([w for f in given or () for w in shlex.split(f)] for given in (extra_cflags, extra_ldflags))
-    includes = [os.path.abspath(path.strip()) for path in extra_include_paths or ()]
+    includes = [os.path.abspath(os.fspath(path).strip()) for path in extra_include_paths or ()]
     # Not "lock": PyTorch, which builds in the same folder if TORCH_EXTENSIONS_DIR says so, waits until no such file is there.
     with _ninja.Lock(os.path.join(folder, "mindtorch.lock")):
         built = _versioned(name, folder, (flags, link_flags, includes, is_python_module, is_standalone), sources)

@@ -135,6 +135,11 @@ class WeakIdKeyDictionary(MutableMapping):
         """The weak references themselves."""
         return list(self.data)
 
+    def update(self, other: Any = (), /, **named: Any) -> None:
+        """Take over the entries of a mapping or of pairs, which are read to their end first; an error in them changes nothing."""
+        for key, value in dict(other if other is not None else (), **named).items():
+            self[key] = value
+
     def copy(self) -> WeakIdKeyDictionary:
         """A dictionary of the same kind with the same entries."""
         new = type(self)(ref_type=self.ref_type)
