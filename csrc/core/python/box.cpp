@@ -577,9 +577,12 @@ PyObject* box_results(Call& c) {
         PyTuple_SET_ITEM(t, i, v.tag == Tag::Tensor ? v.t->py() : v.tag == Tag::Object ? v.obj : box(v));
     }
     if (c.op->return_type) {
-        PyObject* named = call_python(reinterpret_cast<PyObject*>(c.op->return_type), t);
+        // As tuple.__new__(type, (t,)): the class's own looks at what people give it.
+        PyObject* arguments = PyTuple_Pack(1, t);
         Py_DECREF(t);
-        return named;
+        PyObject* named = arguments ? PyTuple_Type.tp_new(c.op->return_type, arguments, nullptr) : nullptr;
+        Py_XDECREF(arguments);
+        return made(named);
     }
     return t;
 }

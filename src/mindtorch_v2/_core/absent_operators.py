@@ -19,7 +19,7 @@ _FUNCTIONS = {
             "_dyn_quant_pack_4bit_weight _fill_mem_eff_dropout_mask_ _flash_attention_forward_no_dropout_inplace "
             "_fw_primal_copy _indices_copy _lstm_mps _make_dual _make_dual_copy _mixed_dtypes_linear _mkldnn_reshape "
             "_mkldnn_transpose _mkldnn_transpose_ _mps_convolution _mps_convolution_transpose "
-            "_native_multi_head_attention _nested_compute_contiguous_strides_offsets _nested_from_padded "
+            "_nested_compute_contiguous_strides_offsets _nested_from_padded "
             "_nested_from_padded_and_nested_example _nested_from_padded_tensor _nested_get_jagged_dummy "
             "_nested_get_lengths _nested_get_max_seqlen _nested_get_min_seqlen _nested_get_offsets "
             "_nested_get_ragged_idx _nested_get_values _nested_get_values_copy _nested_tensor_from_mask "
@@ -33,7 +33,7 @@ _FUNCTIONS = {
             "_sobol_engine_scramble_ _sparse_broadcast_to _sparse_broadcast_to_copy "
             "_sparse_semi_structured_addmm _sparse_semi_structured_apply _sparse_semi_structured_apply_dense "
             "_sparse_semi_structured_linear _sparse_semi_structured_mm _sparse_semi_structured_tile "
-            "_to_sparse_semi_structured _transformer_encoder_layer_fwd _triton_multi_head_attention "
+            "_to_sparse_semi_structured _triton_multi_head_attention "
             "_triton_scaled_dot_attention _unpack_dual _use_cudnn_ctc_loss _use_cudnn_rnn_flatten_weight "
             "_use_miopen_ctc_loss _validate_compressed_sparse_indices _values_copy _weight_int4pack_mm "
             "_weight_int4pack_mm_with_scales_and_zeros _wrapped_linear_prepack _wrapped_quantized_linear_prepacked "
@@ -54,11 +54,11 @@ LATE = {
             "_cummax_helper _cummin_helper _dim_arange _euclidean_dist _fake_quantize_learnable_per_channel_affine "
             "_fake_quantize_learnable_per_tensor_affine _foobar _foreach_powsum _functional_assert_async "
             "_functional_assert_scalar _functional_sym_constrain_range _functional_sym_constrain_range_for_size "
-            "_grid_sampler_2d_cpu_fallback _logcumsumexp _lu_with_info _make_dep_token _masked_softmax _neg_view_copy "
+            "_grid_sampler_2d_cpu_fallback _logcumsumexp _lu_with_info _make_dep_token _masked_softmax _native_multi_head_attention _neg_view_copy "
             "_print _reshape_alias_copy _reshape_from_tensor _rowwise_prune _saturate_weight_to_fp16 "
             "_sparse_bsc_tensor_unsafe _sparse_bsr_tensor_unsafe _sparse_coo_tensor_with_dims "
             "_sparse_csc_tensor_unsafe _sparse_csr_tensor_unsafe _stack _test_functorch_fallback "
-            "_test_serialization_subcmul _to_cpu _transform_bias_rescale_qkv _trilinear "
+            "_test_serialization_subcmul _to_cpu _transform_bias_rescale_qkv _transformer_encoder_layer_fwd _trilinear "
         ).split()
     ),
     "torch._C._nn": frozenset(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -11,9 +13,25 @@ class ReturnType(tuple[Any, ...]):
     __slots__ = ()
     _fields: tuple[str, ...] = ()
 
+    n_fields = 0
+
+    def __new__(cls, values: Iterable[Any] = (), named: object = None) -> ReturnType:
+        self = super().__new__(cls, values)
+        if len(self) != cls.n_fields:
+            raise TypeError(
+                f"torch.return_types.{cls.__name__}() takes a {cls.n_fields}-sequence ({len(self)}-sequence given)"
+            )
+        return self
+
     def __repr__(self) -> str:
         items = ",\n".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
         return f"torch.return_types.{type(self).__name__}(\n{items})"
+
+    def __copy__(self) -> ReturnType:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ReturnType:
+        return type(self)(copy.deepcopy(tuple(self), memo))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (tuple, (tuple(self),))
@@ -43,8 +61,7 @@ def return_type(name: str, fields: tuple[str, ...]) -> type:
 
 def name_returns(handle: Any, out: Any, name: str) -> None:
     fields = tuple(r["name"] for r in handle.returns)
-    if len(fields) > 1 and all(fields):
-        made = return_type(name.lstrip("_"), fields)
-        handle.set_return_type(made)
+    if len(fields) > 1 and all(fields) and not name.endswith(("_forward", "_backward")):
+        handle.set_return_type(return_type(name, fields))
         if out is not None:
-            out.set_return_type(made)
+            out.set_return_type(return_type(f"{name}_out", fields))

@@ -151,8 +151,7 @@ def _define(
             define_generated_out(handle) if _lists(schema) else define_out(handle, out_overload, first=name not in rows)
         )
         record(out, name, tuple(w for w in places if w in ("function", "nn", "linalg", "special", "fft")), aliases)
-    if "function" in places or "linalg" in places:
-        name_returns(handle, out, name)
+    name_returns(handle, out, name)
     if grad:
         label = node or node_name(name, overload)
         formula = (*compile_formula(handle, grad), sum(1 << i for i in nondiff), label)

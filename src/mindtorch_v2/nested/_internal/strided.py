@@ -187,6 +187,8 @@ class StridedNestedTensor(torch.Tensor):
                     kwargs["memory_format"]
                 ]
             )
+        if name in _ATTENTION:
+            return _attended(func, *args, **kwargs)
         if name == "linear":
             _check_linear(*args)
         if name in ("softmax", "log_softmax") and wrap_dim(args[1], args[0].dim()) == 0:
@@ -410,3 +412,31 @@ def strided_from_list(tensors: Sequence[Any], requires_grad: bool = False) -> An
     if not tensors:
         return StridedNestedTensor((), requires_grad)
     return _FromEntries.apply(*tensors)
+
+
+# Where the mask stands among the arguments.
+_ATTENTION = {"_native_multi_head_attention": 9, "_transformer_encoder_layer_fwd": 18}
+
+
+def _attended(func: Any, first: Any, *args: Any, mask: Any = None, mask_type: Any = None, **kwargs: Any) -> Any:
+    """Attention with its projections, of entries padded to the longest; nested again, but for the weights."""
+    before = _ATTENTION[func.__name__] - 1
+    for name, value in zip(("mask", "need_weights", "average_attn_weights"), args[before:]):
+        kwargs[name] = value
+    args = args[:before]
+    if mask is not None or kwargs.pop("mask", None) is not None:
+        raise RuntimeError("NestedTensor with mask is not supported yet")
+    lengths = torch.tensor([len(entry) for entry in first._tensors])
+    padding = torch.arange(int(lengths.max())) >= lengths.unsqueeze(1)
+    dense = [_padded(x, 0.0) if isinstance(x, StridedNestedTensor) else x for x in (first, *args)]
+    made = func(*dense, mask=padding, mask_type=1, **kwargs)
+    several = isinstance(made, tuple)
+    result = made[0] if several else made
+    nested = _FromEntries.apply(*(row[: len(entry)] for row, entry in zip(result, first._tensors, strict=True)))
+    if not several:
+        return nested
+    weights = made[1]
+    if weights is not None:
+        queries = padding.view(len(padding), *[1] * (weights.dim() - 3), -1, 1)
+        weights = weights.masked_fill(queries, 0.0)
+    return nested, weights
