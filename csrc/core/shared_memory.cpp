@@ -1,12 +1,17 @@
 #include "shared_memory.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <new>
+#include <utility>
 
 #include "copy_on_write.h"
 #include "error.h"
@@ -25,8 +30,65 @@ struct Shared {
     void* former_context;
 };
 
+// The storages over shared memory by their files: what comes back to a process, or comes to it twice, is one storage
+// there, so that versions and overlaps are seen.
+using File = std::pair<dev_t, ino_t>;
+std::mutex known_lock;
+std::map<File, Storage*>& known() {
+    static auto* all = [] {
+        pthread_atfork([] { known_lock.lock(); }, [] { known_lock.unlock(); }, [] { known_lock.unlock(); });
+        return new std::map<File, Storage*>();
+    }();
+    return *all;
+}
+
+bool file_of(int fd, File* file) {
+    struct stat told;
+    if (fstat(fd, &told) != 0) return false;
+    *file = {told.st_dev, told.st_ino};
+    return true;
+}
+
+// A reference, unless the last one has gone already.
+bool try_retain(Storage* s) {
+    int64_t refs = s->refs.load(std::memory_order_relaxed);
+    while (refs > 0)
+        if (s->refs.compare_exchange_weak(refs, refs + 1, std::memory_order_acq_rel)) return true;
+    return false;
+}
+
+Storage* find_known(int fd, size_t nbytes) {
+    File file;
+    if (!file_of(fd, &file)) return nullptr;
+    auto& all = known();
+    std::lock_guard<std::mutex> guard(known_lock);
+    auto found = all.find(file);
+    return found != all.end() && found->second->nbytes == nbytes && try_retain(found->second) ? found->second : nullptr;
+}
+
+void make_known(int fd, Storage* s) {
+    File file;
+    if (!file_of(fd, &file)) return;
+    auto& all = known();
+    std::lock_guard<std::mutex> guard(known_lock);
+    try {
+        all[file] = s;
+    } catch (const std::bad_alloc&) {  // it works unknown, too
+    }
+}
+
+void forget(int fd, const Storage* s) {
+    File file;
+    if (!file_of(fd, &file)) return;
+    auto& all = known();
+    std::lock_guard<std::mutex> guard(known_lock);
+    auto found = all.find(file);
+    if (found != all.end() && found->second == s) all.erase(found);
+}
+
 void release_shared(Storage* s) {
     Shared* shared = static_cast<Shared*>(s->context);
+    forget(shared->fd, s);
     if (shared->length) munmap(s->data, shared->length);
     close(shared->fd);
     s->data = shared->former_data;
@@ -97,12 +159,18 @@ void share_storage(Storage* s, bool keep_old) {
     if (nbytes) std::memcpy(mapped.data(), s->data, nbytes);
     if (!keep_old && s->resizable && !is_foreign(s)) storage_resize(s, 0);
     mapped.carry(s);
+    make_known(shared_descriptor(s), s);
 }
 
 Storage* shared_storage(int fd, size_t nbytes) {
+    if (Storage* here = find_known(fd, nbytes)) {
+        close(fd);
+        return here;
+    }
     Mapped mapped(fd, nbytes);
     Storage* s = storage_alloc(0, Device());
     mapped.carry(s);
+    make_known(fd, s);
     return s;
 }
 

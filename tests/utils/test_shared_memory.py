@@ -1,5 +1,6 @@
 """Tensors whose memory processes share: by fork, and sent through queues."""
 
+import gc
 import os
 
 import pytest
@@ -98,3 +99,25 @@ def test_strategies_are_named_as_pytorch_names_them():
     mp.set_sharing_strategy("file_descriptor")
     with pytest.raises(AssertionError, match="invalid sharing strategy 'x', expected one of"):
         mp.set_sharing_strategy("x")
+
+
+def test_what_comes_back_is_the_same_storage():
+    """What a process has already it does not map again: one storage, and views of it in one message stay its views."""
+    x = torch.zeros(4, 4)
+    queue = torch.multiprocessing.SimpleQueue()
+    queue.put([x, x[1], x.storage()])
+    whole, row, storage = queue.get()
+    assert whole.untyped_storage()._cdata == row.untyped_storage()._cdata == x.untyped_storage()._cdata
+    assert storage._cdata == x.untyped_storage()._cdata
+    assert storage.dtype == torch.float32
+    row.fill_(1)
+    assert x[1].tolist() == [1.0] * 4
+    queue.put(x)
+    del x, whole, row, storage
+    gc.collect()
+    assert queue.get().sum().item() == 4
+
+
+def test_thread_names():
+    torch.multiprocessing._set_thread_name("a thread of some length")
+    assert torch.multiprocessing._get_thread_name() == "a thread of som"

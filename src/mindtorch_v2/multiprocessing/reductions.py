@@ -21,8 +21,10 @@ __all__ = [
     "init_reductions",
     "rebuild_storage_fd",
     "rebuild_tensor",
+    "rebuild_typed_storage",
     "reduce_storage",
     "reduce_tensor",
+    "reduce_typed_storage",
 ]
 
 
@@ -52,6 +54,16 @@ def reduce_storage(storage: Any) -> tuple:
         return storage.__reduce__()
     descriptor, size = storage._share_fd_cpu_()
     return rebuild_storage_fd, (DupFd(descriptor), size)
+
+
+def rebuild_typed_storage(storage: Any, dtype: torch.dtype) -> Any:
+    """The typed storage over a received one."""
+    return torch.storage.TypedStorage(wrap_storage=storage, dtype=dtype, _internal=True)
+
+
+def reduce_typed_storage(storage: Any) -> tuple:
+    """The message for a typed storage: its untyped one, and its dtype."""
+    return rebuild_typed_storage, (storage._untyped_storage, storage.dtype)
 
 
 def rebuild_tensor(
@@ -91,5 +103,7 @@ def reduce_tensor(tensor: torch.Tensor) -> tuple:
 def init_reductions() -> None:
     """Let Python's `multiprocessing` send tensors this way."""
     ForkingPickler.register(torch.UntypedStorage, reduce_storage)
+    for typed in torch._storage_classes - {torch.UntypedStorage}:
+        ForkingPickler.register(typed, reduce_typed_storage)
     ForkingPickler.register(torch.Tensor, reduce_tensor)
     ForkingPickler.register(torch.nn.Parameter, reduce_tensor)
