@@ -33,6 +33,7 @@ from typing import Any
 
 INFRASTRUCTURE = "torch.testing._internal"
 MEMORY = 10 << 30  # bytes of address space
+CHILD = "PYTORCH_SUITE_CHILD"  # the environment variable by which processes that a test starts are prepared
 
 # Names that PyTorch itself lost since a file imported them: both sides have them, to be imported, and raise where they are used.
 LOST = {
@@ -165,6 +166,19 @@ def build_compiled_classes(source: pathlib.Path | None) -> None:
         return None
 
     torch.ops.load_library = load_library
+
+
+def prepare(side: str, source: pathlib.Path | None, as_they_were: Sequence[str]) -> None:
+    """Make this process one in which the files can be imported, and so each process that a test starts anew."""
+    wheel = wheel_of_pytorch()
+    if side == "ours":
+        if wheel is None:
+            raise SystemExit("pytorch_suite: no PyTorch is installed here: `make pytorch-suite` makes an environment")
+        stand_in()
+        build_compiled_classes(source)
+    if wheel is not None:
+        sys.meta_path.insert(0, InfrastructureFinder(wheel, source, as_they_were))
+    give_back_what_was_lost()
 
 
 class Log:
@@ -304,15 +318,9 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     faulthandler.enable()
     log = Log(options.log)
-    wheel = wheel_of_pytorch()
-    if side == "ours":
-        if wheel is None:
-            raise SystemExit("pytorch_suite: no PyTorch is installed here: `make pytorch-suite` makes an environment")
-        stand_in()
-        build_compiled_classes(options.source)
-    if wheel is not None:
-        sys.meta_path.insert(0, InfrastructureFinder(wheel, options.source, options.as_they_were))
-    give_back_what_was_lost()
+    prepare(side, options.source, options.as_they_were)
+    told = [side, str(options.source or ""), *options.as_they_were]
+    os.environ[CHILD] = json.dumps(told)
     sys.path[0] = str(file.parent)
     sys.argv = [str(file)]
     warnings.simplefilter("ignore")
@@ -354,3 +362,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+elif __name__ == "__mp_main__" and CHILD in os.environ:  # of a process that multiprocessing started anew
+    _side, _source, *_old = json.loads(os.environ[CHILD])
+    prepare(_side, pathlib.Path(_source) if _source else None, _old)

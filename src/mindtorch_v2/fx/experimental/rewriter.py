@@ -6,7 +6,6 @@ import ast
 import copy
 import functools
 import inspect
-import textwrap
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, cast
@@ -28,7 +27,9 @@ class AST_Rewriter(ast.NodeTransformer):
 
     def rewrite(self, fn: FunctionType) -> FunctionType:
         """The function, rewritten; it shares names and closure with the old one. OSError if its source cannot be read."""
-        source = textwrap.dedent(inspect.getsource(fn))
+        lines, _ = inspect.getsourcelines(fn)
+        indent = lines[0][: -len(lines[0].lstrip())]  # texts inside may be indented less
+        source = "".join(line.removeprefix(indent) for line in lines)
         tree = ast.fix_missing_locations(self.visit(ast.parse(source)))
         globals_ = copy.copy(fn.__globals__)
         globals_.update({"torch": torch, "_annotate": annotate})
