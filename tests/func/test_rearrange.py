@@ -44,8 +44,12 @@ def test_gradient():
         ("a b c", {}, "Pattern must contain a single '->' separator"),
         ("a-b c -> c", {}, "Unknown character '-'"),
         ("a (b c) d -> a b c d", {}, "cannot infer the sizes of two dimensions at once"),
-        ("a (b c) d -> a b c d", {"b": 2}, "cannot be split"),
-        ("a b c -> c b a", {"z": 2}, "not in the rearrange expression"),
+        ("a (b c) d -> a b c d", {"b": 2}, r"does not evenly fit into larger dimension: 3 vs \(2, '\?'\)"),
+        ("a b c -> (c (a b))", {}, r"one-level \(brackets inside brackets not allowed\)"),
+        ("a b c) -> c a b", {}, "Brackets are not balanced"),
+        ("a b 2c -> a b", {}, "Invalid axis identifier: 2c\nnot a valid python identifier"),
+        ("a b (0) -> a b", {}, "Anonymous axis should have positive length, not 0"),
+        ("a b c -> c b a", {"z": 2}, "Identifiers not found in rearrange expression: {'z'}"),
     ],
 )
 def test_errors(pattern, lengths, message):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import mindtorch_v2 as torch
 
-__all__ = ["rearrange"]
+from ._patterns import ParsedExpression, _ellipsis, parse_pattern, validate_rearrange_expressions
 
-_REST = "..."
+__all__ = ["rearrange"]
 
 
 def rearrange(tensor: torch.Tensor | Sequence[torch.Tensor], pattern: str, **axes_lengths: int) -> torch.Tensor:
@@ -29,123 +28,57 @@ def rearrange(tensor: torch.Tensor | Sequence[torch.Tensor], pattern: str, **axe
     """
     if not isinstance(tensor, torch.Tensor):
         tensor = torch.stack(list(tensor))
-    left, right = _sides(pattern)
-    _check_names(left, right, axes_lengths)
-    sizes, split = _sizes_of(left, tensor, axes_lengths)
-    order = [name for group in right for name in group.names if name != "1"]
-    places = {name: place for place, name in enumerate(split)}
-    flat = [place for name in order for place in _places(places, sizes, name)]
-    offsets = _offsets(split, sizes)
-    moved = tensor.reshape([size for name in split for size in sizes[name]])
-    moved = moved.permute([offsets[place] + shift for place, shift in flat])
-    shape: list[int] = []
-    for group in right:
-        if group.names == (_REST,) and not group.merged:
-            shape += sizes[_REST]
+    left, right = parse_pattern(pattern, axes_lengths)
+    validate_rearrange_expressions(left, right, axes_lengths)
+    names, sizes = _dimensions(tensor, left, axes_lengths)
+    order, shape = [], []
+    for group in right.composition:
+        within = [i for name in group for i in names.get(str(name), ())]
+        order += within
+        if group == _ellipsis:
+            shape += [sizes[i] for i in within]
         else:
-            shape.append(math.prod(size for name in group.names for size in sizes.get(name, [1])))
-    return moved.reshape(shape)
+            shape.append(math.prod(sizes[i] for i in within))
+    return tensor.reshape(sizes).permute(order).reshape(shape)
 
 
-class _Group(NamedTuple):
-    """A dimension of one side of a pattern, or its ellipsis."""
-
-    names: tuple[str, ...]
-    merged: bool
-
-
-def _sides(pattern: str) -> tuple[list[_Group], list[_Group]]:
-    sides = pattern.split("->")
-    if len(sides) != 2:
-        raise ValueError("Pattern must contain a single '->' separator")
-    return _groups(sides[0]), _groups(sides[1])
-
-
-def _groups(side: str) -> list[_Group]:
-    for character in side.replace(_REST, ""):
-        if not (character.isalnum() or character in "_() "):
-            raise ValueError(f"Unknown character '{character}'")
-    groups: list[_Group] = []
-    inside: list[str] | None = None
-    for word in side.replace("(", " ( ").replace(")", " ) ").split():
-        if word == "(" and inside is None:
-            inside = []
-        elif word == ")" and inside is not None:
-            groups.append(_Group(tuple(inside), True))
-            inside = None
-        elif word in "()":
-            raise ValueError(f"Imbalanced parentheses in expression: '{side}'")
-        elif word != "1" and word != _REST and not word.isidentifier():
-            raise ValueError(f"Invalid dimension name '{word}' in the expression '{side}'")
-        elif inside is not None:
-            inside.append(word)
-        else:
-            groups.append(_Group((word,), False))
-    if inside is not None:
-        raise ValueError(f"Imbalanced parentheses in expression: '{side}'")
-    names = [name for group in groups for name in group.names if name != "1"]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"Indexing expression contains duplicate dimension '{name}'")
-    return groups
-
-
-def _check_names(left: list[_Group], right: list[_Group], given: dict[str, int]) -> None:
-    before, after = ({name for group in side for name in group.names} - {"1"} for side in (left, right))
-    if before != after:
-        raise ValueError(f"Identifiers only on one side of rearrange expression (should be on both): {before ^ after}")
-    if any(group.merged and _REST in group.names for group in left):
-        raise ValueError("Ellipsis inside parentheses is not allowed on the left side of a rearrange expression")
-    if unknown := given.keys() - before:
-        raise ValueError(f"Identifiers that are not in the rearrange expression: {sorted(unknown)}")
-
-
-def _sizes_of(
-    left: list[_Group], tensor: torch.Tensor, given: dict[str, int]
-) -> tuple[dict[str, list[int]], list[str]]:
-    """The sizes that each name stands for, and the names in the order of the tensor's dimensions."""
-    named = sum(group.names != (_REST,) for group in left)
-    rest = tensor.dim() - named
-    if rest < 0 or (rest > 0 and named == len(left)):
+def _dimensions(
+    tensor: torch.Tensor, left: ParsedExpression, lengths: dict[str, int]
+) -> tuple[dict[str, list[int]], list[int]]:
+    """The places of each name among dimensions that are all taken apart, and their sizes."""
+    shape, several = list(tensor.shape), len(left.composition)
+    if left.has_ellipsis:
+        several -= 1
+        if len(shape) < several:
+            raise ValueError(
+                f"Number of dimensions in pattern ({several}) must be less than or equal to the number of dimensions in the tensor "
+                f"({len(shape)})"
+            )
+    elif len(shape) != several:
         raise ValueError(
-            f"Number of dimensions in pattern ({named}) must be equal to the number of dimensions in the tensor "
-            f"({tensor.dim()})"
+            f"Number of dimensions in pattern ({several}) must be equal to the number of dimensions in the tensor "
+            f"({len(shape)})"
         )
-    sizes: dict[str, list[int]] = {}
-    split: list[str] = []
-    dim = 0
-    for group in left:
-        if group.names == (_REST,):
-            sizes[_REST] = list(tensor.shape[dim : dim + rest])
-            split.append(_REST)
-            dim += rest
+    names: dict[str, list[int]] = {}
+    sizes: list[int] = []
+    at = 0
+    for group in left.composition:
+        if group == _ellipsis:
+            names[_ellipsis] = list(range(len(sizes), len(sizes) + len(shape) - several))
+            sizes += shape[at : at + len(shape) - several]
+            at += len(shape) - several
             continue
-        for name, size in _split(group, tensor.size(dim), given).items():
-            sizes[name] = [size]
-            split.append(name)
-        dim += 1
-    return sizes, split
-
-
-def _split(group: _Group, size: int, given: dict[str, int]) -> dict[str, int]:
-    names = [name for name in group.names if name != "1"]
-    known = {name: given[name] for name in names if name in given}
-    unknown = [name for name in names if name not in known]
-    if len(unknown) > 1:
-        raise ValueError(f"cannot infer the sizes of two dimensions at once: {unknown[0]} and {unknown[1]}")
-    product = math.prod(known.values())
-    if product == 0 or size % product or (not unknown and product != size):
-        raise ValueError(f"a dimension of {size} elements cannot be split into ({' '.join(group.names)}) with {known}")
-    return {name: known.get(name, size // product) for name in names}
-
-
-def _places(places: dict[str, int], sizes: dict[str, list[int]], name: str) -> list[tuple[int, int]]:
-    return [(places[name], shift) for shift in range(len(sizes[name]))]
-
-
-def _offsets(split: list[str], sizes: dict[str, list[int]]) -> list[int]:
-    offsets, so_far = [], 0
-    for name in split:
-        offsets.append(so_far)
-        so_far += len(sizes[name])
-    return offsets
+        known = [str(name) for name in group]
+        parts = [lengths.get(name) for name in known]
+        if parts.count(None) > 1:
+            first, second = [name for name, part in zip(known, parts) if part is None][:2]
+            raise ValueError(f"cannot infer the sizes of two dimensions at once {first} and {second}")
+        product = math.prod(part for part in parts if part is not None)
+        if product != shape[at] if None not in parts else product == 0 or shape[at] % product:
+            wanted = tuple("?" if part is None else part for part in parts)
+            raise ValueError(f"inferred dimension does not evenly fit into larger dimension: {shape[at]} vs {wanted}")
+        for name, part in zip(known, parts, strict=True):
+            names[name] = [len(sizes)]
+            sizes.append(shape[at] // product if part is None else part)
+        at += 1
+    return names, sizes
