@@ -176,6 +176,9 @@ class OpOverload(_C.OperatorCallable):
     def decompose(self, *args: Any, **kwargs: Any) -> Any:
         """The result by the operator's composition; NotImplemented if it has none."""
         body = self._handle.kernels().get("CompositeImplicitAutograd")
+        if not callable(body):  # one kernel here, and for PyTorch others together
+            above.install_parts()
+            body = self._handle.kernels().get("PythonDispatcher")
         return body(*args, **kwargs) if callable(body) else NotImplemented
 
     def py_impl(self, key: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -239,8 +242,13 @@ class OpOverloadPacket(_C.OperatorCallable):
 
     @property
     def op(self) -> Callable[..., Any]:
-        """The callable that a call runs."""
-        return self.__call__
+        """The callable that a call runs, as a function."""
+
+        def op(*args: Any, **kwargs: Any) -> Any:
+            return self(*args, **kwargs)
+
+        op.__name__, op.__module__ = self.__name__, self.__module__
+        return op
 
 
 class _OpNamespace(types.ModuleType):

@@ -212,10 +212,16 @@ class RNNBase(Module):
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
 
     def _weights_have_changed(self) -> bool:
+        """Whether a weight was replaced past this module, as by `functional_call`, or is computed: by a parametrization."""
+        named = self._parameters
         return any(
-            flat is not getattr(self, name, None)
+            named.get(name) is not flat
             for flat, name in zip(self._flat_weights, self._flat_weights_names, strict=True)
         )
+
+    def _update_flat_weights(self) -> None:
+        if self._weights_have_changed():
+            self._init_flat_weights()
 
     def check_forward_args(self, input: torch.Tensor, hidden: Any, batch_sizes: torch.Tensor | None) -> None:
         """Raise where input or hidden state do not fit."""
@@ -274,6 +280,7 @@ class RNNBase(Module):
 
     def _run_single_state(self, function, input, hx, dim_error) -> tuple:
         """The forward of the layers with one hidden state: GRU and the simple ones."""
+        self._update_flat_weights()
         if isinstance(input, PackedSequence):
             data, batch_sizes, sorted_indices, unsorted_indices = input
             if hx is None:
@@ -386,6 +393,7 @@ class LSTM(RNNBase):
         )
 
     def forward(self, input: torch.Tensor, hx: Any = None) -> Any:
+        self._update_flat_weights()
         if isinstance(input, PackedSequence):
             data, batch_sizes, sorted_indices, unsorted_indices = input
             if hx is None:
