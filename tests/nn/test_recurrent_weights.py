@@ -35,6 +35,7 @@ def test_parametrizations(kind):
     assert layer(torch.ones(5, 2, 3))[0].abs().max() == 0
 
 
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
 def test_functions_of_weights():
     layer = torch.nn.LSTM(3, 4)
     x = torch.randn(5, 2, 3)
