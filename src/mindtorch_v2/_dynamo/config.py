@@ -83,6 +83,11 @@ def patch(arg1: Any = None, arg2: Any = None, **changes: Any) -> Iterator[None]:
             setattr(this, name, value)
 
 
+def is_fbcode() -> bool:
+    """Whether this is a build for Meta: no."""
+    return False
+
+
 def get_config_copy() -> dict:
     """The settings, by name."""
     return {name: value for name, value in globals().items() if name[0] != "_" and isinstance(value, (bool, int))}

@@ -63,14 +63,18 @@ class _Call:
     def _first(self) -> str:
         return self.row.handle.arguments[0]["name"]
 
-    def _apply(self, values: dict[str, Any]) -> Any:
+    def viewed(self, view: Any, tensor: Any) -> Any:
+        """A view of another tensor than the call's first."""
+        return self._apply({**self.primals, self._first(): tensor}, view)
+
+    def _apply(self, values: dict[str, Any], operator: Any = None) -> Any:
         args, kwargs = [], {}
         for argument in self.row.handle.arguments:
             if argument["kwarg_only"]:
                 kwargs[argument["name"]] = values[argument["name"]]
             else:
                 args.append(values[argument["name"]])
-        return self.row.handle(*args, **kwargs)
+        return (operator or self.row.handle)(*args, **kwargs)
 
     def _by_tangent_formula(self, formula: Callable) -> Any:
         values = []
@@ -234,6 +238,14 @@ def _named(op: Any, args: tuple, kwargs: dict) -> dict[str, Any]:
     }
 
 
+@functools.cache
+def _view_of(op: Any) -> Any:
+    """The operator whose view an in-place operator makes its tensor, `squeeze` of `squeeze_` say; None for one that writes."""
+    name = f"{op.namespace}::{op.name.removesuffix('_')}"
+    found = _C._find_operator(name, op.overload) or _C._find_operator(name, "int")  # transpose_ is of transpose.int
+    return found if found is not None and found.is_view else None
+
+
 def _write(result: Any, level: int, tangent: Any) -> None:
     """The tangent of a tensor that was written in place: views of it see the change."""
     old = _C._tangent(result, level)
@@ -270,7 +282,11 @@ def _handle(op: Any, args: tuple, kwargs: dict, results: tuple) -> None:
     for level in levels:
         plain = [_map(result, lambda t, level=level: _C._without_tangents(t, level)) for result in results]
         if inplace:
-            _write(flat[0], level, _Call(row, values, level, plain).of_results()[0])
+            call, old, view = _Call(row, values, level, plain), _C._tangent(flat[0], level), _view_of(op)
+            if view is not None and old is not None:  # it is looked at anew, as its tensor is
+                _C._set_tangent(flat[0], level, call.viewed(view, old))
+            else:
+                _write(flat[0], level, call.of_results()[0])
             continue
         made = _Call(row, values, level, plain).of_results()
         for result, tangent in zip(flat, made, strict=True):
