@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from types import ModuleType
 from typing import Any
@@ -10,6 +11,9 @@ import pytest
 from recording import answer
 
 import mindtorch_v2
+from mindtorch_v2.utils.data import IterDataPipe
+from mindtorch_v2.utils.data.datapipes.iter import IterableWrapper
+from mindtorch_v2.utils.data.graph_settings import apply_sharding
 
 pytestmark = pytest.mark.filterwarnings("ignore:Lambda function is not supported")
 
@@ -137,3 +141,36 @@ def test_what_a_pipe_is_made_of() -> None:
     assert {each for each, _ in below.values()} == {first, second}
     with pytest.raises(RuntimeError, match="Expected `IterDataPipe` or `MapDataPipe`"):
         traverse_dps(3)
+
+
+def _is_odd(x):
+    return x % 2
+
+
+def test_parts_are_pickled_unread():
+    """What was read ahead stays where it was; a copy begins anew."""
+    source = IterableWrapper(range(6))
+    for first, second in (source.fork(2), source.demux(2, _is_odd)):
+        next(iter(first))
+        again = pickle.loads(pickle.dumps(first.zip(second)))
+        assert list(again) in ([(i, i) for i in range(6)], [(0, 1), (2, 3), (4, 5)])
+
+
+def test_functions_that_cannot_be_sent():
+    with pytest.warns(UserWarning, match="^Lambda function is not supported by pickle"):
+        IterableWrapper([1]).map(lambda x: x)
+    with pytest.raises(TypeError, match="A callable function is expected, but <class 'int'> is provided"):
+        IterableWrapper([1]).filter(3)
+
+
+def test_shares_without_groups():
+    """Pipes of programs that are older than groups of processes."""
+
+    class Shares(IterDataPipe):
+        def apply_sharding(self, num_of_instances, instance_id):
+            self.told = num_of_instances, instance_id
+
+        def __iter__(self):
+            yield self.told
+
+    assert list(apply_sharding(Shares(), 3, 1)) == [(3, 1)]

@@ -63,7 +63,9 @@ def apply_sharding(
                         "Sharding twice on a single pipeline is likely unintended and will cause data loss. "
                         f"Sharding already applied to {before} while trying to apply to {pipe}"
                     )
-                pipe.apply_sharding(num_of_instances, instance_id, sharding_group=sharding_group)
+                known = inspect.signature(pipe.apply_sharding).parameters
+                more = {"sharding_group": sharding_group} if len(known) > 2 else {}  # older ones know of no groups
+                pipe.apply_sharding(num_of_instances, instance_id, **more)
             visit(below, pipe if shares else before)
 
     visit(traverse_dps(datapipe), None)

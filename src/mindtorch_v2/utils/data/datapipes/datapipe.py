@@ -8,6 +8,7 @@ import pickle
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+from mindtorch_v2.utils.data.datapipes._hook_iterator import _SnapshotState
 from mindtorch_v2.utils.data.dataset import Dataset, IterableDataset
 
 __all__ = ["DFIterDataPipe", "DataChunk", "IterDataPipe", "MapDataPipe"]
@@ -102,11 +103,16 @@ class IterDataPipe(_Methods, IterableDataset[_T_co]):
     functions: dict[str, Callable[..., Any]] = {}
     _valid_iterator_id: int | None = None
     _number_of_samples_yielded: int = 0
+    _snapshot_state: _SnapshotState = _SnapshotState.NotStarted
+    _fast_forward_iterator: Iterator[Any] | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "__iter__" in cls.__dict__:
             setattr(cls, "__iter__", _one_at_a_time(cls.__dict__["__iter__"]))  # noqa: B010  (mypy has no assignment to methods)
+
+    def __iter__(self) -> Iterator[_T_co]:
+        return self  # type: ignore[return-value]  # (a pipe without `__iter__` is one that has `__next__`)
 
     def reset(self) -> None:
         """Prepare for a new iterator: nothing here."""
@@ -114,6 +120,12 @@ class IterDataPipe(_Methods, IterableDataset[_T_co]):
 
 def _one_at_a_time(function: Callable[..., Any]) -> Callable[..., Any]:
     """An `__iter__` that begins a new turn; one that is a generator does so when its first element is asked for."""
+
+    def begun(self: Any) -> Iterator[Any] | None:
+        """The iterator that a snapshot was restored with."""
+        before, self._fast_forward_iterator = self._fast_forward_iterator, None
+        self._snapshot_state = _SnapshotState.Iterating
+        return before
 
     def begin(self: Any) -> int:
         self._valid_iterator_id = (self._valid_iterator_id or 0) + 1
@@ -123,11 +135,16 @@ def _one_at_a_time(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def generator(self: Any) -> Iterator[Any]:
+        if (before := begun(self)) is not None:
+            yield from before
+            return
         turn = begin(self)
         yield from _Turns(self, function(self), turn)
 
     @functools.wraps(function)
     def iterator(self: Any) -> Iterator[Any]:
+        if (before := begun(self)) is not None:
+            return before
         turn = begin(self)
         return _Turns(self, function(self), turn)
 

@@ -9,7 +9,7 @@ from typing import Any
 from mindtorch_v2.utils.data._utils.collate import default_collate
 from mindtorch_v2.utils.data.datapipes._decorator import functional_datapipe
 from mindtorch_v2.utils.data.datapipes.datapipe import IterDataPipe
-from mindtorch_v2.utils.data.datapipes.utils.common import validate_input_col
+from mindtorch_v2.utils.data.datapipes.utils.common import check_picklable, validate_input_col
 
 __all__ = ["CollatorIterDataPipe", "MapperIterDataPipe"]
 
@@ -26,6 +26,7 @@ class MapperIterDataPipe(IterDataPipe):
     """
 
     def __init__(self, datapipe: Any, fn: Callable[..., Any], input_col: Any = None, output_col: Any = None) -> None:
+        check_picklable(fn)
         self.datapipe, self.fn, self.input_col = datapipe, fn, input_col
         if input_col is None and output_col is not None:
             raise ValueError("`output_col` must be None when `input_col` is None.")

@@ -8,6 +8,7 @@ from typing import Any
 
 from mindtorch_v2.utils.data.datapipes._decorator import functional_datapipe
 from mindtorch_v2.utils.data.datapipes.datapipe import DataChunk, IterDataPipe
+from mindtorch_v2.utils.data.datapipes.utils.common import check_picklable
 
 __all__ = ["BatcherIterDataPipe", "GrouperIterDataPipe", "UnBatcherIterDataPipe"]
 
@@ -95,6 +96,7 @@ class GrouperIterDataPipe(IterDataPipe):
         guaranteed_group_size: int | None = None,
         drop_remaining: bool = False,
     ) -> None:
+        check_picklable(group_key_fn)
         self.datapipe, self.group_key_fn, self.keep_key = datapipe, group_key_fn, keep_key
         self.max_buffer_size, self.group_size, self.drop_remaining = buffer_size, group_size, drop_remaining
         self.guaranteed_group_size = group_size

@@ -7,7 +7,7 @@ from typing import Any
 
 from mindtorch_v2.utils.data.datapipes._decorator import functional_datapipe
 from mindtorch_v2.utils.data.datapipes.datapipe import IterDataPipe
-from mindtorch_v2.utils.data.datapipes.utils.common import validate_input_col
+from mindtorch_v2.utils.data.datapipes.utils.common import check_picklable, validate_input_col
 
 __all__ = ["FilterIterDataPipe"]
 
@@ -24,6 +24,7 @@ class FilterIterDataPipe(IterDataPipe):
     """
 
     def __init__(self, datapipe: Any, filter_fn: Callable[..., Any], input_col: Any = None) -> None:
+        check_picklable(filter_fn)
         self.datapipe, self.filter_fn, self.input_col = datapipe, filter_fn, input_col
         validate_input_col(filter_fn, input_col)
 

@@ -4,20 +4,40 @@ from __future__ import annotations
 
 import collections
 import copy as copying
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from mindtorch_v2.utils.data.datapipes._decorator import functional_datapipe
 from mindtorch_v2.utils.data.datapipes.datapipe import IterDataPipe
+from mindtorch_v2.utils.data.datapipes.utils.common import check_picklable
 
 __all__ = ["DemultiplexerIterDataPipe", "ForkerIterDataPipe"]
 
 
-class _Source:
-    """A pipe that is read once for several readers; what one is ahead of the others waits, `most` elements at most (-1: no limit)."""
+class _Source(IterDataPipe):
+    """A pipe that is read once for several readers; what one is ahead of the others waits, `most` elements at most (-1: no limit).
 
-    def __init__(self, datapipe: Any, count: int, most: int, place: Callable[[Any], Any]) -> None:
-        self.main_datapipe, self.count, self.most, self.place = datapipe, count, most, place
+    It is one among the pipes of a graph, but only its readers are iterated. A copy that is pickled begins anew.
+    """
+
+    def __init__(self, datapipe: Any, count: int, most: int) -> None:
+        self.main_datapipe, self.count, self.most = datapipe, count, most
+        self.restart()
+
+    def place(self, element: Any) -> Iterable[int]:
+        """The readers that get an element."""
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return len(self.main_datapipe)
+
+    def __getstate__(self) -> Any:
+        kept = {name: value for name, value in self.__dict__.items() if name not in ("waiting", "iterator", "readers")}
+        hook = type(self).getstate_hook
+        return hook(kept) if hook is not None else kept
+
+    def __setstate__(self, state: Any) -> None:
+        self.__dict__.update(state)
         self.restart()
 
     def restart(self) -> None:
@@ -45,6 +65,31 @@ class _Source:
         return self.waiting[reader].popleft()
 
 
+class _ForkerIterDataPipe(_Source):
+    """The pipe behind copies."""
+
+    def place(self, element: Any) -> Iterable[int]:
+        return range(self.count)
+
+
+class _DemultiplexerIterDataPipe(_Source):
+    """The pipe behind the parts that a function chooses."""
+
+    def __init__(self, datapipe: Any, count: int, most: int, classifier_fn: Callable[[Any], int | None], drop: bool) -> None:
+        super().__init__(datapipe, count, most)
+        self.classifier_fn, self.drop_none = classifier_fn, drop
+
+    def place(self, element: Any) -> Iterable[int]:
+        index = self.classifier_fn(element)
+        if index is None and self.drop_none:
+            return ()
+        if index is None or not 0 <= index < self.count:
+            raise ValueError(
+                f"Output of the classification fn should be between 0 and {self.count - 1}. {index} is returned."
+            )
+        return (index,)
+
+
 class _ChildDataPipe(IterDataPipe):
     """One of the readers."""
 
@@ -61,7 +106,7 @@ class _ChildDataPipe(IterDataPipe):
             yield self.change(element) if self.change is not None else element
 
     def __len__(self) -> int:
-        return len(self.main_datapipe.main_datapipe)
+        return len(self.main_datapipe)
 
 
 @functional_datapipe("fork")
@@ -81,7 +126,7 @@ class ForkerIterDataPipe(IterDataPipe):
             raise ValueError(f"Unknown copy method `{copy}` - choose one of None, 'shallow' or 'deep'")
         if num_instances == 1:
             return datapipe
-        main = _Source(datapipe, num_instances, buffer_size, lambda element: range(num_instances))
+        main = _ForkerIterDataPipe(datapipe, num_instances, buffer_size)
         change = {None: None, "shallow": copying.copy, "deep": copying.deepcopy}[copy]
         return [_ChildDataPipe(main, index, change) for index in range(num_instances)]
 
@@ -93,7 +138,7 @@ class DemultiplexerIterDataPipe(IterDataPipe):
     ValueError for an index that is none, and for None unless `drop_none`.
 
     >>> from mindtorch_v2.utils.data.datapipes.iter import IterableWrapper
-    >>> even, odd = IterableWrapper(range(5)).demux(2, lambda x: x % 2)
+    >>> even, odd = IterableWrapper(range(5)).demux(2, (2).__rmod__)
     >>> list(even), list(odd)
     ([0, 2, 4], [1, 3])
     """
@@ -108,16 +153,6 @@ class DemultiplexerIterDataPipe(IterDataPipe):
     ) -> Any:
         if num_instances < 1:
             raise ValueError(f"Expected `num_instances` larger than 0, but {num_instances} is found")
-
-        def place(element: Any) -> tuple[int, ...]:
-            index = classifier_fn(element)
-            if index is None and drop_none:
-                return ()
-            if index is None or not 0 <= index < num_instances:
-                raise ValueError(
-                    f"Output of the classification fn should be between 0 and {num_instances - 1}. {index} is returned."
-                )
-            return (index,)
-
-        main = _Source(datapipe, num_instances, buffer_size, place)
+        check_picklable(classifier_fn)
+        main = _DemultiplexerIterDataPipe(datapipe, num_instances, buffer_size, classifier_fn, drop_none)
         return [_ChildDataPipe(main, index) for index in range(num_instances)]

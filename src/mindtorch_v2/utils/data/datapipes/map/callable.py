@@ -7,6 +7,7 @@ from typing import Any
 
 from mindtorch_v2.utils.data.datapipes._decorator import functional_datapipe
 from mindtorch_v2.utils.data.datapipes.datapipe import MapDataPipe
+from mindtorch_v2.utils.data.datapipes.utils.common import check_picklable
 
 __all__ = ["MapperMapDataPipe", "default_fn"]
 
@@ -31,6 +32,8 @@ class MapperMapDataPipe(MapDataPipe):
     """
 
     def __init__(self, datapipe: Any, fn: Callable[[Any], Any] = default_fn) -> None:
+        if fn is not default_fn:
+            check_picklable(fn)
         self.datapipe, self.fn = datapipe, fn
 
     def __len__(self) -> int:

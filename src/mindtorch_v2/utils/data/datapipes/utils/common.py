@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import functools
+import importlib.util
 import inspect
 import os
 import warnings
@@ -12,12 +13,33 @@ from typing import IO, Any
 
 __all__ = [
     "StreamWrapper",
+    "check_picklable",
     "get_file_binaries_from_pathnames",
     "get_file_pathnames_from_root",
     "match_masks",
     "validate_input_col",
     "validate_pathname_binary_tuple",
 ]
+
+
+def check_picklable(fn: Any) -> None:
+    """Raise TypeError for what is no function; warn of one that workers which are started anew cannot be sent.
+
+    >>> from mindtorch_v2.utils.data.datapipes.utils.common import check_picklable
+    >>> check_picklable(len)
+    """
+    if not callable(fn):
+        raise TypeError(f"A callable function is expected, but {type(fn)} is provided.")
+    inner = fn
+    while isinstance(inner, functools.partial):
+        inner = inner.func
+    name = getattr(inner, "__qualname__", "") if inspect.isfunction(inner) else ""
+    kind = "Lambda" if name.endswith("<lambda>") else "Local" if "<locals>" in name else ""
+    if kind and importlib.util.find_spec("dill") is None:  # which pickles both
+        warnings.warn(
+            f"{kind} function is not supported by pickle, please use regular python function or functools.partial instead.",
+            stacklevel=3,
+        )
 
 
 def validate_input_col(fn: Callable[..., Any], input_col: int | tuple | list | None) -> None:
