@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mindtorch_v2._operators.table.returns import RETURN_TYPES
 
 _BY_NAME = {name: kind for (name, _), kind in RETURN_TYPES.items()}

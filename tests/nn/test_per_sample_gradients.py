@@ -30,7 +30,11 @@ def _loop(model, x):
 MODELS = {
     "convolution": (
         lambda: torch.nn.Sequential(
-            torch.nn.Conv2d(2, 4, 3), torch.nn.GroupNorm(2, 4), torch.nn.Tanh(), torch.nn.Flatten(), torch.nn.LazyLinear(2)
+            torch.nn.Conv2d(2, 4, 3),
+            torch.nn.GroupNorm(2, 4),
+            torch.nn.Tanh(),
+            torch.nn.Flatten(),
+            torch.nn.LazyLinear(2),
         ),
         (3, 2, 5, 5),
     ),

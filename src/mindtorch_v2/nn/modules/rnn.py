@@ -215,8 +215,7 @@ class RNNBase(Module):
         """Whether a weight was replaced past this module, as by `functional_call`, or is computed: by a parametrization."""
         named = self._parameters
         return any(
-            named.get(name) is not flat
-            for flat, name in zip(self._flat_weights, self._flat_weights_names, strict=True)
+            named.get(name) is not flat for flat, name in zip(self._flat_weights, self._flat_weights_names, strict=True)
         )
 
     def _update_flat_weights(self) -> None:

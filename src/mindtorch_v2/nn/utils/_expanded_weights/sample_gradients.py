@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import mindtorch_v2 as torch
@@ -45,8 +46,12 @@ class SampleGradients(torch.autograd.Function):
         call: _Call = ctx.call
         weights = [i for i, leaf in enumerate(call.leaves) if utils._is_expanded(leaf)]
         for place, found in zip(weights, call.of_samples(weights, list(grads)), strict=True):
-            utils.set_grad_sample_if_exists(call.leaves[place], lambda _, found=found: found)
+            utils.set_grad_sample_if_exists(call.leaves[place], partial(_given, found))
         return None, None, None, *call.of_inputs(list(grads))
+
+
+def _given(found: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    return found
 
 
 def _check_samples(func: Any, args: Any, kwargs: Any) -> None:
@@ -214,8 +219,8 @@ def _instance_norm(
     eps: float = 1e-5,
 ) -> Any:
     """`instance_norm` that leaves the running statistics alone."""
-    stats = (None, None) if use_input_stats else (running_mean, running_var)
-    return torch.nn.functional.instance_norm(input, *stats, weight, bias, use_input_stats, momentum, eps)
+    mean, variance = (None, None) if use_input_stats else (running_mean, running_var)
+    return torch.nn.functional.instance_norm(input, mean, variance, weight, bias, use_input_stats, momentum, eps)
 
 
 _PURE: dict[str, Callable[..., Any]] = {"embedding": _embedding, "instance_norm": _instance_norm}

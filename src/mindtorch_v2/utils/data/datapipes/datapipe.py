@@ -96,8 +96,8 @@ class IterDataPipe(_Methods, IterableDataset[_T_co]):
     and `reset()`, which runs whenever an iterator is made.
 
     >>> from mindtorch_v2.utils.data.datapipes.iter import IterableWrapper
-    >>> list(IterableWrapper(range(5)).map(lambda x: x * x).batch(2))
-    [[0, 1], [4, 9], [16]]
+    >>> list(IterableWrapper(range(5)).map((10).__mul__).batch(2))
+    [[0, 10], [20, 30], [40]]
     """
 
     functions: dict[str, Callable[..., Any]] = {}
@@ -112,7 +112,7 @@ class IterDataPipe(_Methods, IterableDataset[_T_co]):
             setattr(cls, "__iter__", _one_at_a_time(cls.__dict__["__iter__"]))  # noqa: B010  (mypy has no assignment to methods)
 
     def __iter__(self) -> Iterator[_T_co]:
-        return self  # type: ignore[return-value]  # (a pipe without `__iter__` is one that has `__next__`)
+        return self  # a pipe without `__iter__` is one that has `__next__`
 
     def reset(self) -> None:
         """Prepare for a new iterator: nothing here."""
@@ -221,9 +221,9 @@ class MapDataPipe(_Methods, Dataset[_T_co]):
     """A dataset that is indexed, made of others: `SequenceWrapper(range(4)).map(f)[2]`.
 
     >>> from mindtorch_v2.utils.data.datapipes.map import SequenceWrapper
-    >>> pipe = SequenceWrapper(range(5)).map(lambda x: x * x)
+    >>> pipe = SequenceWrapper(range(5)).map((10).__mul__)
     >>> pipe[3], len(pipe)
-    (9, 5)
+    (30, 5)
     """
 
     functions: dict[str, Callable[..., Any]] = {}

@@ -19,9 +19,9 @@ class MapperIterDataPipe(IterDataPipe):
     """A pipe of `fn(element)`, or of elements of which some columns are `fn`'s: `input_col` in, `output_col` out.
 
     >>> from mindtorch_v2.utils.data.datapipes.iter import IterableWrapper
-    >>> list(IterableWrapper([1, 2, 3]).map(lambda x: x * 10))
+    >>> list(IterableWrapper([1, 2, 3]).map((10).__mul__))
     [10, 20, 30]
-    >>> list(IterableWrapper([(1, 2), (3, 4)]).map(lambda a: -a, input_col=1))
+    >>> list(IterableWrapper([(1, 2), (3, 4)]).map(int.__neg__, input_col=1))
     [(1, -2), (3, -4)]
     """
 

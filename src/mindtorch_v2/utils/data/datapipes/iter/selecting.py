@@ -19,8 +19,8 @@ class FilterIterDataPipe(IterDataPipe):
     ValueError if it gives something else than a boolean.
 
     >>> from mindtorch_v2.utils.data.datapipes.iter import IterableWrapper
-    >>> list(IterableWrapper(range(6)).filter(lambda x: x % 3 == 0))
-    [0, 3]
+    >>> list(IterableWrapper(range(6)).filter((3).__gt__))
+    [0, 1, 2]
     """
 
     def __init__(self, datapipe: Any, filter_fn: Callable[..., Any], input_col: Any = None) -> None:

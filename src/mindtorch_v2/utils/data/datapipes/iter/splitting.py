@@ -75,7 +75,9 @@ class _ForkerIterDataPipe(_Source):
 class _DemultiplexerIterDataPipe(_Source):
     """The pipe behind the parts that a function chooses."""
 
-    def __init__(self, datapipe: Any, count: int, most: int, classifier_fn: Callable[[Any], int | None], drop: bool) -> None:
+    def __init__(
+        self, datapipe: Any, count: int, most: int, classifier_fn: Callable[[Any], int | None], drop: bool
+    ) -> None:
         super().__init__(datapipe, count, most)
         self.classifier_fn, self.drop_none = classifier_fn, drop
 

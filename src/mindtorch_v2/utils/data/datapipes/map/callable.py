@@ -27,7 +27,7 @@ class MapperMapDataPipe(MapDataPipe):
     """A pipe of `fn(element)`.
 
     >>> from mindtorch_v2.utils.data.datapipes.map import SequenceWrapper
-    >>> SequenceWrapper([1, 2, 3]).map(lambda x: x * 10)[2]
+    >>> SequenceWrapper([1, 2, 3]).map((10).__mul__)[2]
     30
     """
 
