@@ -575,10 +575,17 @@ def compiled_with_cxx11_abi() -> bool:
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether ``torch.autocast`` supports the device type."""
+    """Whether ``torch.autocast`` supports the type of a device; RuntimeError for a text that names none."""
     from ._operators.autocast import is_supported  # operators may still be loading
 
-    return is_supported(device_type)
+    if is_supported(device_type):
+        return True
+    try:
+        return is_supported(_C.device(device_type).type)
+    except RuntimeError as error:
+        if "Invalid device string" in str(error):
+            raise
+        return False  # a device that there is with PyTorch only
 
 
 @overridable

@@ -182,3 +182,12 @@ def test_casts_of_parameters_are_kept_until_the_outermost_block_ends():
     with torch.autocast("cpu", torch.bfloat16):
         layer(torch.ones(1, 2))
     assert not autocast._state.cache
+
+
+def test_names_of_devices():
+    """What names no device is refused; a device of PyTorch's that is not here only has no autocast."""
+    assert torch.amp.is_autocast_available("cpu:0")
+    assert not torch.amp.is_autocast_available("hpu")
+    for ask in (torch.amp.is_autocast_available, torch.autocast):
+        with pytest.raises(RuntimeError, match="Invalid device string: 'not a device'"):
+            ask("not a device")

@@ -51,6 +51,14 @@ def test_a_text_that_does_not_hold(check, text):
         check.run(TEXT)
 
 
+def test_expectations_as_lines():
+    FileCheck().run("# CHECK: def\n# CHECK-COUNT-2: + 1\n# CHECK-NOT: d =\n  # CHECK-NEXT: return\n", TEXT)
+    with pytest.raises(RuntimeError, match='Expected to not find "c ="'):
+        FileCheck().run("# CHECK: def\n# CHECK-NOT: c =\n", TEXT)
+    with pytest.raises(RuntimeError, match="CHECK-SOME is none of its kinds"):
+        FileCheck().run("# CHECK-SOME: def\n", TEXT)
+
+
 def test_a_highlighted_text():
     FileCheck().check_source_highlighted("a + 1").run("  b = a + 1\n      ~~~~~\n")
 

@@ -20,6 +20,21 @@ class _Expectation(NamedTuple):
         return re.compile(self.text if self.kind == "regex" else re.escape(self.text))
 
 
+_LINES = re.compile(r"^\s*#\s*CHECK(?:-([A-Z-]+?))?(?:-(\d+))?(-EXACTLY)?:\s?(.*)$", re.MULTILINE)
+_KINDS = {None: "check", "SOURCE-HIGHLIGHTED": "highlighted", "COUNT-EXACTLY": "count"}
+
+
+def _stated(kind: str | None, count: str | None, exactly: str | None, text: str) -> _Expectation:
+    """The expectation that a line of a file states."""
+    name = _KINDS.get(kind) or str(kind).lower()
+    text = text.strip() if name != "check" else text.rstrip()
+    if name not in ("check", "regex", "same", "next", "count", "dag", "not", "highlighted"):
+        raise RuntimeError(f"FileCheck: CHECK-{kind} is none of its kinds of lines")
+    if name == "count":
+        return _Expectation("count", text, int(count or 1), exactly is not None or kind == "COUNT-EXACTLY")
+    return _Expectation(name, text)
+
+
 class FileCheck:
     """Expectations of what stands in a text and what does not; each `check` is looked for behind the one before.
 
@@ -65,8 +80,15 @@ class FileCheck:
         """Something under which a line of `~` stands."""
         return self._and(_Expectation("highlighted", test_string))
 
-    def run(self, test_string: str) -> None:
-        """Hold a text against all of it: RuntimeError names the first expectation that does not hold."""
+    def run(self, test_string: str, *text: str) -> None:
+        """Hold a text against all of it: RuntimeError names the first expectation that does not hold.
+
+        Of two texts the first holds expectations, a line each: `# CHECK: ...`, `# CHECK-NOT: ...`, `# CHECK-COUNT-2: ...`.
+        """
+        if text:
+            for line in _LINES.finditer(test_string):
+                self._and(_stated(*line.groups()))
+            (test_string,) = text
         place = 0
         forbidden: list[_Expectation] = []
         for kind, group in itertools.groupby(
