@@ -206,7 +206,12 @@ extern thread_local bool g_forward_mode;                    // whether tangents 
 Tensor* tangent_of(const Tensor& t, int64_t level);         // borrowed; null if there is none
 void set_tangent(Tensor& t, int64_t level, Tensor* value);  // null takes it away
 bool has_live_tangent(const Tensor& t);
-inline bool has_tangent(const Tensor& t) { return t.autograd && t.autograd->tangents && has_live_tangent(t); }
+void look_through(const Tensor& view);  // a view that is older than the tangents of its base gets its part of them
+inline bool has_tangent(const Tensor& t) {
+    if (!t.autograd) return false;
+    if (t.autograd->view) look_through(t);
+    return t.autograd->tangents && has_live_tangent(t);
+}
 bool has_tangents(const Call& c);
 // Runs the call as `record` does, then lets Python say the tangents of its results.
 void run_with_tangents(Call& c, void (*record)(Call&));

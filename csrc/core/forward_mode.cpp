@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "autograd.h"
+#include "gil.h"
 #include "python_keys.h"
 
 namespace mt {
@@ -20,6 +21,28 @@ Tensor* tangent_of(const Tensor& t, int64_t level) {
     for (const Tangent& g : *t.autograd->tangents)
         if (g.level == level) return g.value;
     return nullptr;
+}
+
+void look_through(const Tensor& t) {
+    if (g_forward_levels.empty() || !g_forward_mode) return;
+    const ViewMeta& view = *t.autograd->view;
+    const Tensor& base = *view.base;
+    if (!base.autograd || !base.autograd->tangents || view.version == t.version()) return;  // nobody has written since
+    const std::vector<Tangent> of_base = *base.autograd->tangents;
+    for (const Tangent& g : of_base) {
+        if (!alive(g.level) || tangent_of(t, g.level)) continue;
+        TensorRef part;
+        if (view.replay) {
+            PyObject* made = call_python(view.replay, g.value->py());
+            if (!made) throw PythonError();
+            part = TensorRef::steal(reinterpret_cast<Tensor*>(made));
+        } else {
+            const int64_t offset = g.value->offset + t.offset - base.offset;
+            part = call_tensor(g_engine_ops.as_strided,
+                               {Value::of(g.value), ints_of(t.sizes()), ints_of(t.strides()), Value::of(offset)});
+        }
+        set_tangent(const_cast<Tensor&>(t), g.level, part.get());
+    }
 }
 
 void set_tangent(Tensor& t, int64_t level, Tensor* value) {

@@ -449,7 +449,7 @@ def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor, *, out: Tensor | No
     """How a coordinate of a Dirichlet point moves with its concentration, at a given total concentration."""
 def _efficient_attention_backward(grad_out_: Tensor, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, out: Tensor, cu_seqlens_q: Tensor | None, cu_seqlens_k: Tensor | None, max_seqlen_q: _int, max_seqlen_k: _int, logsumexp: Tensor, dropout_p: _float, philox_seed: Tensor, philox_offset: Tensor, custom_mask_type: _int, bias_requires_grad: _bool, *, scale: _float | None = ..., num_splits_key: _int | None = ..., window_size: _int | None = ..., shared_storage_dqdkdv: _bool = ...) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """A kernel of GPUs: on other devices it raises."""
-def _efficient_attention_forward(query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, cu_seqlens_q: Tensor | None, cu_seqlens_k: Tensor | None, max_seqlen_q: _int | None, max_seqlen_k: _int | None, dropout_p: _float, custom_mask_type: _int, compute_log_sumexp: _bool = ..., *, scale: _float | None = ..., seqlen_k: Tensor | None = ..., window_size: _int | None = ...) -> return_types.efficient_attention_forward:
+def _efficient_attention_forward(query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, cu_seqlens_q: Tensor | None, cu_seqlens_k: Tensor | None, max_seqlen_q: _int | None, max_seqlen_k: _int | None, dropout_p: _float, custom_mask_type: _int, compute_log_sumexp: _bool = ..., *, scale: _float | None = ..., seqlen_k: Tensor | None = ..., window_size: _int | None = ...) -> tuple[Tensor, Tensor, Tensor, Tensor, _int, _int]:
     """A kernel of GPUs: on other devices it raises."""
 def _embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = ..., mode: _int = ..., sparse: _bool = ..., per_sample_weights: Tensor | None = ..., include_last_offset: _bool = ..., padding_idx: _int = ...) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Sums, means or maxima of bags of table rows; also the bag of each index, bag sizes and winning rows."""
@@ -467,7 +467,7 @@ def _empty_per_channel_affine_quantized(size: _Sequence[_int], *, scales: Tensor
 @overload
 def _empty_per_channel_affine_quantized(*size: _int, scales: Tensor, zero_points: Tensor, axis: _int, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | str | _int | None = ..., pin_memory: _bool | None = ..., memory_format: _memory_format | None = ..., requires_grad: _bool = ...) -> Tensor:
     """The same with a scale and a zero point for each index of the dimension `axis`."""
-def _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(input: Tensor, scale: Tensor, zero_point: Tensor, fake_quant_enabled: Tensor, quant_min: _int, quant_max: _int) -> return_types.fake_quantize_per_tensor_affine_cachemask_tensor_qparams:
+def _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(input: Tensor, scale: Tensor, zero_point: Tensor, fake_quant_enabled: Tensor, quant_min: _int, quant_max: _int) -> tuple[Tensor, Tensor]:
     """`self` rounded to the numbers of a quantized tensor where that is switched on, and where it lay in their range."""
 def _fft_c2c(input: Tensor, dim: _Sequence[_int], normalization: _int, forward: _bool, *, out: Tensor | None = ...) -> Tensor:
     """The transform along `dim`, or with `forward=False` its inverse but for the scale."""
@@ -477,7 +477,7 @@ def _fft_r2c(input: Tensor, dim: _Sequence[_int], normalization: _int, onesided:
     """The transform of a real signal; `onesided` keeps the first half in the last of `dim`."""
 def _flash_attention_backward(grad_out: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, logsumexp: Tensor, cum_seq_q: Tensor, cum_seq_k: Tensor, max_q: _int, max_k: _int, dropout_p: _float, is_causal: _bool, rng_state: Tensor, unused: Tensor, *, scale: _float | None = ..., window_size_left: _int | None = ..., window_size_right: _int | None = ...) -> tuple[Tensor, Tensor, Tensor]:
     """A kernel of GPUs: on other devices it raises."""
-def _flash_attention_forward(query: Tensor, key: Tensor, value: Tensor, cum_seq_q: Tensor | None, cum_seq_k: Tensor | None, max_q: _int, max_k: _int, dropout_p: _float, is_causal: _bool, return_debug_mask: _bool, *, scale: _float | None = ..., window_size_left: _int | None = ..., window_size_right: _int | None = ..., seqused_k: Tensor | None = ..., alibi_slopes: Tensor | None = ..., block_table: Tensor | None = ..., num_splits: _int | None = ...) -> return_types.flash_attention_forward:
+def _flash_attention_forward(query: Tensor, key: Tensor, value: Tensor, cum_seq_q: Tensor | None, cum_seq_k: Tensor | None, max_q: _int, max_k: _int, dropout_p: _float, is_causal: _bool, return_debug_mask: _bool, *, scale: _float | None = ..., window_size_left: _int | None = ..., window_size_right: _int | None = ..., seqused_k: Tensor | None = ..., alibi_slopes: Tensor | None = ..., block_table: Tensor | None = ..., num_splits: _int | None = ...) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """A kernel of GPUs: on other devices it raises."""
 def _foreach_abs(input: _Sequence[Tensor]) -> tuple[Tensor, ...]:
     """`abs` of each tensor."""

@@ -36,3 +36,26 @@ def test_writes_reach_the_tangents_of_views():
         dual.t_()
         dual.mul_(2)
         assert torch.equal(forward_ad.unpack_dual(row).tangent, 2 * t[0])
+
+
+def _written(x, y):
+    x = x.clone()
+    view = x.t()[0]
+    x.copy_(y)
+    return view, x
+
+
+def test_older_views_see_the_tangents_of_their_base():
+    """A view from before its base was written with a tangent shows its part of it, in whatever order that lies in memory."""
+    x, y, t = torch.randn(2, 3), torch.randn(3, 2).t(), torch.randn(3, 2).t()
+    values, moved = torch.func.jvp(lambda y: _written(x, y), (y,), (t,))
+    assert torch.equal(values[0], y[:, 0]) and torch.equal(values[1], y)
+    assert torch.equal(moved[0], t[:, 0]) and torch.equal(moved[1], t)
+
+
+def test_older_views_under_vmap():
+    x, y, t = torch.randn(2, 5, 3), torch.randn(2, 3, 5), torch.randn(2, 3, 5)
+    push = torch.func.vmap(lambda x, y, t: torch.func.jvp(lambda y: _written(x, y), (y,), (t,)), (1, 2, 2))
+    _, moved = push(x, y, t)
+    assert torch.equal(moved[0], t.movedim(2, 0)[:, :, 0])
+    assert torch.equal(moved[1], t.movedim(2, 0))

@@ -40,6 +40,7 @@ MODELS = {
     ),
     "lstm": (lambda: torch.nn.LSTM(2, 3, 2, batch_first=True), (3, 4, 2)),
     "gru": (lambda: torch.nn.GRU(2, 3, batch_first=True, bidirectional=True), (3, 4, 2)),
+    "prelu": (lambda: torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.PReLU(3)), (3, 2)),
     "norms": (lambda: torch.nn.Sequential(torch.nn.LayerNorm(4), torch.nn.InstanceNorm1d(2, affine=True)), (3, 2, 4)),
 }
 
@@ -57,11 +58,21 @@ def test_equals_a_loop(name):
 
 
 def test_refusals():
-    model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.PReLU())
+    class Scale(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.ones(2))
+
+        def forward(self, x):
+            return x * self.weight
+
+    model = torch.nn.Sequential(torch.nn.Linear(3, 2), Scale())
     with pytest.raises(RuntimeError, match="Expanded Weights encountered but cannot handle function"):
         call_for_per_sample_grads(model)(torch.ones(4, 3))
     with pytest.raises(RuntimeError, match="one with batch size 5"):
         call_for_per_sample_grads(torch.nn.Bilinear(3, 3, 2))(torch.ones(4, 3), torch.ones(5, 3))
+    with pytest.raises(RuntimeError, match="cannot handle function bilinear: of two inputs"):
+        call_for_per_sample_grads(torch.nn.Bilinear(3, 3, 2))(torch.ones(4, 3), torch.ones(4, 3))
     with pytest.raises(RuntimeError, match="Expected loss_reduction argument to be sum or mean"):
         call_for_per_sample_grads(model, loss_reduction="max")
     linear = torch.nn.Linear(3, 2)

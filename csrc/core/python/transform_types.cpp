@@ -75,13 +75,16 @@ PyObject* py_tangent(PyObject*, PyObject* args) {
     PyObject* t;
     long long level;
     if (!PyArg_ParseTuple(args, "OL:_tangent", &t, &level)) return nullptr;
-    Tensor* g = tensor_check(t) ? tangent_of(as_tensor(t), level) : nullptr;
-    PyObject* r = g ? g->py() : Py_None;
-    Py_INCREF(r);
-    return r;
+    return guarded<PyObject*>(nullptr, [&] {
+        if (tensor_check(t)) has_tangent(as_tensor(t));  // of its base, too
+        Tensor* g = tensor_check(t) ? tangent_of(as_tensor(t), level) : nullptr;
+        PyObject* r = g ? g->py() : Py_None;
+        Py_INCREF(r);
+        return r;
+    });
 }
 PyObject* py_has_tangent(PyObject*, PyObject* o) {
-    return PyBool_FromLong(tensor_check(o) && has_tangent(as_tensor(o)));
+    return guarded<PyObject*>(nullptr, [&] { return PyBool_FromLong(tensor_check(o) && has_tangent(as_tensor(o))); });
 }
 PyObject* py_tangent_levels(PyObject*, PyObject* o) {
     PyObject* l = PyList_New(0);

@@ -59,7 +59,23 @@ class FunctionalModule(nn.Module):
 def _taken_apart(model: nn.Module, disable_autograd_tracking: bool) -> tuple[nn.Module, dict[str, Any], dict[str, Any]]:
     """A copy of a Module for its structure, and the Module's own parameters and buffers."""
     params = {name: each.detach() if disable_autograd_tracking else each for name, each in model.named_parameters()}
-    return copy.deepcopy(model).to("meta"), params, dict(model.named_buffers())
+    return _without_memory(copy.deepcopy(model)), params, dict(model.named_buffers())
+
+
+def _without_memory(model: nn.Module) -> nn.Module:
+    """A Module on the device meta; a tensor that it has under several names is one there, too."""
+    made: dict[int, Any] = {}
+    for each in model.modules():
+        for tensors in (each._parameters, each._buffers):
+            for name, tensor in tensors.items():
+                if tensor is not None:
+                    meta = made.get(id(tensor))
+                    if meta is None:
+                        meta = tensor.detach().to("meta")
+                        meta = nn.Parameter(meta, tensor.requires_grad) if isinstance(tensor, nn.Parameter) else meta
+                        made[id(tensor)] = meta
+                    tensors[name] = meta
+    return model
 
 
 def make_functional(model: nn.Module, disable_autograd_tracking: bool = False) -> tuple[Any, tuple]:

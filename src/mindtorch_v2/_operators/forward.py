@@ -14,6 +14,7 @@ from typing import Any
 from .. import _C
 from .._core.autograd import batched
 from .._core.autograd.backward import grad
+from .._core.autograd.tangents import laid_out
 from .table import aten, row_of
 from .table.formula import GRAD, RESULT
 
@@ -255,13 +256,13 @@ def _write(result: Any, level: int, tangent: Any) -> None:
         elif set(batched.levels_of(tangent)) <= set(batched.levels_of(old)):
             old.copy_(tangent)
         else:
-            _C._set_tangent(result, level, tangent.expand(result.shape).clone())
+            _C._set_tangent(result, level, laid_out(tangent.expand(result.shape), result))
         return
     if tangent is None:
         return
     base = result._base
     if base is None:
-        _C._set_tangent(result, level, tangent.expand(result.shape).clone())
+        _C._set_tangent(result, level, laid_out(tangent.expand(result.shape), result))
         return
     whole = aten.zeros_like(base.detach())
     part = whole.as_strided(result.shape, result.stride(), result.storage_offset() - base.storage_offset())

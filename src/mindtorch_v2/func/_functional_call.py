@@ -63,6 +63,9 @@ def stack_module_state(models: Sequence[torch.nn.Module] | ModuleList) -> tuple:
         raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
     if any(type(model) is not type(models[0]) for model in models):
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    for name, first in models[0].named_parameters():
+        if any(dict(model.named_parameters())[name].requires_grad != first.requires_grad for model in models):
+            raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
     parameters = {
         name: torch.stack([dict(model.named_parameters())[name].detach() for model in models]).requires_grad_(
             first.requires_grad

@@ -283,7 +283,7 @@ def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: 
 
 
 def _checked_outputs(outputs, api, allow_empty=False) -> None:
-    if not outputs and not allow_empty:
+    if (not outputs or outputs == [None]) and not allow_empty:
         raise RuntimeError(f"{api}: Expected f to be a function that has non-empty output (got output = {outputs})")
     for output in outputs:
         if not isinstance(output, torch.Tensor):

@@ -54,13 +54,18 @@ def make_dual(tensor: Any, tangent: Any, level: int) -> Any:
     finally:
         _C._set_fwd_grad_enabled(before)
     whole, tangent = _aligned(dual, tangent)
-    if tangent.layout == whole.layout == _C.strided and not _lies_alike(tangent, whole):
-        copy = _C._find_operator("aten::_new_zeros_with_same_feature_meta", "")(tangent, whole)
-        copy = copy.conj() if whole.is_conj() else copy
-        copy = copy._neg_view() if whole.is_neg() else copy
-        tangent = copy.copy_(tangent)
-    _C._set_tangent(whole, level, tangent)
+    _C._set_tangent(whole, level, tangent if _lies_alike(tangent, whole) else laid_out(tangent, whole))
     return dual
+
+
+def laid_out(tangent: Any, whole: Any) -> Any:
+    """A copy of a tangent that lies in memory as its tensor does, so that views of the one are views of the other."""
+    if not tangent.layout == whole.layout == _C.strided:
+        return tangent
+    copy = _C._find_operator("aten::_new_zeros_with_same_feature_meta", "")(tangent, whole)
+    copy = copy.conj() if whole.is_conj() else copy
+    copy = copy._neg_view() if whole.is_neg() else copy
+    return copy.copy_(tangent)
 
 
 def tangent_of(tensor: Any, level: int) -> Any:

@@ -19,8 +19,8 @@ def call_for_per_sample_grads(
 
     The parameters' own gradients stay as they were. `batch_size` follows from the tensors that are passed where it is None;
     `loss_reduction` says whether the loss is the sum or the mean over samples; without `batch_first` these lie along the second
-    dimension. Linear, convolution, embedding, normalization and recurrent layers take part; RuntimeError for others that
-    have parameters, and where a `grad_sample` is there already.
+    dimension. Layers whose parameters go into one function of `torch.nn.functional`, and recurrent ones, take part; RuntimeError
+    for others that have parameters, and where a `grad_sample` is there already.
 
     >>> from mindtorch_v2.nn.utils._per_sample_grad import call_for_per_sample_grads
     >>> model = torch.nn.Linear(4, 3)

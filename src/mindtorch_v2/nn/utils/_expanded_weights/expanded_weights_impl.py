@@ -7,7 +7,7 @@ from typing import Any
 
 import mindtorch_v2 as torch
 
-from .sample_gradients import RECURRENT, SampleGradients
+from .sample_gradients import SampleGradients, takes_a_list_of_weights
 
 __all__ = ["ExpandedWeight"]
 
@@ -17,7 +17,7 @@ F = torch.nn.functional
 class ExpandedWeight(torch.Tensor):
     """`orig_weight`, whose attribute `grad_sample` gets a gradient for each of `batch_size` samples in a backward pass.
 
-    Linear, convolution, embedding, normalization and recurrent functions take it; others raise RuntimeError. `loss_reduction` is
+    The functions of layers take it, those in `torch.nn.functional` and recurrent ones; others raise RuntimeError. `loss_reduction` is
     "sum" or "mean": how the loss is made of those of the samples.
 
     >>> from mindtorch_v2.nn.utils._expanded_weights import ExpandedWeight
@@ -29,19 +29,6 @@ class ExpandedWeight(torch.Tensor):
     """
 
     orig_weight: torch.Tensor
-    handled_functions = {
-        function: SampleGradients
-        for function in (
-            F.conv1d,
-            F.conv2d,
-            F.conv3d,
-            F.embedding,
-            F.group_norm,
-            F.instance_norm,
-            F.layer_norm,
-            F.linear,
-        )
-    }
 
     def __new__(cls, orig_weight: Any, batch_size: int, loss_reduction: str) -> Any:
         if not isinstance(orig_weight, torch.Tensor):
@@ -60,7 +47,7 @@ class ExpandedWeight(torch.Tensor):
     ) -> Any:
         kwargs = kwargs or {}
         name = getattr(func, "__name__", str(func))
-        if name in RECURRENT or func in cls.handled_functions:
+        if takes_a_list_of_weights(args) or getattr(F, name, None) is func:
             return SampleGradients.call(func, args, kwargs)
         if name in _PLAIN:
             with torch._C.DisableTorchFunctionSubclass():
