@@ -185,7 +185,7 @@ def test_casts_of_parameters_are_kept_until_the_outermost_block_ends():
 
 
 def test_names_of_devices():
-    """What names no device is refused; a device of PyTorch's that is not here only has no autocast."""
+    """A text that is no device's is refused; a device of PyTorch's that is not here only has no autocast."""
     assert torch.amp.is_autocast_available("cpu:0")
     assert not torch.amp.is_autocast_available("hpu")
     for ask in (torch.amp.is_autocast_available, torch.autocast):

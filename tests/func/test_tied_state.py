@@ -24,7 +24,9 @@ def test_one_tensor_for_all_its_names():
     assert (len(parameters), len(buffers)) == (2, 1)
     assert torch.equal(function(parameters, buffers, x), model(x))
     gradients = torch.func.grad(lambda p: function(p, buffers, x).sum())(parameters)
-    for gradient, expected in zip(gradients, torch.autograd.grad(model(x).sum(), list(model.parameters())), strict=True):
+    for gradient, expected in zip(
+        gradients, torch.autograd.grad(model(x).sum(), list(model.parameters())), strict=True
+    ):
         torch.testing.assert_close(gradient, expected)
 
 

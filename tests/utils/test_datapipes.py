@@ -148,7 +148,7 @@ def _is_odd(x):
 
 
 def test_parts_are_pickled_unread():
-    """What was read ahead stays where it was; a copy begins anew."""
+    """Elements that were read ahead stay where they were; a copy begins anew."""
     source = IterableWrapper(range(6))
     for first, second in (source.fork(2), source.demux(2, _is_odd)):
         next(iter(first))
@@ -158,7 +158,8 @@ def test_parts_are_pickled_unread():
 
 def test_functions_that_cannot_be_sent():
     with pytest.warns(UserWarning, match="^Lambda function is not supported by pickle"):
-        IterableWrapper([1]).map(lambda x: x)
+        pipe = IterableWrapper([1]).map(lambda x: x)
+    assert list(pipe) == [1]
     with pytest.raises(TypeError, match="A callable function is expected, but <class 'int'> is provided"):
         IterableWrapper([1]).filter(3)
 

@@ -102,7 +102,7 @@ def test_strategies_are_named_as_pytorch_names_them():
 
 
 def test_what_comes_back_is_the_same_storage():
-    """What a process has already it does not map again: one storage, and views of it in one message stay its views."""
+    """Memory that a process has already is not mapped again: one storage, and views of it in one message stay its views."""
     x = torch.zeros(4, 4)
     queue = torch.multiprocessing.SimpleQueue()
     queue.put([x, x[1], x.storage()])

@@ -44,7 +44,7 @@ _NAME = 16  # bytes, with the one that ends it
 
 
 def _set_thread_name(name: str) -> None:
-    """Name the calling thread for the system's tools, as `top -H`; what is longer than 15 bytes is cut."""
+    """Give the calling thread a name for the system's tools, as `top -H`; what is longer than 15 bytes is cut."""
     _ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode()[: _NAME - 1])
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import TYPE_CHECKING
 
 from ... import _C
 from ..table import S, T, aten, composite
+
+if TYPE_CHECKING:
+    from ..._tensor import Tensor
 
 _WEIGHTS = "Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias"
 _LAYER = (T(24, 8, grad=False), T(24, grad=False), T(8, 8, grad=False), T(8, grad=False))
@@ -58,14 +62,13 @@ def _native_multi_head_attention(
             stacklevel=2,
         )
         mask = mask.to(_C._dtypes["bool"])
-    sources = (query, key, value)
-    parts = [
-        aten.linear(source, *each)
-        for source, *each in zip(sources, qkv_weight.chunk(3), qkv_bias.chunk(3), strict=True)
-    ]
+    if query.numel() == 0:
+        return aten.empty_like(query), None
     size = [query.size(0), query.size(1), num_head, embed_dim // num_head]
+    weights, biases = qkv_weight.chunk(3), qkv_bias.chunk(3)
+    parts = [aten.linear(x, w) + b for x, w, b in zip((query, key, value), weights, biases, strict=True)]
     q, k, v = (part.view(size).transpose(1, 2) for part in parts)
-    scores = aten.matmul(q / math.sqrt(size[3]), k.transpose(2, 3))
+    scores = aten.matmul(q * (1 / math.sqrt(size[3])), k.transpose(2, 3))
     if mask is None:
         weights = aten.softmax(scores, 3)
     else:
@@ -98,19 +101,19 @@ def _transformer_encoder_layer_fwd(
     norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2,
     mask=None, mask_type=None,
 ):  # fmt: skip
-    def first(x):
+    def first(x: Tensor) -> Tensor:
         return aten.layer_norm(x, [embed_dim], norm_weight_1, norm_bias_1, eps)
 
-    def second(x):
+    def second(x: Tensor) -> Tensor:
         return aten.layer_norm(x, [embed_dim], norm_weight_2, norm_bias_2, eps)
 
-    def attend(x):
+    def attend(x: Tensor) -> Tensor:
         given = (qkv_weight, qkv_bias, proj_weight, proj_bias)
         return aten._native_multi_head_attention(
             x, x, x, embed_dim, num_heads, *given, mask, need_weights=False, mask_type=mask_type
         )[0]
 
-    def feed(x):
+    def feed(x: Tensor) -> Tensor:
         x = aten.linear(x, ffn_weight_1, ffn_bias_1)
         return aten.linear(aten.gelu(x) if use_gelu else aten.relu(x), ffn_weight_2, ffn_bias_2)
 

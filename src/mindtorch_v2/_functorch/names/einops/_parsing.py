@@ -1,4 +1,4 @@
-"""What reads patterns, by the names that functorch has for it."""
+"""The reader of patterns, by functorch's names."""
 
 from mindtorch_v2.func._patterns import (
     AnonymousAxis,

@@ -1,4 +1,4 @@
-"""What may be called with expanded weights, and where the gradients of samples go."""
+"""Checks of calls with expanded weights, and the place for the gradients of samples."""
 
 from __future__ import annotations
 
