@@ -175,3 +175,11 @@ def test_shares_without_groups():
             yield self.told
 
     assert list(apply_sharding(Shares(), 3, 1)) == [(3, 1)]
+
+
+def test_profiles_name_pipes():
+    with mindtorch_v2.autograd.profiler.profile() as profile:
+        assert list(IterableWrapper([1, 2]).batch(2)) == [[1, 2]]
+    names = {event.name for event in profile.function_events}
+    assert "IterableWrapper(deepcopy=True, iterable=[1, 2])" in names
+    assert any(name.startswith("Batcher(batch_size=2, datapipe=IterableWrapper") for name in names)

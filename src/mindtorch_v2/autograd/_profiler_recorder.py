@@ -186,13 +186,18 @@ class Recorder(TorchDispatchMode):
             event["cpu_memory_usage"] = self._bytes() - before
             self._taken.append(event)
 
-    def take(self, name: str, start: int, end: int, memory: int, annotation: bool = True) -> None:
-        """A marked range of this thread, from and to a moment in nanoseconds; `annotation`: the user's own mark."""
+    def take(
+        self, name: str, start: int, end: int, memory: int, annotation: bool = True, values: tuple[Any, ...] = ()
+    ) -> None:
+        """A marked range of this thread, from and to a moment in nanoseconds; `annotation`: the user's own mark, of `values`."""
         shown = "ProfilerStep*" if name.startswith("ProfilerStep#") else name
-        self._taken.append(
-            {"name": shown, "trace_name": name, "start": max(start, self.began), "end": end,
-             "thread": threading.get_native_id(), "is_user_annotation": annotation, "cpu_memory_usage": memory}
-        )  # fmt: skip
+        event: dict[str, Any] = {
+            "name": shown, "trace_name": name, "start": max(start, self.began), "end": end,
+            "thread": threading.get_native_id(), "is_user_annotation": annotation, "cpu_memory_usage": memory,
+        }  # fmt: skip
+        if self._take_shapes and values:
+            event["input_shapes"] = _shapes(values)
+        self._taken.append(event)
 
     def events(self) -> EventList:
         """The events, in order of their start."""

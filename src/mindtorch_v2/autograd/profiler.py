@@ -78,7 +78,7 @@ class record_function:
     def __enter__(self) -> record_function:
         recorders = list(_recorder.active)
         memory = torch._C._cpu_memory_stats()["allocated_bytes.current"] if recorders else 0
-        values = () if self.args is None else self.args if isinstance(self.args, tuple) else (self.args,)
+        values = self._values() if _recorder.observers else ()
         self._observed.append([(each, each.enter_range(self.name, values)) for each in _recorder.observers])
         self._entered.append((recorders, memory, time.perf_counter_ns()))
         return self
@@ -92,7 +92,10 @@ class record_function:
             memory = torch._C._cpu_memory_stats()["allocated_bytes.current"] - memory
         for recorder in recorders:
             if recorder in _recorder.active:
-                recorder.take(self.name, start, end, memory)
+                recorder.take(self.name, start, end, memory, values=self._values())
+
+    def _values(self) -> tuple[Any, ...]:
+        return () if self.args is None else self.args if isinstance(self.args, tuple) else (self.args,)
 
     def __call__(self, fn: Any) -> Any:
         @functools.wraps(fn)

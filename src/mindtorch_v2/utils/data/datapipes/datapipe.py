@@ -8,6 +8,8 @@ import pickle
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+from mindtorch_v2.autograd import _profiler_enabled
+from mindtorch_v2.autograd.profiler import record_function
 from mindtorch_v2.utils.data.datapipes._hook_iterator import _SnapshotState
 from mindtorch_v2.utils.data.dataset import Dataset, IterableDataset
 
@@ -171,7 +173,7 @@ class _Turns:
                 "to comment on this issue: https://github.com/pytorch/data/issues/45."
             )
         try:
-            value = next(self.iterator)
+            value = next(self.iterator) if not _profiler_enabled() else self._recorded()
         except StopIteration:
             raise
         except Exception as error:
@@ -179,6 +181,10 @@ class _Turns:
             raise
         self.pipe._number_of_samples_yielded += 1
         return value
+
+    def _recorded(self) -> Any:
+        with record_function(_with_arguments(self.pipe).replace("IterDataPipe", "")):
+            return next(self.iterator)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.iterator, name)
