@@ -120,3 +120,35 @@ def test_a_hook_cannot_make_a_gradient_where_none_came() -> None:
     leaf.register_hook(lambda g: torch.ones(2))
     with pytest.raises(RuntimeError, match="can't replace a None gradient with a non-None value"):
         _OneOfTwo.apply(torch.ones(2, requires_grad=True), leaf).sum().backward()
+
+
+def test_hooks_see_gradients_of_inputs_that_need_none():
+    """The gradients that a Function's backward gives, as they are; a module's hooks see zeros for such inputs."""
+
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            return a * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return g, g * 2
+
+    seen = []
+    y = Twice.apply(torch.ones(2, requires_grad=True), torch.ones(2))
+    y.grad_fn.register_hook(lambda inputs, outputs: seen.append([each.tolist() for each in inputs]))
+    y.sum().backward()
+    assert seen == [[[1.0, 1.0], [2.0, 2.0]]]
+
+    class Gather(torch.nn.Module):
+        def forward(self, x, index, shift):
+            return x[index] + shift
+
+    module, told = Gather(), []
+    module.register_full_backward_hook(lambda module, inputs, outputs: told.extend(inputs))
+    module(torch.ones(3, requires_grad=True), torch.tensor([1, 1]), torch.zeros(2)).sum().backward()
+    assert [(each.tolist(), each.dtype) for each in told] == [
+        ([0.0, 2.0, 0.0], torch.float32),
+        ([0, 0], torch.int64),
+        ([0.0, 0.0], torch.float32),
+    ]

@@ -110,7 +110,7 @@ void function_backward(Node* node, Gradients& grads, Gradients& out) {
         }
         if (g != Py_None) {
             MT_CHECK(tensor_check(g), "expected Variable or None (got ", Py_TYPE(g)->tp_name, ")");
-            if (edge < out.size() && n->edges[edge].node) out[edge] = TensorRef::share(&as_tensor(g));
+            if (edge < out.size()) out[edge] = TensorRef::share(&as_tensor(g));
         }
         edge++;
     }
