@@ -69,3 +69,43 @@ def test_other_quotients_are_not_decided():
 
     with pytest.raises(RuntimeError, match="data-dependent"):
         torch.export.export(Open(), (torch.tensor(32), torch.ones(2)))
+
+
+class ByItem(torch.nn.Module):
+    def forward(self, x, count):
+        n = count.item()
+        torch._check(n >= 0)
+        torch._check(n <= x.shape[0])
+        return x[:n] * n
+
+
+def _targets(program):
+    return [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
+
+
+def test_programs_that_ask_for_elements_are_decomposed():
+    """The element stays a number that a run knows, and what was checked of it is checked."""
+    program = torch.export.export(ByItem(), (torch.randn(6, 4), torch.tensor(3)))
+    assert "aten.item.default" in _targets(program)
+    lowered = program.run_decompositions()
+    assert "aten._local_scalar_dense.default" in _targets(lowered)
+    assert _targets(lowered).count("aten._assert_scalar.default") == 2
+    x = torch.randn(6, 4)
+    for n in (0, 2, 6):
+        assert torch.equal(lowered.module()(x, torch.tensor(n)), x[:n] * n)
+    for n in (-1, 7):
+        with pytest.raises(RuntimeError, match="Runtime assertion failed for expression u0"):
+            lowered.module()(x, torch.tensor(n))
+
+
+@pytest.mark.parametrize(("least", "most"), [(2, 3), (2, 4), (3, 4)])
+def test_ranges_of_few_sizes(least, most):
+    program = torch.export.export(
+        torch.nn.Linear(4, 3),
+        (torch.randn(least, 4),),
+        dynamic_shapes=({0: torch.export.Dim("n", min=least, max=most)},),
+    )
+    for n in range(least, most + 1):
+        assert program.module()(torch.ones(n, 4)).shape == (n, 3)
+    with pytest.raises(AssertionError, match="Guard failed"):
+        program.module()(torch.ones(most + 1, 4))

@@ -177,7 +177,8 @@ def open_sizes(module: Any, args: Any, fake_mode: Any, trace: Any) -> Any:
             enough = len(tried.modules) - 1 + _OTHERS
     if not _free(env):
         return _open_data(module, args, fake_mode, trace) if env.depends_on_data() else _told(module)
-    if len(tried.modules) < _OTHERS:
+    # Of a range with few sizes all were tried, and nothing can be told wrongly by too few.
+    if len(tried.modules) < _OTHERS and (tried.error is not None or not tried.assignments):
         raise NotOneGraph(
             "make_fx(tracing_mode='symbolic'): with other sizes than those seen the program gives another graph: with "
             f"{tried.values}, {type(tried.error).__name__}: {tried.error}"

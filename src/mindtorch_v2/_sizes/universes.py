@@ -259,6 +259,16 @@ def _strides(env, t, sizes, source):
     return found
 
 
+def asked(ask: Callable[[], Any]) -> Any:
+    """The number that `ask` gives, which a program asks for as by `item`: as a symbol, if the values of tensors decide it."""
+    before, state.asks, state.told = state.asks, True, None
+    try:
+        value = ask()
+    finally:
+        state.asks = before
+    return value if state.told is None else state.told
+
+
 def value_of_data(env: ShapeEnv, dtype: torch.dtype) -> int | None:
     """Answer to a program that asks for an element: an arbitrary number, which it knows as a symbol; None if not allowed."""
     if (

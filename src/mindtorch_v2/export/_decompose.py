@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import mindtorch_v2 as torch
 from mindtorch_v2._dynamo import _control
 from mindtorch_v2._sizes.inputs import inputs_like, range_constraints
+from mindtorch_v2._sizes.numbers import SymFloat, SymInt, plain
+from mindtorch_v2._sizes.universes import asked
 from mindtorch_v2.export._trace import finished, graphs_of, trace
 from mindtorch_v2.export.decomp_utils import OutOf
 from mindtorch_v2.export.exported_program import ExportedProgram, register_decomposed
@@ -60,6 +62,13 @@ class _Lowering(Interpreter):
             if values["training"] and values["running_mean"] is not None:
                 names = ("input", "weight", "bias", "running_mean", "running_var", "training", "momentum", "eps")
                 return _aten._native_batch_norm_legit.default(*(values[name] for name in names))[0]
+        if isinstance(target, torch._ops.OpOverload):
+            if target is _aten._assert_scalar.default and isinstance(args[0], torch.SymBool):
+                torch._check(args[0])  # which says so of the symbol, and so in the graph
+                return None
+            args, kwargs = pytree.tree_map_only((SymInt, SymFloat), plain, (args, kwargs))
+        if target in (_aten.item.default, _aten._local_scalar_dense.default):
+            return asked(lambda: super(_Lowering, self).call_function(target, args, kwargs))
         if target in self._kept:
             return _recorded_whole(target, args, kwargs)
         if target in self._rules:

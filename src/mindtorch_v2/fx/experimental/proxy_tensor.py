@@ -329,9 +329,9 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
     def _record_value(self, func, args) -> int:
         """An element of a tensor: a node that gives a number."""
         value = func(*args)
-        proxy = self.tracer.create_proxy(
-            "call_function", func, (self._as_proxy(args[0]),), {}, name="_local_scalar_dense"
-        )
+        asked = torch.ops.aten.item.default if self.pre_dispatch else func  # which is what the program called
+        name = asked.overloadpacket.__name__
+        proxy = self.tracer.create_proxy("call_function", asked, (self._as_proxy(args[0]),), {}, name=name)
         proxy.node.meta["val"] = _universes.state.told
         return value
 
