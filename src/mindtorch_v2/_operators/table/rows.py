@@ -151,7 +151,8 @@ def _define(
             define_generated_out(handle) if _lists(schema) else define_out(handle, out_overload, first=name not in rows)
         )
         record(out, name, tuple(w for w in places if w in ("function", "nn", "linalg", "special", "fft")), aliases)
-    name_returns(handle, out, name)
+    if "function" in places or "linalg" in places or (handle.namespace == "aten" and name.startswith("_")):
+        name_returns(handle, out, name)
     if grad:
         label = node or node_name(name, overload)
         formula = (*compile_formula(handle, grad), sum(1 << i for i in nondiff), label)
