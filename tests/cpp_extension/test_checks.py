@@ -190,6 +190,42 @@ def test_tuples_of_one(built):
     assert str(torch.ops.checks.one_pair_inferred.default._schema).endswith("-> ((int, str) _0)")
 
 
+def test_objects_in_exported_programs(built):
+    """An object of a module is a constant of the program, one that is given an input, in whose place another of its class may stand."""
+    torch = built.torch
+    if built.torch.__name__ == "torch":
+        pytest.skip("PyTorch asks for a class in Python that stands for the one in C++")
+    Counter = torch.classes.checks.Counter
+
+    class Held(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.counter = Counter(3)
+
+        def forward(self, x):
+            return self.counter.times(x) + 1
+
+    class Given(torch.nn.Module):
+        def forward(self, x, counter):
+            return counter.times(x) + 1
+
+    x = torch.ones(2)
+    program = torch.export.export(Held(), (x,))
+    assert [(spec.kind.name, spec.arg.name) for spec in program.graph_signature.input_specs] == [
+        ("CUSTOM_OBJ", "obj_counter"),
+        ("USER_INPUT", "x"),
+    ]
+    for each in (program, program.run_decompositions()):
+        assert each.module()(x).tolist() == [4, 4]
+    program = torch.export.export(Given(), (x, Counter(3)))
+    assert program.graph_signature.input_specs[1].arg.class_fqn == "__torch__.torch.classes.checks.Counter"
+    assert program.module()(x, Counter(5)).tolist() == [6, 6]
+    with pytest.raises(AssertionError, match=r"type\(counter\) == Counter"):
+        program.module()(x, 5)
+    assert Counter(1)._type().name() == "Counter"
+    assert Counter(1)._has_method("times") and not Counter(1)._has_method("nothing")
+
+
 def test_the_schema_and_the_function_must_agree(built):
     """A kernel is entered only with what it takes."""
     torch = built.torch

@@ -28,7 +28,13 @@ FILES: dict[str, str] = {
     "functorch/test_ops functorch/test_aotdispatch functorch/test_control_flow profiler/test_profiler "
     "test_autograd_fallback test_function_schema test_schema_check test_datapipe test_mkldnn test_comparison_utils "
     "fx/test_common_passes fx/test_cse_pass fx/test_dce_pass fx/test_fx_const_fold fx/test_fx_split fx/test_matcher_utils "
-    "fx/test_partitioner_order fx/test_pass_infra fx/test_source_matcher_utils export/test_unflatten",
+    "fx/test_partitioner_order fx/test_pass_infra fx/test_source_matcher_utils export/test_unflatten "
+    "test_namedtuple_return_api test_per_overload_api test_module_tracker test_native_mha test_autocast test_expanded_weights "
+    "test_multiprocessing_spawn test_fx_experimental test_bundled_inputs test_functional_optim test_out_dtype_op test_content_store "
+    "test_native_functions test_file_check test_dispatch test_autoload functorch/test_rearrange functorch/test_parsing "
+    "functorch/test_minifier export/test_tree_utils export/test_pass_infra export/test_functionalized_assertions export/test_sparse "
+    "export/test_torchbind export/test_passes export/test_lift_unlift export/test_verifier profiler/test_execution_trace "
+    "profiler/test_record_function profiler/test_memory_profiler profiler/test_profiler_tree profiler/test_torch_tidy",
 }
 
 

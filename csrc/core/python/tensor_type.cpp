@@ -572,6 +572,14 @@ PyObject* unary(PyObject* a) {
         PyErr_Format(PyExc_NotImplementedError, "no operator is registered for '%s'", kSlotNames[s]);
         return nullptr;
     }
+    if (s == kInvert && tensor_check_exact(a)) {
+        const DType t = reinterpret_cast<Tensor*>(a)->dtype;
+        if (is_floating(t) || is_complex(t)) {
+            PyErr_SetString(PyExc_TypeError,
+                            "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
+            return nullptr;
+        }
+    }
     return call_python(g_slots[s], a);
 }
 PyObject* ipow(PyObject* a, PyObject* b, PyObject*) { return call2(kIpow, a, b); }

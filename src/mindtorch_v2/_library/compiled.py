@@ -169,6 +169,21 @@ def _rebuild(qualified, state):
     return object_of_state(class_named(qualified), state)
 
 
+class ClassType:
+    """The type of an object of a class in C++."""
+
+    def __init__(self, qualified: str) -> None:
+        self._qualified = qualified
+
+    def qualified_name(self) -> str:
+        """The name with its namespaces."""
+        return self._qualified
+
+    def name(self) -> str:
+        """The name of the class alone."""
+        return self._qualified.rpartition(".")[2]
+
+
 def define_class(library: Any, name: str, doc: str) -> Any:
     """Make a class of objects that C++ made, `torch.classes.ns.Name`; returns "ns.Name"."""
 
@@ -187,6 +202,12 @@ def define_class(library: Any, name: str, doc: str) -> Any:
         return _rebuild, (self._qualified, self.__getstate__())
 
     body = {
+        "_type": lambda self: ClassType(f"__torch__.torch.classes.{self._qualified}"),
+        "_has_method": lambda self, method: method in self._method_names(),
+        "_get_method": lambda self, method: getattr(self, method),
+        "_method_names": lambda self: [
+            each for each, value in vars(type(self)).items() if callable(value) and each[0] != "_"
+        ],
         "__new__": __new__,
         "__reduce__": __reduce__,
         "__doc__": doc or None,

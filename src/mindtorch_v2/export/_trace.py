@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._C import CompiledObject
 from mindtorch_v2._capture import Uncapturable, capture
 from mindtorch_v2._dynamo import _control
 from mindtorch_v2._dynamo.exc import Unsupported, UserError
@@ -24,6 +25,7 @@ from mindtorch_v2.export.dynamic_shapes import Dim, sizes_of_inputs
 from mindtorch_v2.export.exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
 from mindtorch_v2.export.graph_signature import (
     ConstantArgument,
+    CustomObjArgument,
     ExportGraphSignature,
     InputKind,
     InputSpec,
@@ -53,7 +55,12 @@ class ExportDynamoConfig:
 
 
 DEFAULT_EXPORT_DYNAMO_CONFIG = ExportDynamoConfig()
-_PREFIXES = {InputKind.PARAMETER: "p_", InputKind.BUFFER: "b_", InputKind.CONSTANT_TENSOR: "c_"}
+_PREFIXES = {
+    InputKind.PARAMETER: "p_",
+    InputKind.BUFFER: "b_",
+    InputKind.CONSTANT_TENSOR: "c_",
+    InputKind.CUSTOM_OBJ: "obj_",
+}
 
 
 def export(
@@ -134,7 +141,7 @@ class _Example:
             if kinds.get(path[0].key) is inspect.Parameter.VAR_KEYWORD:
                 names[place] = _input_name(path[1:])
         for name, leaf in zip(names, self.leaves):
-            if not isinstance(leaf, (torch.Tensor, int, float, bool, str, type(None), complex)):
+            if not isinstance(leaf, (torch.Tensor, int, float, bool, str, type(None), complex, CompiledObject)):
                 leaf_type = f"{type(leaf).__module__}.{type(leaf).__qualname__}"
                 known = isinstance(leaf, (torch.dtype, torch.device, torch.layout, torch.memory_format))
                 if not known:
@@ -144,8 +151,7 @@ class _Example:
                         "torch.export.register_dataclass. To register a custom container type, use "
                         "torch.utils._pytree.register_pytree_node."
                     )
-            arg = TensorArgument(name) if isinstance(leaf, torch.Tensor) else ConstantArgument(name, leaf)
-            self.specs.append(InputSpec(InputKind.USER_INPUT, arg, None))
+            self.specs.append(InputSpec(InputKind.USER_INPUT, _described(name, leaf), None))
             self.values.append(leaf)
         self.out_spec: Any = None
         self.calls = ModuleCalls(mod)
@@ -179,6 +185,14 @@ class _Example:
                     "str and None."
                 )
         return results
+
+
+def _described(name, leaf) -> TensorArgument | CustomObjArgument | ConstantArgument:
+    if isinstance(leaf, torch.Tensor):
+        return TensorArgument(name)
+    if isinstance(leaf, CompiledObject):
+        return CustomObjArgument(name, leaf._type().qualified_name())
+    return ConstantArgument(name, leaf)
 
 
 def _plain_tensors(module) -> dict:
@@ -355,12 +369,13 @@ def finished(
     """
     module.graph.eliminate_dead_code()
     graph, copies = Graph(), {}
-    constants, constant_specs = _constants(module, root)
+    given_objects = {id(leaf) for leaf in leaves if isinstance(leaf, CompiledObject)}
+    constants, constant_specs = _constants(module, root, given_objects)
     first_user = next((n for n, s in enumerate(input_specs) if s.kind is InputKind.USER_INPUT), len(input_specs))
     specs = [*input_specs[:first_user], *constant_specs.values(), *input_specs[first_user:]]
     values = dict(zip(map(id, input_specs), leaves))
     given = iter(module.graph.find_nodes(op="placeholder"))
-    of_constant = {}
+    of_constant, of_object = {}, {}
     for spec in specs:
         node = _input(graph, spec.arg.name)
         spec.arg.name = node.target = node.name  # names that are alike are told apart
@@ -373,8 +388,11 @@ def finished(
             node.meta.update(old.meta)
         else:
             node.meta["val"] = values[id(spec)]
+            of_object[id(values[id(spec)])] = node
     for node in module.graph.nodes:
-        if node.op == "get_attr" and node.target in constant_specs:
+        if node.op == "get_attr" and id(getattr(module, node.target)) in given_objects:
+            copies[node] = of_object[id(getattr(module, node.target))]
+        elif node.op == "get_attr" and node.target in constant_specs:
             copies[node] = of_constant[constant_specs[node.target].target]
         elif node.op == "output":
             results = map_arg(pytree.tree_leaves(node.args[0]), copies.__getitem__)
@@ -404,16 +422,17 @@ def _argument(value):
     return TensorArgument(value.name) if isinstance(seen, torch.Tensor) else SymIntArgument(value.name)
 
 
-def _constants(module, root):
-    """The tensors that a graph holds, by name, and for each attribute of the traced module its spec."""
+def _constants(module, root, given_objects):
+    """The tensors and objects that a graph holds, by name, and for each attribute of the traced module its spec."""
     names: dict[int, str] = {}
     for prefix, child in root.named_modules() if root is not None else ():
-        for name, value in _plain_tensors(child).items():
-            names.setdefault(id(value), f"{prefix}.{name}" if prefix else name)
+        for name, value in child.__dict__.items():
+            if isinstance(value, (torch.Tensor, CompiledObject)):
+                names.setdefault(id(value), f"{prefix}.{name}" if prefix else name)
     found, specs, number = {}, {}, itertools.count()
     for node in module.graph.find_nodes(op="get_attr"):
         value = getattr(module, node.target)
-        if isinstance(value, GraphModule):
+        if isinstance(value, GraphModule) or id(value) in given_objects:
             continue
         if isinstance(value, FakeTensor):
             raise NotImplementedError(
@@ -424,7 +443,6 @@ def _constants(module, root):
             continue
         name = names.get(id(value)) or f"lifted_tensor_{next(number)}"
         found[name] = value
-        specs[node.target] = InputSpec(
-            InputKind.CONSTANT_TENSOR, TensorArgument(_PREFIXES[InputKind.CONSTANT_TENSOR] + _identifier(name)), name
-        )
+        kind = InputKind.CUSTOM_OBJ if isinstance(value, CompiledObject) else InputKind.CONSTANT_TENSOR
+        specs[node.target] = InputSpec(kind, _described(_PREFIXES[kind] + _identifier(name), value), name)
     return found, specs

@@ -82,7 +82,7 @@ class SymBoolArgument:
 
 @dataclasses.dataclass
 class CustomObjArgument:
-    """An object of a class of the user's, by the name of its node. No graph has any yet.
+    """An object of a class that a library in C++ registered (`torch.classes`), by the name of its node.
 
     >>> from mindtorch_v2.export.graph_signature import CustomObjArgument
     >>> CustomObjArgument(name="tokenizer", class_fqn="my.Tokenizer").class_fqn
@@ -270,7 +270,7 @@ class ExportGraphSignature:
 
     @property
     def lifted_custom_objs(self) -> Sequence[str]:
-        """The names of the user's objects: none."""
+        """The names of the objects of classes in C++."""
         return self._targets(InputKind.CUSTOM_OBJ)
 
     @property
@@ -301,7 +301,7 @@ class ExportGraphSignature:
 
     @property
     def inputs_to_lifted_custom_objs(self) -> dict[str, str]:
-        """Node to name: none."""
+        """Node to name."""
         return self._inputs(InputKind.CUSTOM_OBJ)
 
     @property
