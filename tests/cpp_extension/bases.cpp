@@ -288,5 +288,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     m.def("named", [](uint64_t seed) { return at::make_generator<Named>(seed); });
     m.def("drawn", [](const at::Generator& g) { return g.get<at::CPUGeneratorImpl>()->random(); });
     m.def("next_device", next_device);
+    m.def("same_stream", [](c10::Stream s) { return s; });
+    m.def("stream_on", [](at::Device d) { return c10::Stream(c10::Stream::DEFAULT, d); });
     m.def("processor", processor);
 }

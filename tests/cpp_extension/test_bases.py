@@ -68,6 +68,19 @@ def test_devices_as_objects(bases):
         bases.module.next_device("cpu")
 
 
+def test_streams_as_objects(bases):
+    torch = bases.torch
+    stream = torch.Stream(device="cpu")
+    assert bases.module.same_stream(stream) == stream
+    made = bases.module.stream_on(torch.device("cpu"))
+    assert isinstance(made, torch.Stream) and made.device_type == 0 and made.stream_id == 0
+    with pytest.raises(TypeError):
+        bases.module.same_stream(torch.device("cpu"))
+    if torch.__name__ != "torch":  # CUDA's streams are nobody's here
+        with pytest.raises(NotImplementedError, match="streams of device type 1"):
+            bases.module.stream_on(torch.device("cuda:0"))
+
+
 def test_the_processor(bases):
     said = bases.module.processor()
     assert {"avx2", "amx_tile", "avx512_f"} <= set(said)

@@ -353,6 +353,30 @@ PyObject* h_call_kernel(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObje
     Py_XDECREF(kernel.python);
     return r;
 }
+// call_fallback(key, *args, **kwargs): the fallback of a key for this operator, whatever kernel it has for that.
+PyObject* h_call_fallback(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+    const char* name = n < 1 ? nullptr : PyUnicode_AsUTF8(args[0]);
+    const Key key = name ? key_from_name(name) : Key::Undefined;
+    if (key == Key::Undefined) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "call_fallback(key, *args): expected a dispatch key");
+        return nullptr;
+    }
+    const Kernel* found = Registry::get().fallback(key);
+    if (!found || found->fallthrough) {
+        PyErr_Format(PyExc_NotImplementedError, "%s: there is no kernel for the key %s, and no fallback of it",
+                     op_of(o)->full_name.c_str(), name);
+        return nullptr;
+    }
+    const Kernel kernel = *found;  // it may end while it runs
+    Py_XINCREF(kernel.python);
+    PyObject* r = call_bound(op_of(o), {args + 1, n - 1, kwnames}, [&](Call& c) {
+        c.kernel = &kernel;
+        c.keys = KeySet(key);
+        kernel.fn(c);
+    });
+    Py_XDECREF(kernel.python);
+    return r;
+}
 // below_autograd(*args, **kwargs): the operator as autograd's own kernels call it; nothing is recorded.
 PyObject* h_below_autograd(PyObject* o, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
     return call_bound(op_of(o), {args, n, kwnames}, [](Call& c) {
@@ -470,6 +494,8 @@ PyMethodDef handle_methods[] = {
     {"registration", h_registration, METH_O, nullptr},
     {"is_registered", h_is_registered, METH_O, nullptr},
     {"call_kernel", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(h_call_kernel)),
+     METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"call_fallback", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(h_call_fallback)),
      METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"below_autograd", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(h_below_autograd)),
      METH_FASTCALL | METH_KEYWORDS, nullptr},

@@ -175,6 +175,23 @@ struct type_caster<at::Generator> {
         return handle(reinterpret_cast<PyObject*>(g.handle())).inc_ref();
     }
 };
+template <>
+struct type_caster<c10::Stream> {
+    PYBIND11_TYPE_CASTER(c10::Stream, const_name("torch.Stream"));
+    type_caster() : value(c10::Stream::DEFAULT, at::Device(at::DeviceType::CPU)) {}
+    static module_ python() { return module_::import("mindtorch_v2._library.own_streams"); }
+    bool load(handle src, bool) {
+        if (!isinstance(src, python().attr("_Stream"))) return false;
+        const auto type = static_cast<at::DeviceType>(src.attr("device_type").cast<int>());
+        const auto index = src.attr("device_index").cast<int>();
+        value = c10::Stream(c10::Stream::UNSAFE, at::Device(type, static_cast<at::DeviceIndex>(index)),
+                            src.attr("stream_id").cast<int64_t>());
+        return true;
+    }
+    static handle cast(const c10::Stream& s, return_value_policy, handle) {
+        return python().attr("stream_at")(s.id(), s.device_index(), static_cast<int>(s.device_type())).release();
+    }
+};
 // Whether it is an int; ValueError for one that 64 bits do not hold.
 inline bool whole_number(handle src, int64_t* out) {
     int overflow = 0;

@@ -12,6 +12,7 @@ from typing import Any
 from mindtorch_v2 import _C
 from mindtorch_v2._core.above import above
 from mindtorch_v2._core.dtype import DTYPES
+from mindtorch_v2._operators.table import ROWS
 from mindtorch_v2._ops import ops
 
 from . import own_composites, own_streams
@@ -71,12 +72,17 @@ def _transfer(to: int, source: int, nbytes: int, *_: Any) -> None:
 def _copy(to: Any, source: Any, non_blocking: bool = False) -> None:
     if _own_kernel("aten::copy_"):
         ops.aten.copy_.default(to, source, non_blocking)
-    else:
-        ops.aten._copy_from.default(source, to, non_blocking)
+    elif non_blocking:
+        ops.aten._copy_from.default(source, to, True)
+    else:  # what has its default is left out, as for every kernel in Python
+        ops.aten._copy_from.default(source, to)
 
 
 def _fill(to: Any, number: Any) -> None:
-    ops.aten.fill_.Scalar(to, number)
+    if _own_kernel("aten::fill_.Scalar"):
+        ops.aten.fill_.Scalar(to, number)
+    else:  # the operator's kernel for the device would come here again
+        ROWS["fill_.Scalar"].handle.call_fallback("PrivateUse1", to, number)
 
 
 def load() -> None:

@@ -8,9 +8,9 @@ from mindtorch_v2 import _C
 from mindtorch_v2._core.stream import Event as _Event
 from mindtorch_v2._core.stream import Stream as _Stream
 
-from .own_parts import ask, name
+from .own_parts import ask, is_named, name
 
-__all__ = ["Event", "Stream", "current_stream"]
+__all__ = ["Event", "Stream", "current_stream", "stream_at"]
 
 _PRIVATE_USE_1 = 20  # the number of the type
 
@@ -142,3 +142,12 @@ class Event(_Event):
 
     def __repr__(self) -> str:
         return f"torch.Event device_type={name()}, device_index={self._index}, event_flag=0, event_id={self._event}"
+
+
+def stream_at(stream_id: int, device_index: int, device_type: int) -> Any:
+    """The stream of these numbers, which C++ gives to Python."""
+    if device_type == 0:
+        return _Stream()
+    if device_type != _PRIVATE_USE_1 or not is_named():
+        raise NotImplementedError(f"c10::Stream: streams of device type {device_type} are no objects of Python here")
+    return Stream(stream_id=stream_id, device_index=device_index)
