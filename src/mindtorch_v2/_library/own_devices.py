@@ -12,7 +12,6 @@ from typing import Any
 from mindtorch_v2 import _C
 from mindtorch_v2._core.above import above
 from mindtorch_v2._core.dtype import DTYPES
-from mindtorch_v2._operators.table import ROWS
 from mindtorch_v2._ops import ops
 
 from . import own_composites, own_streams
@@ -82,7 +81,7 @@ def _fill(to: Any, number: Any) -> None:
     if _own_kernel("aten::fill_.Scalar"):
         ops.aten.fill_.Scalar(to, number)
     else:  # the operator's kernel for the device would come here again
-        ROWS["fill_.Scalar"].handle.call_fallback("PrivateUse1", to, number)
+        ops.aten.fill_.Scalar._handle.call_fallback("PrivateUse1", to, number)
 
 
 def load() -> None:
