@@ -78,10 +78,11 @@ def _copy(to: Any, source: Any, non_blocking: bool = False) -> None:
 
 
 def _fill(to: Any, number: Any) -> None:
-    if _own_kernel("aten::fill_.Scalar"):
-        ops.aten.fill_.Scalar(to, number)
+    fill = ops.aten.fill_.Scalar
+    if _own_kernel(fill.name()):
+        fill(to, number)
     else:  # the operator's kernel for the device would come here again
-        ops.aten.fill_.Scalar._handle.call_fallback("PrivateUse1", to, number)
+        fill._handle.call_fallback("PrivateUse1", to, number)
 
 
 def load() -> None:
