@@ -104,13 +104,11 @@ for _value in (
     _rename_privateuse1_backend,
     _log_api_usage_once,
     unavailable_class("torch._C.Block"),
-    unavailable_class("torch._C.Graph"),
     unavailable_class("torch._C.ScriptDict"),
     unavailable_class("torch._C.ScriptFunction"),
     unavailable_class("torch._C.ScriptList"),
     unavailable_class("torch._C.ScriptMethod"),
     unavailable_class("torch._C.ScriptModule"),
-    unavailable_class("torch._C.Value"),
 ):
     setattr(_C, _value.__name__, _value)
 

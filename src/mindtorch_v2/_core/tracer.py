@@ -14,7 +14,18 @@ from typing import Any, Protocol
 
 from mindtorch_v2 import _C
 
-__all__ = ["Handler", "active", "current", "handled_by", "paused", "run_what_waits", "settle", "tensors_in", "watch"]
+__all__ = [
+    "Handler",
+    "active",
+    "current",
+    "handled_by",
+    "paused",
+    "records_here",
+    "run_what_waits",
+    "settle",
+    "tensors_in",
+    "watch",
+]
 
 _TRACER = _C._key_bit("Tracer")
 _pending_of = _C._pending_of
@@ -51,6 +62,15 @@ def current() -> Handler | None:
 def active() -> bool:
     """Whether this thread has a handler."""
     return _thread.handler is not None
+
+
+def records_here() -> bool:
+    """Whether the next call of an operator on this thread is written down, and runs at once."""
+    handler = _thread.handler
+    if handler is None or handler.waits:
+        return False
+    include, exclude = _C._tls_keys()
+    return bool(include & ~exclude & _TRACER)
 
 
 def watch(on: bool) -> None:

@@ -8,6 +8,7 @@ from mindtorch_v2 import _C
 
 from . import schema as _schema
 from .inferred_types import InferredType, try_infer_type
+from .jit_graph import Graph, Node, Value
 from .keys import AUTOGRAD, DispatchKey, DispatchKeySet, ExclusionGuard, excluded, included, key_name, only
 from .schema import Argument, FunctionSchema, Type, parse_schema, schema_of
 from .schema_info import SchemaArgType, SchemaArgument, SchemaInfo, is_alias_of, overlaps
@@ -157,6 +158,7 @@ NAMES: dict[str, Any] = {
     "parse_schema": parse_schema,
 }
 NAMES["_jit_try_infer_type"], NAMES["InferredType"] = try_infer_type, InferredType
+NAMES.update(Graph=Graph, Node=Node, Value=Value)
 NAMES |= {name: kind for name, kind in vars(_schema).items() if name.endswith("Type") and name != "Type"}
 
 

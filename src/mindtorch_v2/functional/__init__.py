@@ -12,6 +12,7 @@ import string
 import warnings
 
 import mindtorch_v2 as torch
+from mindtorch_v2._core import tracer
 from mindtorch_v2._core.dimensions import wrap_dim
 from mindtorch_v2._core.overridable import overridable, overridable_as
 from mindtorch_v2._core.warn_once import is_due
@@ -257,6 +258,8 @@ def _einsum_of(*args: Any) -> torch.Tensor:
         equation, operands = args[0], args[1:]
     else:
         equation, operands = _equation_of_lists(args)
+    if tracer.records_here():  # as one operator, which PyTorch's is
+        return torch.ops.aten.einsum(equation, operands)
     return _einsum.contract(equation, operands)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import mindtorch_v2 as torch
-from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
+from mindtorch_v2._core.unavailable import unavailable_class
 from mindtorch_v2.futures import Future
 from mindtorch_v2.jit import _recursive, _state
 from mindtorch_v2.jit._data_modules import EXPORTED, has_code, scripted_data
@@ -27,6 +27,7 @@ from mindtorch_v2.jit._trace import (
     trace,
     trace_module,
 )
+from mindtorch_v2.jit._trace_graph import _get_trace_graph as _get_trace_graph
 
 __all__ = [
     "CompilationUnit",
@@ -67,9 +68,6 @@ _GRAPH_REMEDY = "run the Python function or Module itself"
 _builtin_isinstance = isinstance
 
 CompilationUnit = unavailable_class("torch.jit.CompilationUnit", _GRAPH_REMEDY)
-_get_trace_graph = unavailable_function(
-    "torch.jit._get_trace_graph", "torch.export.export or torch.fx.symbolic_trace give a graph"
-)
 
 
 def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
