@@ -168,3 +168,17 @@ def test_batch_norm_of_nothing_keeps_weight_and_bias_in_the_graph() -> None:
     made = F.batch_norm(torch.ones(0, 3), None, None, weight, bias, True)
     made.sum().backward()
     assert made.shape == (0, 3) and weight.grad.tolist() == [0.0] * 3 == bias.grad.tolist()
+
+
+def test_the_processor_is_described_as_pytorch_does() -> None:
+    told = torch.cpu.get_capabilities()
+    numbers = {"num_sockets", "num_physical_cores", "num_logical_cores", "l1d_cache_size", "l2_cache_size"}
+    assert all(type(told[name]) is int and told[name] >= 0 for name in numbers)
+    assert 1 <= told["num_sockets"] <= told["num_physical_cores"] <= told["num_logical_cores"]
+    assert isinstance(told["cpu_name"], str)
+    features = set(told) - numbers - {"cpu_name", "architecture"}
+    assert {type(told[name]) for name in features} <= {bool}
+    if told["architecture"] == "x86_64":
+        assert len(features) == 47  # PyTorch 2.13's
+        assert told["avx2"] == torch.cpu._is_avx2_supported()
+        assert told["sse2"]  # of every processor of this kind

@@ -10,6 +10,7 @@ import importlib
 import os
 
 from mindtorch_v2 import _C
+from mindtorch_v2.cpu._processor import capabilities, flags
 
 if TYPE_CHECKING:
     from mindtorch_v2.types import Device
@@ -120,73 +121,37 @@ def memory_reserved() -> int:
     return memory_stats()["reserved_bytes.current"]
 
 
-def _flags():
-    """The processor's features as Linux names them; empty elsewhere."""
-    try:
-        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
-            for line in file:
-                if line.startswith("flags"):
-                    return frozenset(line.partition(":")[2].split())
-    except OSError:
-        pass
-    return frozenset()
-
-
 def get_capabilities() -> dict[str, Any]:
-    """The processor's features (`avx2`, `avx512_f`, `avx512_bf16`, `amx_tile`, ...) as a dict of booleans.
+    """The processor's name and abilities, from Linux: `cpu_name`, cores, caches in bytes, and a boolean for each feature of x86-64.
 
     >>> sorted(name for name in torch.cpu.get_capabilities() if name.startswith("avx512_b"))
-    ['avx512_bf16', 'avx512_bw']
+    ['avx512_bf16', 'avx512_bitalg', 'avx512_bw']
     """
-    flags = _flags()
-    names = {
-        "sse4_1": "sse4_1",
-        "sse4_2": "sse4_2",
-        "avx": "avx",
-        "avx2": "avx2",
-        "fma3": "fma",
-        "f16c": "f16c",
-        "avx512_f": "avx512f",
-        "avx512_cd": "avx512cd",
-        "avx512_dq": "avx512dq",
-        "avx512_bw": "avx512bw",
-        "avx512_vl": "avx512vl",
-        "avx512_vnni": "avx512_vnni",
-        "avx512_bf16": "avx512_bf16",
-        "avx512_fp16": "avx512_fp16",
-        "amx_bf16": "amx_bf16",
-        "amx_tile": "amx_tile",
-        "amx_int8": "amx_int8",
-        "amx_fp16": "amx_fp16",
-    }
-    capabilities: dict[str, Any] = {name: flag in flags for name, flag in names.items()}
-    capabilities["architecture"] = os.uname().machine if hasattr(os, "uname") else ""
-    capabilities["kernels"] = _C._cpu_isa()
-    return capabilities
+    return capabilities()
 
 
 def _is_avx2_supported() -> bool:
-    return "avx2" in _flags()
+    return "avx2" in flags()
 
 
 def _is_avx512_supported() -> bool:
-    return "avx512f" in _flags()
+    return "avx512f" in flags()
 
 
 def _is_avx512_bf16_supported() -> bool:
-    return "avx512_bf16" in _flags()
+    return "avx512_bf16" in flags()
 
 
 def _is_vnni_supported() -> bool:
-    return "avx512_vnni" in _flags()
+    return "avx512_vnni" in flags()
 
 
 def _is_amx_tile_supported() -> bool:
-    return "amx_tile" in _flags()
+    return "amx_tile" in flags()
 
 
 def _is_amx_fp16_supported() -> bool:
-    return "amx_fp16" in _flags()
+    return "amx_fp16" in flags()
 
 
 class Stream:
