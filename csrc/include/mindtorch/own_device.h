@@ -193,11 +193,11 @@ inline mt_value answer_of_guard(const Question& q) {
     if (q.what == "query_stream") return answer_int(guard.queryStream(own_stream(q.a, q.b)));
     if (q.what == "synchronize_stream") return guard.synchronizeStream(own_stream(q.a, q.b)), mt_value{};
     if (q.what == "synchronize_device") return guard.synchronizeDevice(static_cast<c10::DeviceIndex>(q.a)), mt_value{};
-    if (q.what == "record_event") {  // given: the index of the stream's device
+    if (q.what == "record_event" || q.what == "record_timed_event") {  // given: the index of the stream's device
         void* recorded = event();
         const int64_t index = given_int(q);
         guard.record(&recorded, own_stream(q.b, index), static_cast<c10::DeviceIndex>(index),
-                     c10::EventFlag::PYTORCH_DEFAULT);
+                     q.what == "record_event" ? c10::EventFlag::PYTORCH_DEFAULT : c10::EventFlag::BACKEND_DEFAULT);
         return answer_int(static_cast<int64_t>(reinterpret_cast<intptr_t>(recorded)));
     }
     if (q.what == "block_event") return guard.block(event(), own_stream(q.b, given_int(q))), mt_value{};

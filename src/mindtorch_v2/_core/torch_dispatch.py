@@ -180,10 +180,17 @@ def seen_call(
         positional = sum(not each.kwarg_only for each in func._schema.arguments)
         named = {each.name: value for each, value in zip(func._schema.arguments[positional:], args[positional:])}
         args, kwargs = args[:positional], {**named, **kwargs}
-    defaults = func.__dict__.get("defaults")
+    return func, *without_defaults(func, args, kwargs)
+
+
+def without_defaults(
+    func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call of an OpOverload but for those that are their defaults, as `seen_call` leaves them out."""
+    defaults: _Defaults | None = func.__dict__.get("defaults")
     if defaults is None:
         defaults = func.__dict__["defaults"] = _Defaults(func._schema.arguments)
-    return func, *defaults.removed(args, kwargs)
+    return defaults.removed(args, kwargs)
 
 
 class _Defaults:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mindtorch_v2 import _C
+from mindtorch_v2._core.above import above
 
 from . import schema as _schema
 from .inferred_types import InferredType, try_infer_type
@@ -100,6 +101,18 @@ def _jit_get_schemas_for_operator(name: str) -> list[FunctionSchema]:
     return [schema_of(h) for h in _C._all_operators() if f"{h.namespace}::{h.name}" == name]
 
 
+def _jit_get_operation(name: str) -> tuple[Any, list[str] | None]:
+    """An operator by its qualified name, and the names of its overloads; two Nones if there is none."""
+    namespace, found, base = name.partition("::")
+    if not found:
+        raise RuntimeError(f"all symbols must have a namespace, <namespace>::<string>, but found: {name}")
+    try:
+        packet = getattr(getattr(above.operators(), namespace), base)
+    except AttributeError:
+        return None, None
+    return packet, ["" if each == "default" else each for each in packet.overloads()]
+
+
 def _dispatch_key_set(tensor: Any) -> str:
     """The key set of a tensor, as text."""
     return repr(_dispatch_keys(tensor))
@@ -153,6 +166,7 @@ NAMES: dict[str, Any] = {
     "_dispatch_tls_set_dispatch_key_included": _dispatch_tls_set_dispatch_key_included,
     "_get_schema": _get_schema,
     "_jit_get_all_schemas": _jit_get_all_schemas,
+    "_jit_get_operation": _jit_get_operation,
     "_jit_get_schemas_for_operator": _jit_get_schemas_for_operator,
     "_parse_dispatch_key": lambda name: DispatchKey[_pytorch_name(name)],
     "parse_schema": parse_schema,

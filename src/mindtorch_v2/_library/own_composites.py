@@ -226,6 +226,18 @@ _composed("isfinite")(lambda self: aten.mul(aten.eq(self, self), aten.ne(aten.ab
 _composed("isinf")(lambda self: aten.eq(aten.abs(self), math.inf))
 
 
+@_composed("isclose")
+def _isclose(self: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    close = aten.eq(self, other)
+    if equal_nan and self.is_floating_point():
+        close = aten.bitwise_or(close, aten.bitwise_and(aten.ne(self, self), aten.ne(other, other)))
+    if rtol == 0 and atol == 0:
+        return close
+    allowed = aten.add(aten.abs(aten.mul(other, rtol)), atol)
+    error = aten.abs(aten.sub(self, other))
+    return aten.bitwise_or(close, aten.bitwise_and(aten.isfinite(error), aten.le(error, allowed)))
+
+
 @_composed("embedding")
 def _embedding(
     weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
@@ -258,10 +270,12 @@ def _own(handle: Any) -> bool:
     return handle is not None and "NPU" in handle.kernels()
 
 
-def _with_tensor(tensor_form: Any) -> Callable[..., Any]:
-    """A form with a number, by the one with a tensor, which takes numbers for it."""
+def _with_tensor(number_form: Any, tensor_form: Any) -> Callable[..., Any]:
+    """A form with a number, by the one with a tensor, which takes numbers for it; by the device's fallback if that has no kernel."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
+        if not _own(tensor_form):
+            return number_form.call_fallback(_KEY, *args, **kwargs)
         return tensor_form(*args, **kwargs)
 
     return run
@@ -323,6 +337,6 @@ def install() -> None:
         if tensor_form is None:
             continue
         if _absent(row.handle):
-            row.handle.impl(_KEY, _with_tensor(tensor_form.handle))
+            row.handle.impl(_KEY, _with_tensor(row.handle, tensor_form.handle))
         if row.inplace is not None and tensor_form.inplace is not None and _absent(row.inplace):
-            row.inplace.impl(_KEY, _with_tensor(tensor_form.inplace))
+            row.inplace.impl(_KEY, _with_tensor(row.inplace, tensor_form.inplace))

@@ -100,6 +100,7 @@ class Event(_Event):
         self, device: Any = None, *, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
     ) -> None:
         self._event, self._index = 0, _current()
+        self._question = "record_timed_event" if enable_timing else "record_event"
 
     @property
     def device(self) -> Any:
@@ -115,7 +116,7 @@ class Event(_Event):
         """Mark what is in a stream now, the current one if none is given."""
         stream = current_stream(_current()) if stream is None else stream
         self._index = stream.device_index
-        self._event = ask("guard", "record_event", self._event, stream.stream_id, stream.device_index)
+        self._event = ask("guard", self._question, self._event, stream.stream_id, stream.device_index)
 
     def query(self) -> bool:
         """Whether the work before the mark is done."""

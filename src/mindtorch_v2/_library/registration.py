@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from mindtorch_v2 import _C
-from mindtorch_v2._core.torch_dispatch import overload_of, seen_call
+from mindtorch_v2._core.torch_dispatch import overload_of, seen_call, without_defaults
 from mindtorch_v2._dispatch.keys import DEVICE_KEYS, DispatchKeySet, key_name
 from mindtorch_v2._dispatch.schema import parse_schema
 from mindtorch_v2._dispatch.tags import Tag, as_tags, set_tags
@@ -289,7 +289,7 @@ class Library:
             )
         else:
             registration = _C._set_fallback(
-                key, lambda handle, *args, **kwargs: fn(overload_of(handle), *args, **kwargs), TAKES_OPERATOR
+                key, lambda handle, *args, **kwargs: _without_defaults(fn, handle, args, kwargs), TAKES_OPERATOR
             )
         self._taken_back.append(lambda: _C._erase_fallback(key, registration))
 
@@ -327,6 +327,13 @@ class Library:
         """Remove what this Library registered; using it afterwards is an AssertionError."""
         self._destroyed = True
         self._finalizer()
+
+
+def _without_defaults(fn: Callable, handle: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a fallback as PyTorch does: arguments that are their defaults are left out."""
+    func = overload_of(handle)
+    args, kwargs = without_defaults(func, args, kwargs)
+    return fn(func, *args, **kwargs)
 
 
 class _Kernel(NamedTuple):

@@ -20,11 +20,11 @@ class TestCase(unittest.TestCase):
 
     def assertEqual(self, first: Any, second: Any, msg: Any = None, **options: Any) -> None:
         """Equal, or for tensors and numbers as near as `torch.testing.assert_close` asks; `atol` and `rtol` are its own."""
-        exact = options.pop("exact_dtype", True)
+        exact, device = options.pop("exact_dtype", True), options.pop("exact_device", False)
         known = {name: options[name] for name in ("atol", "rtol", "equal_nan") if name in options}
         known.setdefault("equal_nan", True)
         if _has_tensors(first) or _has_tensors(second) or "atol" in known:
-            torch.testing.assert_close(first, second, msg=msg, check_dtype=exact, **known)
+            torch.testing.assert_close(first, second, msg=msg, check_dtype=exact, check_device=device, **known)
         else:
             super().assertEqual(first, second, msg)
 
