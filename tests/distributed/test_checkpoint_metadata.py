@@ -8,6 +8,7 @@ import pytest
 
 from mindtorch_v2.distributed.checkpoint.filesystem import _MetadataUnpickler
 from mindtorch_v2.distributed.checkpoint.metadata import _MEM_FORMAT_ENCODING
+from mindtorch_v2.distributed.checkpoint.planner import WriteItemType
 
 
 class _Call:
@@ -31,6 +32,10 @@ def test_members_of_the_enumeration(protocol: int) -> None:
     assert _read(member, protocol) is member
     # as Python 3.11.0 to 3.11.3 write it
     assert _read(_Call(getattr, _MEM_FORMAT_ENCODING, "TORCH_CHANNELS_LAST"), protocol) is member
+    kind = WriteItemType
+    assert _read(_Call(getattr, kind, "TENSOR"), protocol) is kind.TENSOR
+    with pytest.raises(pickle.UnpicklingError, match="asks for an attribute '__init__': it is damaged"):
+        _read(_Call(getattr, kind, "__init__"), protocol)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 import mindtorch_v2 as torch
 from mindtorch_v2._decomp._precision import in_float32
 from mindtorch_v2._decomp._registry import register_decomposition
+from mindtorch_v2._operators.native.comparison import COMPOSED
 from mindtorch_v2.types import Number
 
 aten = torch.ops.aten
@@ -240,18 +241,7 @@ def where(condition: torch.Tensor, self: torch.Tensor | Number, other: torch.Ten
     return aten.where.self(condition, one, another)
 
 
-@register_decomposition(aten.isclose.default)
-def isclose(
-    self: torch.Tensor, other: torch.Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
-) -> torch.Tensor:
-    close = self == other
-    if equal_nan and (self.dtype.is_floating_point or self.is_complex()):
-        close = close | ((self != self) & (other != other))
-    if rtol == 0 and atol == 0:
-        return close
-    allowed = atol + torch.abs(rtol * other)
-    distance = torch.abs(self - other)
-    return close | (torch.isfinite(distance) & (distance <= allowed))
+register_decomposition(aten.isclose.default)(COMPOSED["isclose"])
 
 
 @register_decomposition(aten.type_as.default)

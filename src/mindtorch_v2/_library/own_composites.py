@@ -12,6 +12,7 @@ from typing import Any
 
 from mindtorch_v2 import _C
 from mindtorch_v2._core.dtype import DTYPES
+from mindtorch_v2._operators.native import comparison
 from mindtorch_v2._operators.table import ROWS
 from mindtorch_v2._ops import ops
 
@@ -226,18 +227,6 @@ _composed("isfinite")(lambda self: aten.mul(aten.eq(self, self), aten.ne(aten.ab
 _composed("isinf")(lambda self: aten.eq(aten.abs(self), math.inf))
 
 
-@_composed("isclose")
-def _isclose(self: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
-    close = aten.eq(self, other)
-    if equal_nan and self.is_floating_point():
-        close = aten.bitwise_or(close, aten.bitwise_and(aten.ne(self, self), aten.ne(other, other)))
-    if rtol == 0 and atol == 0:
-        return close
-    allowed = aten.add(aten.abs(aten.mul(other, rtol)), atol)
-    error = aten.abs(aten.sub(self, other))
-    return aten.bitwise_or(close, aten.bitwise_and(aten.isfinite(error), aten.le(error, allowed)))
-
-
 @_composed("embedding")
 def _embedding(
     weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
@@ -325,7 +314,7 @@ def drawn_by(name: str) -> list[str]:
 def install() -> None:
     """Register what is composed and has no kernel yet; and for kernels of `out=` forms the forms beside them."""
     for name, row in ROWS.items():
-        composed = _COMPOSED.get(name)
+        composed = _COMPOSED.get(name) or comparison.COMPOSED.get(name)
         if _own(row.out) and _absent(row.handle):
             row.handle.impl(_KEY, _through_out(row))
             if row.inplace is not None and _absent(row.inplace):

@@ -1,5 +1,9 @@
 """Comparisons, tests of numbers, logical operators. Results are bool and have no gradient."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from ..table import S, T, op, pointwise
 
 _COMPARISONS = {
@@ -59,6 +63,21 @@ op(
     samples=[S(T(3, 4, grad=False), T(4, grad=False), rtol=0.1)],
     dtypes="all",
 )
+
+
+def _isclose(self: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    close = self == other
+    if equal_nan and (self.dtype.is_floating_point or self.is_complex()):
+        close = close | ((self != self) & (other != other))
+    if rtol == 0 and atol == 0:
+        return close
+    allowed = atol + (rtol * other).abs()
+    distance = (self - other).abs()
+    return close | (distance.isfinite() & (distance <= allowed))
+
+
+COMPOSED = {"isclose": _isclose}
+"""Those that PyTorch composes of others, on a device of a program's own too."""
 
 _TESTS = {
     "isfinite": ("neither infinite nor NaN", "function method", "all"),

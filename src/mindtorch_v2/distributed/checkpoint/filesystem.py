@@ -76,10 +76,10 @@ class _StoragePrefix:
 
 
 def _member(kind: Any, name: str) -> enum.Enum:
-    """A member of the enumeration: Python 3.11.0 to 3.11.3 write `getattr` and the name for it."""
-    if kind is not _MEM_FORMAT_ENCODING:
+    """A member of an enumeration: Python 3.11.0 to 3.11.3 write `getattr` and the name for it."""
+    if not isinstance(kind, enum.EnumMeta) or name not in kind.__members__:
         raise pickle.UnpicklingError(f"a checkpoint's {_METADATA} asks for an attribute {name!r}: it is damaged")
-    return _MEM_FORMAT_ENCODING[name]
+    return kind[name]
 
 
 _KNOWN: dict[str, dict[str, Any]] = {
