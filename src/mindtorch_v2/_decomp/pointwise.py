@@ -241,7 +241,12 @@ def where(condition: torch.Tensor, self: torch.Tensor | Number, other: torch.Ten
     return aten.where.self(condition, one, another)
 
 
-register_decomposition(aten.isclose.default)(COMPOSED["isclose"])
+@register_decomposition(aten.isclose.default)
+def isclose(
+    self: torch.Tensor, other: torch.Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> torch.Tensor:
+    result: torch.Tensor = COMPOSED["isclose"](self, other, rtol, atol, equal_nan)
+    return result
 
 
 @register_decomposition(aten.type_as.default)
