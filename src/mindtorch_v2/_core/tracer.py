@@ -19,10 +19,12 @@ __all__ = [
     "active",
     "current",
     "handled_by",
+    "inside_a_call",
     "paused",
     "records_here",
     "run_what_waits",
     "settle",
+    "takes_all",
     "tensors_in",
     "watch",
 ]
@@ -87,6 +89,32 @@ def handled_by(handler: Handler) -> Iterator[None]:
         yield
     finally:
         _thread.handler = before
+
+
+@contextlib.contextmanager
+def takes_all(handler: Handler) -> Iterator[None]:
+    """Within this block every call of the thread is handed to `handler`, under transforms and below autograd too."""
+    before = _C._tls_keys()
+    with handled_by(handler):
+        everywhere = _C._set_tracer_takes_all(True)
+        _C._set_tls_keys(before[0] | _TRACER, before[1] & ~_TRACER)
+        try:
+            yield
+        finally:
+            include, exclude = _C._tls_keys()
+            _C._set_tls_keys(include & ~_TRACER | before[0] & _TRACER, exclude & ~_TRACER | before[1] & _TRACER)
+            _C._set_tracer_takes_all(everywhere)
+
+
+@contextlib.contextmanager
+def inside_a_call() -> Iterator[None]:
+    """Within this block, where a handler runs the call that it was handed, no call comes to it."""
+    include, exclude = _C._tls_keys()
+    _C._set_tls_keys(include, exclude | _TRACER)
+    try:
+        yield
+    finally:
+        _C._set_tls_keys(include, exclude)
 
 
 def run_what_waits(reason: str) -> None:

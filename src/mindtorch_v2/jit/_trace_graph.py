@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
-from mindtorch_v2 import _C
 from mindtorch_v2._core import c_names, torch_dispatch, tracer
 from mindtorch_v2._dispatch.jit_graph import Graph, JitType, Node, TensorType, Value
 
 __all__ = ["_get_trace_graph"]
 
-_TRACER = _C._key_bit("Tracer")
 _SIMPLE = {
     bool: JitType("BoolType", "bool"),
     int: JitType("IntType", "int"),
@@ -63,16 +61,12 @@ class _Writer:
 
     def put_off(self, handle: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         overload = torch_dispatch.overload_of(handle)
-        keys = _C._tls_keys()
-        _C._set_tls_keys(keys[0], keys[1] | _TRACER)
-        try:
+        with tracer.inside_a_call():
             taken = [self.value_of(each) for each in _arguments(overload._schema, args, kwargs)]
             result = overload(*args, **kwargs)
             kind, taken = self._as_traced(overload, taken)
             self._note(kind, taken, result)
             return result
-        finally:
-            _C._set_tls_keys(*keys)
 
     def settle(self, tensor: Any, shown: bool) -> None:
         pass
@@ -186,19 +180,13 @@ def _tensors_in(given: Any) -> Iterator[torch.Tensor]:
 
 
 @contextlib.contextmanager
-def _calls_to(writer: _Writer, scopes: _Scopes) -> Iterator[None]:
-    """In this block every call of the thread is handed to the writer, and the scopes are the tracing state."""
-    keys, before = _C._tls_keys(), c_names._tracing.state
-    with tracer.handled_by(writer):
-        everywhere = _C._set_tracer_takes_all(True)
-        _C._set_tls_keys(keys[0] | _TRACER, keys[1] & ~_TRACER)
-        c_names._tracing.state = scopes
-        try:
-            yield
-        finally:
-            c_names._tracing.state = before
-            _C._set_tls_keys(*keys)
-            _C._set_tracer_takes_all(everywhere)
+def _tracing_state(scopes: _Scopes) -> Iterator[None]:
+    """In this block the scopes are what `torch._C._get_tracing_state()` gives."""
+    before, c_names._tracing.state = c_names._tracing.state, scopes
+    try:
+        yield
+    finally:
+        c_names._tracing.state = before
 
 
 def _get_trace_graph(
@@ -231,7 +219,7 @@ def _get_trace_graph(
     own = f.state_dict(keep_vars=True).values() if isinstance(f, torch.nn.Module) else ()
     for tensor in {id(each): each for each in (*inputs, *own) if isinstance(each, torch.Tensor)}.values():
         writer.take_input(tensor)
-    with _calls_to(writer, scopes):
+    with tracer.takes_all(writer), _tracing_state(scopes):
         result = f(*given, **kwargs)
     writer.end(list(_tensors_in(result)), packed=not isinstance(result, torch.Tensor))
     return (writer.graph, result, tuple(copies)) if return_inputs else (writer.graph, result)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["recording"]
 
-_TRACER = _C._key_bit("Tracer")
-
 
 class _Recorder:
     """A handler of Tracer with which nothing ever waits."""
@@ -36,13 +34,9 @@ class _Recorder:
         """Record a call and give its results; NotImplemented where modes are off, as in what a mode itself computes."""
         if not any(mode is self._mode for mode in _torch_dispatch.modes()):
             return NotImplemented
-        include, exclude = _C._tls_keys()
-        _C._set_tls_keys(include, exclude | _TRACER)
-        try:
+        with tracer.inside_a_call():
             self.note_grad_mode()
             return self._mode.take(*_torch_dispatch.seen_call(handle, args, kwargs))
-        finally:
-            _C._set_tls_keys(include, exclude)
 
     def note_grad_mode(self) -> None:
         """Where the program has switched gradients, that is a node."""
@@ -60,14 +54,7 @@ class _Recorder:
 @contextlib.contextmanager
 def recording(mode: Any) -> Iterator[None]:
     """Every call in the block is handed to `mode.take(overload, args, kwargs)`."""
-    keys, recorder = _C._tls_keys(), _Recorder(mode)
-    with tracer.handled_by(recorder):
-        everywhere = _C._set_tracer_takes_all(True)
-        _C._set_tls_keys(keys[0] | _TRACER, keys[1] & ~_TRACER)
-        try:
-            yield
-            recorder.note_grad_mode()
-        finally:
-            include, exclude = _C._tls_keys()
-            _C._set_tls_keys(include & ~_TRACER | keys[0] & _TRACER, exclude & ~_TRACER | keys[1] & _TRACER)
-            _C._set_tracer_takes_all(everywhere)
+    recorder = _Recorder(mode)
+    with tracer.takes_all(recorder):
+        yield
+        recorder.note_grad_mode()
