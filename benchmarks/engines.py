@@ -10,15 +10,15 @@ engine that is not installed is left out, and said to be.
 
 import argparse
 import importlib.util
-import json
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from turns import serve, take_turns
 
 HERE = Path(__file__).parent
 ENGINES = {"eager": "mindtorch_v2", "compiled": "mindtorch_v2", "OpenVINO": "openvino", "ONNX Runtime": "onnxruntime"}
@@ -58,46 +58,30 @@ def main() -> int:
 
 
 def _measured(model: str, engines: list[str], options: argparse.Namespace) -> list[str]:
-    """The medians of the engines, in milliseconds; of one that failed, what it said last."""
+    """The medians of the engines, in milliseconds."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, __file__, "--threads", str(options.threads), "--clock", options.clock]
         command += ["--file", str(Path(folder) / "model.onnx")]
-        running = {}
-        for engine in engines:
-            pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-            running[engine] = process = subprocess.Popen([*command, "--serve", engine, model], **pipes)
-            _answer(process)  # ready before the next begins
-        times: dict[str, list[float]] = {engine: [] for engine in engines}
-        for _ in range(options.rounds):
-            for engine, process in running.items():
-                if process.poll() is None and process.stdin is not None:
-                    process.stdin.write("go\n")
-                    process.stdin.flush()
-                    if (taken := _answer(process)) is not None:
-                        times[engine].append(taken)
-        for process in running.values():
-            process.communicate()
-    return [f"{1e3 * statistics.median(found):.1f}" if found else "failed" for found in times.values()]
-
-
-def _answer(process: Any) -> Any:
-    line = process.stdout.readline()
-    return json.loads(line) if line else None
+        found = take_turns({engine: [*command, "--serve", engine, model] for engine in engines}, options.rounds)
+    return [f"{1e3 * statistics.median(times):.1f}" if times else "failed" for times in found.values()]
 
 
 def _serve(engine: str, model: str, options: argparse.Namespace) -> int:
     """One engine with one model: a time for each line that comes."""
-    answers = sys.stdout
-    sys.stdout = sys.stderr
-    call = _engine(engine, model, options)
-    call()
     clock = time.process_time if options.clock == "cpu" else time.perf_counter
-    print("0", file=answers, flush=True)
-    for _ in sys.stdin:
-        start = clock()
+
+    def prepare() -> Callable[[], float]:
+        call = _engine(engine, model, options)
         call()
-        print(json.dumps(clock() - start), file=answers, flush=True)
-    return 0
+
+        def measure() -> float:
+            start = clock()
+            call()
+            return clock() - start
+
+        return measure
+
+    return serve(prepare)
 
 
 def _engine(engine: str, model: str, options: argparse.Namespace) -> Callable[[], Any]:

@@ -24,6 +24,9 @@ struct Product {
 // work.
 void gemm(const Product& p, const char* op);
 
+// Whether the processor and the library that is there multiply bfloat16 without widening it.
+bool multiplies_bfloat16();
+
 // One float32 product on the calling thread, for use inside parallel loops: no GIL, nothing thrown.
 // lda, ldb: distance of two rows of the operand as it is stored (m x k, or k x m when transposed).
 void sgemm_here(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, const float* a,

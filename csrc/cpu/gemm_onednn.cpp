@@ -79,6 +79,8 @@ bool suits_primitive(const Product& p) {
 
 }  // namespace
 
+bool multiplies_bfloat16() { return onednn::is_wanted() && onednn::has_native_bfloat16(); }
+
 bool onednn_product(const Product& p) {
     if (!suits_primitive(p)) return false;
     if (p.batch > 1 && p.a_batch == 0 && p.b_batch == 0) {  // one of the two must have the batch, says oneDNN

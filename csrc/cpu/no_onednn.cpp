@@ -7,6 +7,7 @@ namespace mt {
 
 Sgemm onednn_sgemm() { return nullptr; }
 void check_sgemm() {}
+bool multiplies_bfloat16() { return false; }
 bool onednn_product(const Product&) { return false; }
 bool onednn_int8_product(int64_t, int64_t, int64_t, const void*, bool, const int8_t*, int32_t*) { return false; }
 

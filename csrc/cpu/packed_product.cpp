@@ -1,205 +1,41 @@
 // Products of few rows with weights of few bits: the weight is read once, in its own form, and decoded in registers.
 // With many rows the weight is decoded a piece at a time for a library's product.
-#include "packed_weight.h"
-
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <utility>
 #include <vector>
 
+#include "convert.h"
 #include "core/typed_kernel.h"
 #include "gemm.h"
 #include "narrow.h"
+#include "packed_bytes.h"
+#include "packed_words.h"
 
 namespace mt {
 namespace {
 
-using packed::Ints;
 using packed::kPart;
 using packed::kRegisters;
-using packed::kWords;
+using packed::Vectors;
+using packed::Whole;
 using packed::Words;
 using simd::kLanes;
 using simd::Vec;
 
-constexpr int64_t kFewRows = 16;     // of x: up to here the weight is decoded once for each four vectors
-constexpr int64_t kAhead = 4096;     // bytes: what memory is asked for before it is read
-constexpr int64_t kPieceRows = 128;  // of a weight that is decoded for a product
-constexpr int kStretch = 256;        // elements of x with one scale
+constexpr int64_t kFewVectors = 16;  // up to here the weight is decoded in registers, once for kMostVectors of them
+constexpr int kMostVectors = 4;
+constexpr int64_t kPieceRows = 512;  // of a weight that is decoded for a product
 
-// Rows of x as whole numbers of 16 bits, with a scale for each stretch: one vector for a row of 16-bit floats, which
-// have 11 bits at most; for a row of float32 a second one for what the first leaves, so that nothing of 24 bits is
-// lost.
-struct Vectors {
-    int64_t each, count, terms, stretches, parts;  // `each` row is so many vectors
-    std::vector<int16_t> whole;
-    std::vector<float> scales, sums;  // the sums of parts, of `per` elements
-
-    Vectors(const Tensor& t, int64_t terms_, int64_t per)
-        : each(t.dtype == DType::Float32 ? 2 : 1),
-          count(t.numel() / std::max<int64_t>(1, terms_) * each),
-          terms(terms_),
-          stretches((terms + kStretch - 1) / kStretch),
-          parts(terms / per) {
-        whole.resize(static_cast<size_t>(count * terms));
-        scales.resize(static_cast<size_t>(count * stretches));
-        sums.resize(static_cast<size_t>(count * parts));
-        std::vector<float> x(static_cast<size_t>(terms));
-        visit(Types<float, BFloat16, Half>{}, t.dtype, "packed product", [&]<class T>() {
-            for (int64_t v = 0; v < count; v += each) {
-                widen(t.data<T>() + v / each * terms, x.data(), terms);
-                for (int64_t k = 0; k < each; k++) take(x.data(), v + k, per);
-            }
-        });
+// The sums of one row of the weight with `count` vectors, at most kMostVectors.
+template <class F, class In>
+void rows_of(const F& weight, const In& in, int64_t first, int64_t count, int64_t row, float* to) {
+    using packed::one_row;
+    if (count == 4) return one_row<4>(weight, in, first, row, to);
+    if (count >= 2) {
+        one_row<2>(weight, in, first, row, to);
+        first += 2, count -= 2, to += 2;
     }
-
-  private:
-    // Vector v is x in whole numbers; x becomes what is left.
-    void take(float* x, int64_t v, int64_t per) {
-        int16_t* q = whole.data() + v * terms;
-        for (int64_t s = 0; s < stretches; s++) {
-            const int64_t begin = s * kStretch, end = std::min<int64_t>(terms, begin + kStretch);
-            float most = 0;
-            bool finite = true;
-            for (int64_t i = begin; i < end; i++) {
-                const float size = std::fabs(x[i]);
-                most = size > most ? size : most;
-                finite &= size <= std::numeric_limits<float>::max();
-            }
-            const float scale = most / 32767, inverse = most > 1e-30f ? 32767 / most : 0;
-            scales[static_cast<size_t>(v * stretches + s)] = finite ? scale : std::numeric_limits<float>::quiet_NaN();
-            for (int64_t i = begin; i < end; i++) {
-                q[i] = finite ? static_cast<int16_t>(std::nearbyint(x[i] * inverse)) : int16_t(0);
-                x[i] -= scale * static_cast<float>(q[i]);
-            }
-        }
-        for (int64_t p = 0; p < parts; p++) {
-            int32_t sum = 0;
-            for (int64_t i = 0; i < per; i++) sum += q[p * per + i];
-            sums[static_cast<size_t>(v * parts + p)] =
-                static_cast<float>(sum) * scales[static_cast<size_t>(v * stretches + p * per / kStretch)];
-        }
-    }
-};
-
-// The scales of register r of part k.
-template <class F, int k, int kCount>
-Vec scales_of(const packed::Scales<kCount>& s, int r) {
-    if constexpr (F::kPer == kPart) return packed::repeated(s.scale[k]);
-#if defined(__AVX512F__)
-    const __m512 first = _mm512_set1_ps(s.scale[2 * k]);
-    return Vec(_mm512_mask_mov_ps(first, 0xff00, _mm512_set1_ps(s.scale[2 * k + 1])));
-#else
-    return packed::repeated(s.scale[2 * k + r * kWords / F::kPer]);
-#endif
-}
-
-// The sums of one row of the weight with V vectors.
-template <int V, class F>
-void one_row(const F& weight, const Vectors& in, int64_t first, int64_t row, float* to) {
-    constexpr int kParts = F::kParts, kBlock = kPart * kParts, kScales = kBlock / F::kPer, kSums = V == 1 ? 2 : 1,
-                  kBlocks = kStretch / kBlock;
-    const int16_t* x = in.whole.data() + first * in.terms;
-    const float *sums = in.sums.data() + first * in.parts, *scales = in.scales.data() + first * in.stretches;
-    Vec all[V] = {};
-    typename packed::Scales<kScales>::Numbers offsets[V][kBlocks] = {};
-    const int64_t blocks = in.terms / kBlock;
-    for (int64_t stretch = 0; stretch < in.stretches; stretch++) {
-        Vec sum[V][kSums] = {};
-        Ints plain[V] = {};  // of formats without scales, and of blocks with one
-        auto block = [&]<int kWhich>(int64_t b, std::integral_constant<int, kWhich>) {
-            const auto* from = weight.at(row, b);
-            for (int64_t ahead = 0; ahead < weight.at(0, 1) - weight.at(0, 0); ahead += 64)
-                __builtin_prefetch(from + kAhead + ahead);
-            const packed::Scales<kScales> s = weight.scales(row, b, from);
-            auto part = [&]<int k>(std::integral_constant<int, k>) {
-                Words q[kRegisters];
-                weight.template part<k>(from, q);
-                for (int v = 0; v < V; v++) {
-                    const int16_t* at = x + v * in.terms + (b * kParts + k) * kPart;
-                    if constexpr (!F::kScaled || F::kPer > kPart) {
-                        for (int r = 0; r < kRegisters; r++)
-                            plain[v] += packed::pairs(q[r], packed::load(at + r * kWords));
-                    } else if constexpr (F::kPer == kPart) {
-                        Ints whole = packed::pairs(q[0], packed::load(at));
-                        for (int r = 1; r < kRegisters; r++)
-                            whole += packed::pairs(q[r], packed::load(at + r * kWords));
-                        sum[v][k % kSums] =
-                            simd::fma(packed::repeated(s.scale[k]), packed::to_float(whole), sum[v][k % kSums]);
-                    } else {
-                        for (int r = 0; r < kRegisters; r++)
-                            sum[v][k % kSums] =
-                                simd::fma(scales_of<F, k>(s, r),
-                                          packed::to_float(packed::pairs(q[r], packed::load(at + r * kWords))),
-                                          sum[v][k % kSums]);
-                    }
-                }
-            };
-            [&]<int... k>(std::integer_sequence<int, k...>) {
-                (part(std::integral_constant<int, k>()), ...);
-            }(std::make_integer_sequence<int, kParts>());
-            if constexpr (F::kScaled && F::kPer > kPart)
-                for (int v = 0; v < V; v++) {
-                    sum[v][kWhich % kSums] =
-                        simd::fma(packed::repeated(s.scale[0]), packed::to_float(plain[v]), sum[v][kWhich % kSums]);
-                    plain[v] = Ints{};
-                }
-            if constexpr (F::kOffset)
-                for (int v = 0; v < V; v++) {
-                    typename packed::Scales<kScales>::Numbers of_x;
-                    std::memcpy(&of_x, sums + v * in.parts + b * kScales, sizeof of_x);
-                    offsets[v][kWhich] += s.offset * of_x;
-                }
-        };
-        int64_t b = stretch * kBlocks;
-        if (b + kBlocks <= blocks) {
-            [&]<int... k>(std::integer_sequence<int, k...>) {
-                (block(b + k, std::integral_constant<int, k>()), ...);
-            }(std::make_integer_sequence<int, kBlocks>());
-        } else {
-            for (; b < blocks; b++) block(b, std::integral_constant<int, 0>());
-        }
-        for (int v = 0; v < V; v++) {
-            Vec made = F::kScaled ? sum[v][0] : packed::to_float(plain[v]);
-            for (int k = 1; k < kSums; k++) made += sum[v][k];
-            all[v] = simd::fma(packed::repeated(scales[v * in.stretches + stretch]), made, all[v]);
-        }
-    }
-    for (int v = 0; v < V; v++) {
-        float offset = 0;
-        for (const auto& of_block : offsets[v])
-            for (int k = 0; k < kScales; k++) offset += of_block[k];
-        to[v] = simd::sum(all[v]) + offset;
-    }
-    // What is left of a block: the first part of one of two, whose upper halves are its last 16 elements.
-    if constexpr (kParts == 2 && F::kPer == kPart) {
-        if (in.terms % kBlock == 0) return;
-        float scale, offset;
-        weight.of_group(row, 2 * blocks >> weight.shift, &scale, &offset);
-        for (int v = 0; v < V; v++) {
-            const int16_t* at = x + v * in.terms + blocks * kBlock;
-            int32_t whole = 0;
-            for (int i = 0; i < 16; i++)
-                whole += (weight.at(row, blocks)[i] & 15) * at[i] + (weight.at(row, blocks)[i] >> 4) * at[i + 16];
-            to[v] += scale * static_cast<float>(whole) * scales[(v + 1) * in.stretches - 1] +
-                     offset * sums[v * in.parts + 2 * blocks];
-        }
-    }
-}
-
-template <class F>
-void rows_of(const F& weight, const Vectors& in, int64_t first, int64_t count, int64_t row, float* to) {
-    switch (count) {
-        case 1:
-            return one_row<1>(weight, in, first, row, to);
-        case 2:
-            return one_row<2>(weight, in, first, row, to);
-        case 3:
-            return one_row<3>(weight, in, first, row, to);
-        default:
-            return one_row<4>(weight, in, first, row, to);
-    }
+    if (count) one_row<1>(weight, in, first, row, to);
 }
 
 template <class F>
@@ -214,9 +50,14 @@ void decode_row(const F& weight, int64_t row, int64_t terms, float* to) {
             weight.template part<k>(from, q);
             int16_t whole[kPart];
             std::memcpy(whole, q, sizeof whole);
-            for (int i = 0; i < kPart; i++)
-                to[k * kPart + i] = static_cast<float>(whole[i]) * s.scale[(k * kPart + i) / F::kPer] +
-                                    s.offset[(k * kPart + i) / F::kPer];
+            for (int i = 0; i < kPart; i += kLanes) {
+                Whole narrow;
+                std::memcpy(&narrow, whole + i, sizeof narrow);
+                const int of = (k * kPart + i) / F::kPer;
+                simd::store(to + k * kPart + i,
+                            simd::fma(__builtin_convertvector(narrow, Vec), simd::splat(s.scale[of]),
+                                      simd::splat(packed::item(s.offset, of))));
+            }
         };
         [&]<int... k>(std::integer_sequence<int, k...>) {
             (part(std::integral_constant<int, k>()), ...);
@@ -234,56 +75,97 @@ void decode_row(const F& weight, int64_t row, int64_t terms, float* to) {
     }
 }
 
+// The rows [begin, end) of a weight, a tile at a time.
+template <class F, class Body>
+void each_tile(F weight, int64_t begin, int64_t end, const Body& body) {
+    std::vector<float> memory;
+    for (int64_t next; begin < end; begin = next) {
+        const int64_t first = begin / packed::kTile * packed::kTile;
+        next = std::min(end, first + packed::kTile);
+        weight.begin(first, memory);
+        body(weight, begin, next);
+    }
+}
+
+// The products with few vectors: `in` is what one_row() reads of them.
+template <class F, class In>
+void few(Tensor& y, const Vectors& x, const In& in, int64_t rows, const F& weight, const float* scales) {
+    visit(Types<float, BFloat16, Half>{}, y.dtype, "packed product", [&]<class T>() {
+        T* to = y.data<T>();
+        parallel_for(rows, grain_for(x.terms), [&](int64_t begin, int64_t end) {
+            std::vector<float> offsets;
+            // A tile stays in the cache until each group of vectors has read it.
+            each_tile(weight, begin, end, [&](const F& tile, int64_t top, int64_t bottom) {
+                offsets.assign(static_cast<size_t>(x.count * packed::kTile), 0.0f);
+                if constexpr (F::kTileOffset)
+                    for (int64_t v = 0; v < x.count; v++)
+                        tile.add_offsets(x.sums.data() + v * x.parts, x.parts, offsets.data() + v * packed::kTile);
+                for (int64_t first = 0; first < x.count; first += kMostVectors)
+                    for (int64_t n = top; n < bottom; n++) {
+                        float sums[kMostVectors];
+                        const int64_t some = std::min<int64_t>(kMostVectors, x.count - first);
+                        rows_of(tile, in, first, some, n, sums);
+                        for (int64_t v = 0; v < some; v++)
+                            sums[v] += offsets[static_cast<size_t>((first + v) * packed::kTile + n % packed::kTile)];
+                        for (int64_t v = 0; v < some; v += x.each) {
+                            const float sum = x.each == 2 ? sums[v] + sums[v + 1] : sums[v];
+                            to[(first + v) / x.each * rows + n] = T(scales ? sum * scales[n] : sum);
+                        }
+                    }
+            });
+        });
+    });
+}
+
 // y[r][n] = x[r] . weight[n], times scales[n] where there are any; y is contiguous.
 template <class F>
 void multiply(Tensor& y, const Tensor& given_x, int64_t rows, int64_t terms, const F& weight, const float* scales) {
     TensorRef x = contiguous(given_x);
     const int64_t count = x->numel() / std::max<int64_t>(1, terms);
     if (y.numel() == 0) return;
-    if (count <= kFewRows) {
+    if (count * Vectors::for_each_row(x->dtype) <= kFewVectors) {
         const Vectors in(*x, terms, F::kPer);
-        const int64_t most = 4 / in.each;  // rows at a time
-        visit(Types<float, BFloat16, Half>{}, y.dtype, "packed product", [&]<class T>() {
-            T* to = y.data<T>();
-            parallel_for(rows, grain_for(terms), [&](int64_t begin, int64_t end) {
-                // So many rows at a time as stay in the cache until each group of vectors has read them.
-                const int64_t piece = count <= most ? end - begin : std::max<int64_t>(1, (1 << 17) / terms);
-                for (int64_t top = begin; top < end; top += piece)
-                    for (int64_t first = 0; first < count; first += most)
-                        for (int64_t n = top; n < std::min(end, top + piece); n++) {
-                            float sums[4];
-                            const int64_t some = std::min<int64_t>(most, count - first);
-                            rows_of(weight, in, first * in.each, some * in.each, n, sums);
-                            for (int64_t v = 0; v < some; v++) {
-                                const float sum = in.each == 2 ? sums[2 * v] + sums[2 * v + 1] : sums[v];
-                                to[(first + v) * rows + n] = T(scales ? sum * scales[n] : sum);
-                            }
-                        }
-            });
-        });
-        return;
+#if defined(__AVX512BW__)
+        using How = packed::ByBytes<F>;
+        if constexpr (How::kThere)
+            if (packed::multiplies_bytes() && terms % How::kChunk == 0)
+                return few(y, in, packed::ByteVectors::of<How>(in), rows, weight, scales);
+#endif
+        return few(y, in, in, rows, weight, scales);
     }
-    TensorRef wide = contiguous(*x, DType::Float32), piece = empty({kPieceRows, terms}, DType::Float32);
-    TensorRef result = y.dtype == DType::Float32 ? TensorRef::share(&y) : empty(y.sizes(), DType::Float32);
+    // bfloat16 as it is where the processor multiplies it: the weight is rounded to it then.
+    const DType dtype = y.dtype == DType::BFloat16 && multiplies_bfloat16() ? DType::BFloat16 : DType::Float32;
+    TensorRef given = contiguous(*x, dtype), piece = empty({kPieceRows, terms}, dtype);
+    // oneDNN is slow where the rows of a result are apart: each piece's result stands by itself first.
+    TensorRef result = rows <= kPieceRows && y.dtype == dtype ? TensorRef::share(&y)
+                                                              : empty({count, std::min(rows, kPieceRows)}, dtype);
     for (int64_t top = 0; top < rows; top += kPieceRows) {
         const int64_t some = std::min(kPieceRows, rows - top);
-        float* decoded = piece->data<float>();
         parallel_for(some, grain_for(terms), [&](int64_t begin, int64_t end) {
-            for (int64_t n = begin; n < end; n++) {
-                decode_row(weight, top + n, terms, decoded + n * terms);
-                if (scales)
-                    for (int64_t i = 0; i < terms; i++) decoded[n * terms + i] *= scales[top + n];
-            }
+            std::vector<float> one(static_cast<size_t>(dtype == DType::Float32 ? 0 : terms));
+            each_tile(weight, top + begin, top + end, [&](const F& tile, int64_t first, int64_t last) {
+                for (int64_t n = first; n < last; n++) {
+                    const int64_t at = (n - top) * terms;
+                    float* row = dtype == DType::Float32 ? piece->data<float>() + at : one.data();
+                    decode_row(tile, n, terms, row);
+                    if (scales)
+                        for (int64_t i = 0; i < terms; i++) row[i] *= scales[n];
+                    if (dtype != DType::Float32) narrow(row, piece->data<BFloat16>() + at, terms);
+                }
+            });
         });
         Product p;
-        p.dtype = DType::Float32;
+        p.dtype = dtype;
         p.m = count, p.n = some, p.k = terms;
-        p.a = wide->raw(), p.a_row = terms;
-        p.b = decoded, p.b_row = 1, p.b_col = terms;
-        p.c = result->data<float>() + top, p.c_row = rows;
+        p.a = given->raw(), p.a_row = terms;
+        p.b = piece->raw(), p.b_row = 1, p.b_col = terms;
+        p.c = result->raw(), p.c_row = some;
         gemm(p, "packed product");
+        if (result.get() == &y) return;
+        for (int64_t r = 0; r < count; r++)
+            cast_run(y.raw() + (r * rows + top) * y.itemsize(), y.itemsize(), y.dtype,
+                     result->raw() + r * some * itemsize(dtype), itemsize(dtype), dtype, some);
     }
-    if (result.get() != &y) copy_into(y, *result);
 }
 
 void check_x(const char* name, const Tensor& x, int64_t terms, int64_t part) {
@@ -354,18 +236,16 @@ void int4_cpu(Out out, const Tensor& self, const Tensor& mat2, int64_t group, co
     int64_t shift = 0;
     while (32 << shift < group) shift++;
     TensorRef pairs = contiguous(scales);
-    visit(Types<float, BFloat16, Half>{}, scales.dtype, "_weight_int4pack_mm_cpu", [&]<class T>() {
-        auto with = [&]<int kOf>(std::integral_constant<int, kOf>) {
-            multiply(out, self, rows, bytes * 2,
-                     packed::Groups4<T, kOf>{mat2.data<uint8_t>(), bytes, rows, shift, pairs->data<T>()}, nullptr);
-        };
-        if (group == 32)
-            with(std::integral_constant<int, 32>());
-        else if (group == 64)
-            with(std::integral_constant<int, 64>());
-        else
-            with(std::integral_constant<int, 128>());
-    });
+    auto with = [&]<int kOf>(std::integral_constant<int, kOf>) {
+        multiply(out, self, rows, bytes * 2,
+                 packed::Groups4<kOf>{mat2.data<uint8_t>(), bytes, rows, shift, pairs.get()}, nullptr);
+    };
+    if (group == 32)
+        with(std::integral_constant<int, 32>());
+    else if (group == 64)
+        with(std::integral_constant<int, 64>());
+    else
+        with(std::integral_constant<int, 128>());
 }
 
 // ---- blocks of GGUF files ----

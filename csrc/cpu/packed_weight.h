@@ -4,9 +4,13 @@
 // or those of its halves, are scale * q + offset. Products are made of sums of q times whole numbers that stand for x.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
+#include <vector>
 
-#include "core/dtype.h"
+#include "core/kernel.h"
+#include "narrow.h"
 #include "simd.h"
 
 namespace mt::packed {
@@ -95,20 +99,39 @@ inline void to_numbers(Sixteen bytes, SixteenNumbers* to) {
 #endif
 }
 
+// So many numbers. One is no vector: GCC would keep that in memory.
+template <int kCount>
+struct NumbersOf {
+    typedef float type __attribute__((vector_size(4 * kCount)));
+};
+template <>
+struct NumbersOf<1> {
+    using type = float;
+};
+inline float& item(float& number, int) { return number; }
+inline float item(const float& number, int) { return number; }
+template <class Numbers>
+decltype(auto) item(Numbers& numbers, int k) {
+    return numbers[k];
+}
+
 // The scales and offsets of a block.
 template <int kCount>
 struct Scales {
-    typedef float Numbers __attribute__((vector_size(4 * kCount)));
+    using Numbers = typename NumbersOf<kCount>::type;
     float scale[kCount];
     Numbers offset = {};
 
     Scales() = default;
     // Both from bytes: times one number each.
     template <class Bytes>
-    Scales(Bytes scales, float times_scale, Bytes offsets, float times_offset) {
-        Numbers made;
+    Scales(Bytes scales, float times_scale, Bytes offsets, float times_offset) : Scales(scales, times_scale) {
         to_numbers(offsets, &offset);
         offset *= times_offset;
+    }
+    template <class Bytes>
+    Scales(Bytes scales, float times_scale) {
+        Numbers made;
         to_numbers(scales, &made);
         made *= times_scale;
         std::memcpy(scale, &made, sizeof scale);
@@ -133,15 +156,25 @@ inline void nibbles(const uint8_t* from, Words* q) {
 #endif
 }
 
+// The even and the odd numbers of two registers.
+template <int... k>
+void apart(Vec a, Vec b, Vec* even, Vec* odd, std::integer_sequence<int, k...>) {
+    *even = __builtin_shufflevector(a, b, (2 * k)...);
+    *odd = __builtin_shufflevector(a, b, (2 * k + 1)...);
+}
+
 // A format has blocks of kParts parts: at() is where a block begins, scales() reads its scales, one for each kPer
-// elements, and part<k>() decodes a part.
+// elements, and part<k>() decodes a part. begin() is called before the rows of a tile are read: kTile rows from a
+// multiple of it, or what there is of them. Offsets are added block by block (kOffset), or for a whole tile at once.
+constexpr int64_t kTile = 16;
 
 // int8, a scale for each row (applied to the finished sum).
 struct RowBytes {
     static constexpr int kParts = 1, kPer = 32;
-    static constexpr bool kScaled = false, kOffset = false;
+    static constexpr bool kScaled = false, kOffset = false, kTileOffset = false;
     const int8_t* data;
     int64_t row_bytes;
+    void begin(int64_t, std::vector<float>&) {}
     const int8_t* at(int64_t row, int64_t block) const { return data + row * row_bytes + block * kPart; }
     Scales<1> scales(int64_t, int64_t, const int8_t*) const {
         Scales<1> made;
@@ -156,28 +189,59 @@ struct RowBytes {
 
 // PyTorch's int4 weights: groups of 32 << shift with a scale and a zero, (q - 8) * scale + zero; groups of at least
 // kOf elements. Of 64 elements the first 32 are the lower halves of 32 bytes, the others the upper ones.
-template <class T, int kOf>
+template <int kOf>
 struct Groups4 {
     static constexpr int kParts = kOf == 128 ? 4 : 2, kPer = kOf;
-    static constexpr bool kScaled = true, kOffset = true;
+    static constexpr bool kScaled = true, kOffset = false, kTileOffset = true;
     const uint8_t* data;
     int64_t row_bytes, rows, shift;
-    const T* pairs;  // [groups, rows, 2]
+    const Tensor* pairs;                              // [groups, rows, 2], contiguous
+    const float *scale = nullptr, *offset = nullptr;  // [groups, kTile], of the tile at hand
     const uint8_t* at(int64_t row, int64_t block) const { return data + row * row_bytes + block * kParts * 16; }
+    // The pairs of one row lie far apart, those of neighbours beside each other.
+    void begin(int64_t row, std::vector<float>& memory) {
+        const int64_t groups = row_bytes / 16 >> shift, count = std::min(kTile, rows - row);
+        memory.resize(static_cast<size_t>(2 * groups * kTile));
+        float *to_scale = memory.data(), *to_offset = to_scale + groups * kTile;
+        scale = to_scale, offset = to_offset;
+        visit(Types<float, BFloat16, Half>{}, pairs->dtype, "packed product", [&]<class T>() {
+            for (int64_t g = 0; g < groups; g++, to_scale += kTile, to_offset += kTile) {
+                const T* s = pairs->data<T>() + (g * rows + row) * 2;
+                __builtin_prefetch(s + 2 * kTile);
+                float both[2 * kTile] = {};
+                widen(s, both, 2 * count);
+                for (int64_t k = 0; k < kTile; k += kLanes) {
+                    Vec of_scale, of_zero;
+                    apart(simd::load(both + 2 * k), simd::load(both + 2 * k + kLanes), &of_scale, &of_zero,
+                          std::make_integer_sequence<int, kLanes>());
+                    simd::store(to_scale + k, of_scale);
+                    simd::store(to_offset + k, simd::fma(of_scale, simd::splat(-8), of_zero));
+                }
+            }
+        });
+    }
+    // What the offsets add to the sums of the tile's rows: `sums` are those of x, one for each kPer elements.
+    void add_offsets(const float* sums, int64_t count, float* to) const {
+        for (int64_t p = 0; p < count; p++) {
+            const float* of_rows = offset + ((p * (kPer / kPart)) >> shift) * kTile;
+            for (int64_t k = 0; k < kTile; k += kLanes)
+                simd::store(to + k, simd::fma(simd::load(of_rows + k), simd::splat(sums[p]), simd::load(to + k)));
+        }
+    }
     auto scales(int64_t row, int64_t block, const uint8_t*) const {
         constexpr int kCount = kParts * kPart / kPer;
         Scales<kCount> made;
         for (int i = 0; i < kCount; i++) {
-            float offset;
-            of_group(row, (block * kParts + i) >> shift, &made.scale[i], &offset);
-            made.offset[i] = offset;
+            float found;
+            of_group(row, (block * kParts + i) >> shift, &made.scale[i], &found);
+            item(made.offset, i) = found;
         }
         return made;
     }
-    void of_group(int64_t row, int64_t group, float* scale, float* offset) const {
-        const T* s = pairs + (group * rows + row) * 2;
-        *scale = static_cast<float>(s[0]);
-        *offset = static_cast<float>(s[1]) - 8 * *scale;
+    void of_group(int64_t row, int64_t group, float* to_scale, float* to_offset) const {
+        const int64_t at = group * kTile + row % kTile;
+        *to_scale = scale[at];
+        *to_offset = offset[at];
     }
     template <int k>
     void part(const uint8_t* from, Words* q) const {
@@ -193,8 +257,10 @@ struct Groups4 {
 template <int kBlockBytes>
 struct Blocks {
     static constexpr int kBytes = kBlockBytes;
+    static constexpr bool kTileOffset = false;
     const uint8_t* data;
     int64_t row_bytes;
+    void begin(int64_t, std::vector<float>&) {}
     const uint8_t* at(int64_t row, int64_t block) const { return data + row * row_bytes + block * kBytes; }
 };
 
@@ -216,16 +282,16 @@ struct Q8_0 : Blocks<34> {
 // d, 16 bytes of halves: d (q - 8)
 struct Q4_0 : Blocks<18> {
     static constexpr int kParts = 1, kPer = 32;
-    static constexpr bool kScaled = true, kOffset = true;
+    static constexpr bool kScaled = true, kOffset = false;
     Scales<1> scales(int64_t, int64_t, const uint8_t* block) const {
         Scales<1> made;
         made.scale[0] = half_at(block);
-        made.offset[0] = -8 * made.scale[0];
         return made;
     }
     template <int>
     void part(const uint8_t* block, Words* q) const {
         nibbles(block + 2, q);
+        for (int i = 0; i < kRegisters; i++) q[i] -= 8;
     }
 };
 
@@ -260,12 +326,12 @@ struct Q4_K : Blocks<144> {
 // within one, elements l, l + 32, l + 64 and l + 96 share bytes.
 struct Q6_K : Blocks<210> {
     static constexpr int kParts = 8, kPer = 16;
-    static constexpr bool kScaled = true, kOffset = true;
+    static constexpr bool kScaled = true, kOffset = false;
     Scales<16> scales(int64_t, int64_t, const uint8_t* block) const {
         Sixteen bytes;
         std::memcpy(&bytes, block + 192, 16);
         const float d = half_at(block + 208);
-        return {bytes, d, bytes, -32 * d};
+        return {bytes, d};
     }
     template <int k>
     void part(const uint8_t* block, Words* q) const {
@@ -274,7 +340,7 @@ struct Q6_K : Blocks<210> {
         for (int i = 0; i < kRegisters; i++) {
             const Words l = wide(low + i * kWords), h = wide(high + i * kWords);
             const Words upper = quarter == 0 ? h << 4 : quarter == 1 ? h << 2 : quarter == 2 ? h : h >> 2;
-            q[i] = (quarter < 2 ? l & 15 : l >> 4) | (upper & 48);
+            q[i] = ((quarter < 2 ? l & 15 : l >> 4) | (upper & 48)) - 32;
         }
     }
 };

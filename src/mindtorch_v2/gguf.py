@@ -22,7 +22,7 @@ from mindtorch_v2.serialization._gguf_header import check_header
 if TYPE_CHECKING:
     from mindtorch_v2._tensor import Tensor
 
-__all__ = ["FORMATS", "PackedLinear", "PackedTensor", "load_causal_lm", "read"]
+__all__ = ["FORMATS", "PackedEmbedding", "PackedLinear", "PackedTensor", "load_causal_lm", "read"]
 
 FORMATS = ("Q8_0", "Q4_0", "Q4_K", "Q6_K")
 """The formats whose blocks are multiplied as they are. Other ones become float32 when a file is read."""
@@ -72,6 +72,35 @@ class PackedLinear(nn.Module):
         )
 
 
+class PackedEmbedding(nn.Module):
+    """Rows of a packed matrix by their numbers: (*) of whole numbers gives (*, columns) in `dtype`.
+
+    Only the rows that are asked for are unpacked. IndexError for a number that is none of a row. There is no gradient.
+
+    >>> from mindtorch_v2.gguf import PackedEmbedding, PackedTensor
+    >>> words = PackedEmbedding(PackedTensor(torch.zeros(3, 34, dtype=torch.uint8), "Q8_0"), torch.bfloat16)
+    >>> words(torch.tensor([[2, 0]])).shape
+    torch.Size([1, 2, 32])
+    """
+
+    def __init__(
+        self, weight: PackedTensor, dtype: torch.dtype = torch.float32, padding_idx: int | None = None
+    ) -> None:
+        super().__init__()
+        self.num_embeddings, self.embedding_dim = weight.shape
+        self.format, self.dtype, self.padding_idx = weight.format, dtype, padding_idx
+        self.register_buffer("packed", weight.data)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The rows, one for each number of `input`."""
+        rows = nn.functional.embedding(input.reshape(-1), self.packed)
+        made = torch.ops.mindtorch.packed_unpack(rows, self.format).to(self.dtype)
+        return made.reshape(*input.shape, self.embedding_dim)
+
+    def extra_repr(self) -> str:
+        return f"{self.num_embeddings}, {self.embedding_dim}, format={self.format}, dtype={self.dtype}"
+
+
 def _reader(path: str | os.PathLike) -> Any:
     try:
         import gguf
@@ -118,7 +147,7 @@ def read(path: str | os.PathLike) -> dict[str, Tensor | PackedTensor]:
 
 
 def load_causal_lm(path: str | os.PathLike, dtype: torch.dtype = torch.float32) -> nn.Module:
-    """A language model of transformers from a GGUF file, its linear layers packed; what is not packed is of `dtype`.
+    """A language model of transformers from a GGUF file, its linear layers and its table of words packed; the rest is of `dtype`.
 
     For the architectures that transformers reads GGUF files of. transformers must run on this package
     (`mindtorch_v2.as_torch()` before it is imported). ValueError where a file lacks a weight of the model.
@@ -142,7 +171,7 @@ def load_causal_lm(path: str | os.PathLike, dtype: torch.dtype = torch.float32) 
         target = names.get(found.name)
         if target is not None:
             _place(model, target, _rearranged(found, processor), dtype)
-    model.tie_weights()
+    _tie(model)
     _fill_buffers(model, config)
     missing = [each for each, value in model.named_parameters() if value.is_meta]
     if missing:
@@ -179,11 +208,23 @@ def _place(model: nn.Module, target: str, value: Tensor | PackedTensor, dtype: t
             bias = owner.bias
             setattr(model.get_submodule(above), own, PackedLinear(value, bias))
             return
+        if type(owner) is nn.Embedding and owner is model.get_input_embeddings():
+            model.set_input_embeddings(PackedEmbedding(value, dtype, owner.padding_idx))
+            return
         value = value.unpack()
     if isinstance(owner, PackedLinear):
         owner.bias = value.to(dtype)
         return
     setattr(owner, attribute, nn.Parameter(value.to(dtype), requires_grad=False))
+
+
+def _tie(model: nn.Module) -> None:
+    """Weights that a file has once and a model twice; a packed table of words is the last layer's weight as it is."""
+    words, last = model.get_input_embeddings(), model.get_output_embeddings()
+    if not isinstance(words, PackedEmbedding):
+        model.tie_weights()
+    elif isinstance(last, nn.Linear) and last.weight.is_meta:
+        model.set_output_embeddings(PackedLinear(PackedTensor(words.packed, words.format), last.bias))
 
 
 def _fill_buffers(model: nn.Module, config: Any) -> None:

@@ -57,6 +57,20 @@ for m, k, n in ((1, 5, 3), (17, 33, 9), (64, 128, 96)):
     p, q = x.float().requires_grad_(), y.float().requires_grad_()
     (p @ q).sum().backward()
     same(p.grad, b.sum(1) * numpy.ones((m, 1)), 1e-4)
+for name, item, numbers in (("Q8_0", 34, 32), ("Q4_0", 18, 32), ("Q4_K", 144, 256), ("Q6_K", 210, 256)):
+    blocks = torch.tensor(chance.integers(0, 60, (5, 3 * 256 // numbers * item)), dtype=torch.uint8)
+    wide = torch.ops.mindtorch.packed_unpack(blocks, name).double()
+    for rows in (1, 2, 3, 6, 20):
+        x = torch.tensor(chance.normal(size=(rows, 3 * 256)), dtype=torch.float32)
+        wanted = (x.double() @ wide.T).numpy()
+        same(torch.ops.mindtorch.packed_linear(x, blocks, name), wanted, 1e-5 * abs(wanted).max())
+for group in (32, 64, 128, 256):
+    whole = torch.tensor(chance.integers(0, 16, (16, 768)), dtype=torch.int32)
+    pairs, x = torch.tensor(chance.normal(size=(768 // group, 16, 2))).float(), torch.tensor(chance.normal(size=(3, 768))).float()
+    wide = (whole.double() - 8) * pairs[..., 0].T.double().repeat_interleave(group, 1)
+    wanted = (x.double() @ (wide + pairs[..., 1].T.double().repeat_interleave(group, 1)).T).numpy()
+    packed = torch._convert_weight_to_int4pack_for_cpu(whole, 1)
+    same(torch._weight_int4pack_mm_for_cpu(x, packed, group, pairs), wanted, 1e-5 * abs(wanted).max())
 image, kernel = chance.normal(size=(2, 3, 8, 9)), chance.normal(size=(4, 3, 3, 3))
 windows = numpy.lib.stride_tricks.sliding_window_view(image, (3, 3), axis=(2, 3))
 wanted = numpy.einsum("nchwij,ocij->nohw", windows, kernel)

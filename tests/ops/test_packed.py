@@ -134,17 +134,41 @@ def test_blocks_are_unpacked(name):
     np.testing.assert_allclose(found.numpy(), values, rtol=1e-5, atol=1e-4)
 
 
+@pytest.mark.parametrize("columns", [512, 288, 1312])  # the last ones end within what is multiplied at a time
 @pytest.mark.parametrize("rows", _ROWS)
 @pytest.mark.parametrize("name", _FORMATS)
-def test_blocks_are_multiplied(name, rows):
-    packed, values = _blocks(name, 19, 512)
-    x = np.random.default_rng(2).standard_normal((rows, 512))
+def test_blocks_are_multiplied(name, rows, columns):
+    columns = max(columns // _FORMATS[name][1], 1) * _FORMATS[name][1]
+    packed, values = _blocks(name, 19, columns)
+    x = np.random.default_rng(2).standard_normal((rows, columns))
     found = torch.ops.mindtorch.packed_linear(torch.from_numpy(x).float(), packed, name)
     expected = x @ values.T
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
-    narrow = torch.ops.mindtorch.packed_linear(torch.from_numpy(x).bfloat16().reshape(1, rows, 512), packed, name)
+    narrow = torch.ops.mindtorch.packed_linear(torch.from_numpy(x).bfloat16().reshape(1, rows, columns), packed, name)
     assert narrow.shape == (1, rows, 19) and narrow.dtype is torch.bfloat16
     np.testing.assert_allclose(narrow[0].float().numpy(), expected, atol=0.03 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("x", [1.0, -1.0, 65504.0, 1e-7])
+@pytest.mark.parametrize("name", _FORMATS)
+def test_the_largest_sums(name, x):
+    size, elements, scales, decode = _FORMATS[name]
+    raw = np.full((2, 1024 // elements, size), 255, np.uint8)
+    for at in scales:
+        raw[..., at : at + 2] = np.array([1.0], np.float16).view(np.uint8)
+    expected = decode(raw).reshape(2, -1).sum(-1) * x
+    found = torch.ops.mindtorch.packed_linear(torch.full((1, 1024), x), torch.from_numpy(raw.reshape(2, -1)), name)
+    np.testing.assert_allclose(found[0].double().numpy(), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+@pytest.mark.parametrize("name", _FORMATS)
+def test_no_number_gives_none(name, wrong):
+    packed, _ = _blocks(name, 3, 1024)
+    x = torch.ones(2, 1024)
+    x[1, 700] = wrong
+    found = torch.ops.mindtorch.packed_linear(x, packed, name)
+    assert found[0].isfinite().all() and not found[1].isfinite().any()
 
 
 def test_blocks_that_do_not_fit_are_refused():

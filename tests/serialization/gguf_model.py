@@ -15,13 +15,13 @@ import numpy as np  # noqa: E402  (the switch comes first)
 import torch  # noqa: E402  (the switch comes first)
 from transformers import AutoModelForCausalLM  # noqa: E402  (the switch comes first)
 
-from mindtorch_v2.gguf import PackedLinear, load_causal_lm  # noqa: E402  (the switch comes first)
+from mindtorch_v2.gguf import PackedEmbedding, PackedLinear, load_causal_lm  # noqa: E402  (the switch comes first)
 
 HIDDEN, LAYERS, HEADS, KEYS, INNER, WORDS = 64, 2, 4, 2, 128, 96
 
 
-def write(path: Path) -> None:
-    """The file: matrices in Q8_0 and Q4_0, norms in float32."""
+def write(path: Path, tied: bool) -> None:
+    """The file: matrices in Q8_0 and Q4_0, norms in float32; if tied, the table of words is the last matrix as well."""
     kinds = gguf.GGMLQuantizationType
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_name("tiny")
@@ -50,7 +50,8 @@ def write(path: Path) -> None:
 
     matrix("token_embd.weight", "Q8_0", WORDS, HIDDEN)
     norm("output_norm.weight")
-    matrix("output.weight", "Q8_0", WORDS, HIDDEN)
+    if not tied:
+        matrix("output.weight", "Q8_0", WORDS, HIDDEN)
     for layer in range(LAYERS):
         at = f"blk.{layer}."
         norm(at + "attn_norm.weight")
@@ -68,12 +69,12 @@ def write(path: Path) -> None:
     writer.close()
 
 
-def main() -> None:
-    """Compare logits and what is generated."""
-    folder = Path(sys.argv[1])
-    write(folder / "tiny.gguf")
-    unpacked = AutoModelForCausalLM.from_pretrained(str(folder), gguf_file="tiny.gguf").eval()
-    packed = load_causal_lm(folder / "tiny.gguf")
+def compare(path: Path, tied: bool) -> None:
+    """Logits and what is generated."""
+    write(path, tied)
+    unpacked = AutoModelForCausalLM.from_pretrained(str(path.parent), gguf_file=path.name).eval()
+    packed = load_causal_lm(path)
+    assert isinstance(packed.get_input_embeddings(), PackedEmbedding)
     layers = [module for module in packed.modules() if isinstance(module, PackedLinear)]
     assert len(layers) == 7 * LAYERS + 1, len(layers)
     ids = torch.tensor([[1, 5, 9, 30, 2, 7]])
@@ -82,7 +83,9 @@ def main() -> None:
     assert torch.allclose(found, expected, rtol=1e-4, atol=1e-4), (found - expected).abs().max()
     texts = [model.generate(ids, max_new_tokens=8, do_sample=False) for model in (unpacked, packed)]
     assert torch.equal(*texts)
-    print("same")
 
 
-main()
+folder = Path(sys.argv[1])
+compare(folder / "tiny.gguf", tied=False)
+compare(folder / "tied.gguf", tied=True)
+print("same")

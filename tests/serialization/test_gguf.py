@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mindtorch_v2 as torch
-from mindtorch_v2.gguf import PackedLinear, PackedTensor, read
+from mindtorch_v2.gguf import PackedEmbedding, PackedLinear, PackedTensor, read
 
 
 def _packed(rows, columns):
@@ -29,6 +29,16 @@ def test_a_packed_layer_is_a_linear_layer():
     copied = PackedLinear(_packed(6, 64), torch.zeros(6))
     copied.load_state_dict(layer.state_dict())
     assert torch.equal(copied(x), layer(x))
+
+
+def test_a_packed_table_gives_its_rows():
+    weight = _packed(6, 64)
+    table = PackedEmbedding(weight, torch.bfloat16)
+    rows = torch.tensor([[5, 0], [0, 3]])
+    assert torch.equal(table(rows), weight.unpack().bfloat16()[rows])
+    assert repr(table) == "PackedEmbedding(6, 64, format=Q8_0, dtype=torch.bfloat16)"
+    with pytest.raises(IndexError, match="index out of range in self"):
+        table(torch.tensor([6]))
 
 
 def test_packed_tensors_say_what_they_are():
