@@ -2,6 +2,7 @@
 
     python benchmarks/engines.py                  every model of cases/inference.py, one thread
     python benchmarks/engines.py --match BERT --threads 2 --clock wall
+    python benchmarks/engines.py --dtype bfloat16
 
 Each engine is a process of its own; rounds take turns, and the medians count. The models reach the engines by
 `torch.onnx.export` of this package, so that PyTorch is not needed. Needs transformers, onnxscript, onnxruntime, openvino; an
@@ -34,14 +35,18 @@ def main() -> int:
         "--clock", choices=("cpu", "wall"), default="cpu", help="processor time (default) or the wall's"
     )
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument(
+        "--dtype", choices=("float32", "bfloat16"), default="float32", help="bfloat16: without ONNX Runtime"
+    )
     parser.add_argument("--serve", nargs=2, metavar=("ENGINE", "MODEL"), help=argparse.SUPPRESS)
     parser.add_argument("--file", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
         engine, model = options.serve
         return _serve(engine, model, options)
-    there = [engine for engine, module in ENGINES.items() if importlib.util.find_spec(module)]
-    if missing := [engine for engine in ENGINES if engine not in there]:
+    wanted = [engine for engine in ENGINES if options.dtype == "float32" or engine != "ONNX Runtime"]
+    there = [engine for engine in wanted if importlib.util.find_spec(ENGINES[engine])]
+    if missing := [engine for engine in wanted if engine not in there]:
         print(f"not installed: {', '.join(missing)}")
     import mindtorch_v2
 
@@ -61,7 +66,7 @@ def _measured(model: str, engines: list[str], options: argparse.Namespace) -> li
     """The medians of the engines, in milliseconds."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, __file__, "--threads", str(options.threads), "--clock", options.clock]
-        command += ["--file", str(Path(folder) / "model.onnx")]
+        command += ["--dtype", options.dtype, "--file", str(Path(folder) / "model.onnx")]
         found = take_turns({engine: [*command, "--serve", engine, model] for engine in engines}, options.rounds)
     return [f"{1e3 * statistics.median(times):.1f}" if times else "failed" for times in found.values()]
 
@@ -94,6 +99,12 @@ def _engine(engine: str, model: str, options: argparse.Namespace) -> Callable[[]
 
         torch.set_num_threads(options.threads)
         module, inputs = made(torch, model)
+        if options.dtype == "bfloat16" and engine in ("eager", "compiled"):
+            module = module.bfloat16()
+            inputs = {
+                name: value.bfloat16() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+                for name, value in inputs.items()
+            }
         if engine == "eager":
             return runner(torch, module, inputs, 1)
         if engine == "compiled":
@@ -134,7 +145,10 @@ def _session(engine: str, options: argparse.Namespace) -> Callable[[], Any]:
         import openvino
 
         core = openvino.Core()
-        settings = {"INFERENCE_NUM_THREADS": options.threads, "INFERENCE_PRECISION_HINT": "f32"}
+        settings = {
+            "INFERENCE_NUM_THREADS": options.threads,
+            "INFERENCE_PRECISION_HINT": "f32" if options.dtype == "float32" else "bf16",
+        }
         request = core.compile_model(core.read_model(options.file), "CPU", settings).create_infer_request()
         given = list(values.values())
         return lambda: request.infer(given)

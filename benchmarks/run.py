@@ -2,7 +2,7 @@
 
     python benchmarks/run.py                          everything, with 1 and with 2 threads
     python benchmarks/run.py --only overhead,models   some groups
-    python benchmarks/run.py --only inference         whole models, eager and compiled: PyTorch's compiler takes minutes
+    python benchmarks/run.py --only inference,steps   whole models, eager and compiled: PyTorch's compiler takes minutes
     python benchmarks/run.py --match gelu --threads 1 some cases
     python benchmarks/run.py --clock cpu --threads 1  processor time: what another program takes away is not counted
 
@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import footprint
 from cases.inference import GROUP as INFERENCE
+from cases.inference import STEPS
 from cases.operators import GROUP as SWEEP
 from cases.registry import CASES, GEOMETRIC_BARS, Case
 from report import Row, geometric_mean, save, table
@@ -38,7 +39,7 @@ def main() -> int:
     chosen = [
         case
         for case in CASES.values()
-        if (case.group in options.only if options.only else case.group not in (SWEEP, INFERENCE))
+        if (case.group in options.only if options.only else case.group not in (SWEEP, INFERENCE, STEPS))
         and (not options.match or options.match in case.name)
     ]
     rows = []

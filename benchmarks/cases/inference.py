@@ -1,4 +1,5 @@
-"""Inference of whole models, eager and compiled: what a user would otherwise run by PyTorch's compiler or an inference engine.
+"""Whole models, eager and compiled, in inference and in training (forward and backward): what a user would otherwise run by
+PyTorch's compiler or an inference engine.
 
 Not among the groups that are measured by default: PyTorch's compiler takes a minute or two for a model.
 """
@@ -10,7 +11,7 @@ from typing import Any
 from cases.models import resnet50
 from cases.registry import Case, add
 
-GROUP = "inference"
+GROUP, STEPS = "inference", "steps"
 Model = tuple[Any, dict[str, Any]]  # a model in evaluation mode, and what it is called with
 
 
@@ -111,6 +112,25 @@ def _prepare(name: str, compiled: bool) -> Callable[[ModuleType], Callable[[], A
     return prepare
 
 
+def _prepare_step(name: str, compiled: bool) -> Callable[[ModuleType], Callable[[], Any]]:
+    def prepare(torch: ModuleType) -> Callable[[], Any]:
+        model, inputs = made(torch, name)
+        model.train()
+        function = torch.compile(model) if compiled else model
+
+        def step() -> None:
+            result = function(**inputs)
+            model.zero_grad()
+            (result if isinstance(result, torch.Tensor) else result[0]).square().mean().backward()
+
+        for _ in range(20 if compiled else 1):
+            step()
+        return step
+
+    return prepare
+
+
 for _name in MODELS:
     for _mode in ("eager", "compiled"):
         add(Case(f"{_name} | {_mode}", GROUP, _prepare(_name, _mode == "compiled"), slow=True))
+        add(Case(f"{_name}, a step | {_mode}", STEPS, _prepare_step(_name, _mode == "compiled"), slow=True))

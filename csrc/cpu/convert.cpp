@@ -218,14 +218,26 @@ void move(char* d, int64_t ds, const char* s, int64_t ss, int64_t n) {
     for (int64_t i = 0; i < n; i++) std::memcpy(d + i * ds, s + i * ss, sizeof(T));
 }
 
+template <class T>
+void repeat(char* d, const char* one, int64_t n) {
+    T value;
+    std::memcpy(&value, one, sizeof(T));
+    for (int64_t i = 0; i < n; i++) std::memcpy(d + i * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
+}
+
 }  // namespace
 
 void cast_run(void* dst, int64_t ds, DType to, const void* src, int64_t ss, DType from, int64_t n) {
     char* d = static_cast<char*>(dst);
     const char* s = static_cast<const char*>(src);
+    const int64_t size = itemsize(to);
+    if (ss == 0 && ds == size && n > 1) {  // one element for all, as in what expand() makes
+        alignas(16) char one[16];
+        cast_run(one, size, to, s, 0, from, 1);
+        return visit_size(size, [&]<class T>() { repeat<T>(d, one, n); });
+    }
     if (from == DType::Bool && (to == DType::UInt8 || to == DType::Int8)) return run<uint8_t, Bool>(d, ds, s, ss, n);
     if (to == from) {
-        int64_t size = itemsize(to);
         if (ds == size && ss == size)
             std::memmove(d, s, static_cast<size_t>(n * size));
         else
@@ -242,12 +254,12 @@ void cast_run(void* dst, int64_t ds, DType to, const void* src, int64_t ss, DTyp
     } else {
         constexpr int64_t kChunk = 256;
         alignas(64) char buffer[kChunk * 16];
-        int64_t size = itemsize(hub);
+        const int64_t width = itemsize(hub);
         RunFn in = load(hub, from), out = store(hub, to);
         for (int64_t i = 0; i < n; i += kChunk) {
             int64_t m = std::min(kChunk, n - i);
-            in(buffer, size, s + i * ss, ss, m);
-            out(d + i * ds, ds, buffer, size, m);
+            in(buffer, width, s + i * ss, ss, m);
+            out(d + i * ds, ds, buffer, width, m);
         }
     }
 }

@@ -142,7 +142,7 @@ void copy_cpu(Tensor& dst, const Tensor& src) {
     w.add(&src);
     w.finish();
     if (dst.dtype == src.dtype) {
-        if (w.ndim > 1 && w.strides[0][0] == ds && w.strides[1][0] != ss) {
+        if (w.ndim > 1 && w.strides[0][0] == ds && w.strides[1][0] != ss && w.strides[1][0] != 0) {
             int64_t across = 0;
             for (int64_t d = 1; d < w.ndim; d++)
                 if (w.strides[1][d] == ss) across = d;

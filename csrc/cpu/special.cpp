@@ -2,7 +2,7 @@
 #include "number.h"
 #include "pointwise.h"
 #include "rounded.h"
-#include "special_math.h"
+#include "vec_special.h"
 #include "wide_unary.h"
 
 namespace mt {
@@ -15,14 +15,14 @@ namespace {
             return static_cast<T>(expression);                   \
         });                                                      \
     }
-MT_SPECIAL(digamma, special::digamma(x))
+MT_SPECIAL(digamma, vec::digamma(x))
 MT_SPECIAL(entr, special::entr(x))
-MT_SPECIAL(erfcx, special::erfcx(x))
-MT_SPECIAL(i0, special::i0(x))
-MT_SPECIAL(i0e, special::i0e(x))
-MT_SPECIAL(i1, special::i1(x))
-MT_SPECIAL(i1e, special::i1e(x))
-MT_SPECIAL(log_ndtr, special::log_ndtr(x))
+MT_SPECIAL(erfcx, vec::erfcx(x))
+MT_SPECIAL(i0, vec::i0(x))
+MT_SPECIAL(i0e, vec::i0e(x))
+MT_SPECIAL(i1, vec::i1(x))
+MT_SPECIAL(i1e, vec::i1e(x))
+MT_SPECIAL(log_ndtr, vec::log_ndtr(x))
 MT_SPECIAL(ndtri, special::ndtri(x))
 #undef MT_SPECIAL
 
@@ -70,9 +70,10 @@ void lgamma_cpu(Out out, const Tensor& self) {
 
 void polygamma_cpu(Out out, int64_t n, const Tensor& self) {
     MT_CHECK(n >= 0, "polygamma(n, x) does not support negative n.");
-    pointwise_float(out, Floats{}, {self}, [n]<class T>(T a) -> T {
-        return static_cast<T>(special::polygamma(n, a, std::is_same_v<T, float>));
-    });
+    if (n == 0) return digamma_cpu(out, self);
+    if (n == 1)
+        return unary_float(out, Floats{}, self, []<class T>(T a) -> T { return static_cast<T>(vec::trigamma(a)); });
+    pointwise_float(out, Floats{}, {self}, [n]<class T>(T a) -> T { return static_cast<T>(special::polygamma(n, a)); });
 }
 
 // logit(self, eps): the input is clamped to [eps, 1 - eps] first.

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "pointwise.h"
-#include "special_math.h"
+#include "vec_special.h"
 
 namespace mt {
 namespace {
@@ -17,8 +17,8 @@ double bessel_j0(double x) { return std::isinf(x) ? kNaN : ::j0(x); }
 double bessel_j1(double x) { return std::isinf(x) ? kNaN : ::j1(x); }
 double bessel_y0(double x) { return x == 0 ? -kInf : x < 0 || std::isinf(x) ? kNaN : ::y0(x); }
 double bessel_y1(double x) { return x == 0 ? -kInf : x < 0 || std::isinf(x) ? kNaN : ::y1(x); }
-double modified_i0(double x) { return std::isinf(x) ? kNaN : special::i0(x); }
-double modified_i1(double x) { return std::isinf(x) ? kNaN : special::i1(x); }
+double modified_i0(double x) { return std::isinf(x) ? kNaN : vec::i0(x); }
+double modified_i1(double x) { return std::isinf(x) ? kNaN : vec::i1(x); }
 
 // exp(x) K_n(x) for large x: the asymptotic series, of which six terms suffice there.
 double scaled_k_asymptotic(int n, double x) {

@@ -7,28 +7,6 @@
 
 namespace mt::special {
 
-// Recurrence up to x >= 10, then the asymptotic series; reflection for negative x.
-double digamma(double x) {
-    if (x == 0) return std::copysign(kInf, -x);
-    if (x < 0) {
-        double whole;
-        double part = std::modf(x, &whole);
-        if (part == 0) return kNan;
-        return digamma(1 - x) - kPi / std::tan(kPi * part);
-    }
-    double shift = 0;
-    while (x < 10) {
-        shift -= 1 / x;
-        x += 1;
-    }
-    if (x == 10) return shift + 2.25175258906672110764;
-    double z = 1 / (x * x);
-    double series =
-        z * (1.0 / 12 -
-             z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12))))));
-    return shift + std::log(x) - 0.5 / x - series;
-}
-
 // Sum of the first terms, then Euler and Maclaurin's formula.
 double zeta(double s, double q) {
     if (s == 1) return kInf;
@@ -67,28 +45,9 @@ double zeta(double s, double q) {
     return sum;
 }
 
-// The derivative of digamma, in the same way.
-// At a pole the sine of pi x is what rounding leaves of it, in single precision where the argument is of that, as
-// PyTorch's.
-static double trigamma(double x, bool single) {
-    if (x < 0.5) {
-        const float narrow = std::sin(static_cast<float>(kPi) * static_cast<float>(x));
-        double s = single ? narrow : std::sin(kPi * x);
-        return kPi * kPi / (s * s) - trigamma(1 - x, single);
-    }
-    double sum = 0;
-    for (; x < 10; x += 1) sum += 1 / (x * x);
-    double z = 1 / (x * x);
-    double series =
-        1.0 / 6 - z * (1.0 / 30 - z * (1.0 / 42 - z * (1.0 / 30 - z * (5.0 / 66 - z * (691.0 / 2730 - z * 7 / 6)))));
-    return sum + 1 / x + z / 2 + z / x * series;
-}
-
-double polygamma(int64_t n, double x, bool single) {
-    if (n == 0) return digamma(x);
-    if (n == 1) return trigamma(x, single);
-    double sign = n % 2 ? 1 : -1;
-    return sign * std::exp(std::lgamma(static_cast<double>(n) + 1)) * zeta(static_cast<double>(n) + 1, x);
+double polygamma(int64_t n, double x) {
+    const double sign = n % 2 ? 1 : -1, order = static_cast<double>(n);
+    return sign * std::exp(std::lgamma(order + 1)) * zeta(order + 1, x);
 }
 
 template <size_t N>
@@ -137,70 +96,6 @@ double ndtri(double p) {
     if (p == 0 || p == 1) return p ? kInf : -kInf;
     return normal_quantile(p - 0.5, p < 0.5 ? p : 1 - p);
 }
-
-double erfcx(double x) {
-    if (x != x) return x;
-    if (x < 0) return x < -26.7 ? kInf : 2 * std::exp(x * x) - erfcx(-x);
-    if (x < 2) return std::exp(x * x) * std::erfc(x);
-    if (x > 1e8) return 0.56418958354775628695 / x;
-    // Continued fraction: 1 / (x + (1/2) / (x + 1 / (x + (3/2) / ...))).
-    int terms = x < 5 ? 100 : 40;
-    double f = x;
-    for (int k = terms; k > 0; k--) f = x + 0.5 * k / f;
-    return 0.56418958354775628695 / f;
-}
-
-double log_ndtr(double x) {
-    if (x < -1) return std::log(erfcx(-x * 0.70710678118654752440) / 2) - x * x / 2;
-    return std::log1p(-std::erfc(x * 0.70710678118654752440) / 2);
-}
-
-namespace {
-
-// Power series for |x| < 30: all terms positive.
-double bessel_series(double x, int order) {
-    double q = x * x / 4, term = order ? x / 2 : 1, sum = term;
-    for (int k = 1; k < 500; k++) {
-        term *= q / (double(k) * (k + order));
-        sum += term;
-        if (term < 1e-17 * sum) break;
-    }
-    return sum;
-}
-
-// Asymptotic expansion of e^-x I_order(x).
-double bessel_large(double x, int order) {
-    double mu = 4.0 * order * order, term = 1, sum = 1;
-    for (int k = 1; k < 60; k++) {
-        double odd = 2 * k - 1, next = -term * (mu - odd * odd) / (k * 8 * x);
-        if (std::fabs(next) > std::fabs(term)) break;
-        term = next;
-        sum += term;
-        if (std::fabs(term) < 1e-17 * std::fabs(sum)) break;
-    }
-    return sum / std::sqrt(2 * kPi * x);
-}
-
-double bessel_scaled(double x, int order) {
-    double a = std::fabs(x);
-    double v = a < 30 ? bessel_series(a, order) * std::exp(-a) : bessel_large(a, order);
-    return order && x < 0 ? -v : v;
-}
-
-double bessel(double x, int order) {
-    double a = std::fabs(x);
-    double v = a < 30    ? bessel_series(a, order)
-               : a > 720 ? kInf
-                         : bessel_large(a, order) * std::exp(a / 2) * std::exp(a / 2);
-    return order && x < 0 ? -v : v;
-}
-
-}  // namespace
-
-double i0(double x) { return x != x || std::isinf(x) ? kNan : bessel(x, 0); }  // PyTorch has NaN at infinity
-double i0e(double x) { return x != x ? x : std::isinf(x) ? 0 : bessel_scaled(x, 0); }
-double i1(double x) { return x != x ? x : bessel(x, 1); }
-double i1e(double x) { return x != x ? x : std::isinf(x) ? 0 : bessel_scaled(x, 1); }
 
 namespace {
 

@@ -11,17 +11,10 @@ constexpr double kPi = 3.141592653589793238;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-double digamma(double x);
-double zeta(double s, double q);  // Hurwitz
-double polygamma(int64_t n, double x, bool single);
+double zeta(double s, double q);        // Hurwitz
+double polygamma(int64_t n, double x);  // of at least order 2
 double erfinv(double y);
-double erfcx(double x);  // e^(x^2) erfc(x)
-double ndtri(double p);  // inverse of the normal distribution function
-double log_ndtr(double x);
-double i0(double x);
-double i0e(double x);
-double i1(double x);
-double i1e(double x);
+double ndtri(double p);             // inverse of the normal distribution function
 double igamma(double a, double x);  // regularised lower incomplete gamma function
 double igammac(double a, double x);
 inline double ndtr(double x) { return 0.5 * std::erfc(-x * 0.70710678118654752440); }

@@ -1,6 +1,8 @@
 """A training loop leaves memory where it was: neither tensor bytes nor the process grow with the steps."""
 
+import collections
 import gc
+import linecache
 import os
 
 import pytest
@@ -56,3 +58,31 @@ def test_errors_leave_nothing_behind():
 
     before = run(300)
     assert run(3000) - before < 2048
+
+
+def test_captured_functions_go_with_their_texts():
+    x = torch.ones(2)
+
+    def run(times):
+        for number in range(times):
+            torch.fx.symbolic_trace(lambda y, n=number: y * n)(x)
+        gc.collect()
+        return sum(name.startswith("<eval_with_key>") for name in linecache.cache)
+
+    before = run(1)
+    assert run(20) == before
+    kept = torch.fx.symbolic_trace(lambda y: y + 1)
+    assert "return add" in "".join(linecache.getlines(kept.forward.__code__.co_filename))
+
+
+def test_groups_that_left_are_forgotten():
+    from mindtorch_v2.distributed._flight import Recorder
+
+    recorder = Recorder()
+    recorder.entries = collections.deque(maxlen=2)
+    for _ in range(5):
+        group = recorder.group(1.0)
+        recorder.begin(group, 0, "all_reduce", [], [])
+    del group
+    gc.collect()
+    assert [each.index for each in recorder.groups] == [3, 4]  # those of the entries

@@ -3,6 +3,8 @@
 import pytest
 from agreement import agree, agree_on_error
 
+import mindtorch_v2 as torch
+
 _DTYPES = [
     "bool",
     "uint8",
@@ -220,3 +222,19 @@ def test_fills():
 )
 def test_errors(program):
     agree_on_error(program)
+
+
+@pytest.mark.parametrize(
+    "to", [torch.float32, torch.bfloat16, torch.float64, torch.uint8, torch.bool, torch.complex128]
+)
+@pytest.mark.parametrize("of", [torch.float32, torch.float16, torch.int64, torch.bool, torch.complex64])
+def test_one_element_for_many(of, to):
+    if of.is_complex and not to.is_complex:
+        pytest.skip("loses the imaginary part, with a warning")
+    x = torch.tensor([[3], [0], [1]]).to(of)
+    for sizes in ((3, 40), (3, 1), (3, 5)):
+        wide = x.expand(*sizes)
+        found = torch.empty(sizes, dtype=to).copy_(wide)
+        assert found.tolist() == [[row] * sizes[1] for row in x.to(to)[:, 0].tolist()]
+    every = torch.empty(7, 6, dtype=to)[:, ::2].copy_(x[0, 0])
+    assert every.tolist() == [[x.to(to)[0, 0].item()] * 3] * 7

@@ -18,6 +18,7 @@ import tempfile
 import threading
 import time
 import types
+import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -99,15 +100,22 @@ class Recorder:
     def __init__(self) -> None:
         kept = int(_setting("TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE") or 2000)
         self.entries: collections.deque[Entry] = collections.deque(maxlen=kept)
-        self.groups: list[_Group] = []
+        # Those that are in use or have entries left: a program may make and leave groups without end.
+        self._groups: weakref.WeakValueDictionary[int, _Group] = weakref.WeakValueDictionary()
+        self._numbers = itertools.count()
         self._records = itertools.count()
         self._written = threading.Lock()
 
     def group(self, seconds: float) -> _Group:
         """A new group, to record under."""
-        made = _Group(len(self.groups), seconds)
-        self.groups.append(made)
+        made = _Group(next(self._numbers), seconds)
+        self._groups[made.index] = made
         return made
+
+    @property
+    def groups(self) -> list[_Group]:
+        """The groups, in the order in which they were made."""
+        return [group for _, group in sorted(self._groups.items())]
 
     def begin(
         self, group: _Group, number: int, name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor]

@@ -10,6 +10,7 @@ import pathlib
 import sys
 import traceback
 import warnings
+import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -30,33 +31,23 @@ __all__ = ["GraphModule", "reduce_graph_module"]
 _HOOKS = ("_replace_hooks", "_create_node_hooks", "_erase_node_hooks", "_deepcopy_hooks")
 
 
-class _Sources:
-    """Keep generated code where tracebacks and `inspect` find it, under names of files that do not exist."""
-
-    def __init__(self) -> None:
-        self._texts: dict[str, str] = {}
-        self._count = itertools.count()
-
-    def keep(self, source: str, namespace: dict[str, Any], fields: dict[str, Any]) -> str:
-        name = f"<eval_with_key>.{next(self._count)}"
-        if fields:
-            name += f" from {fields['co_filename']}:{fields['co_firstlineno']} in {fields['co_name']}"
-        self._texts[name] = source
-        linecache.lazycache(name, {**namespace, "__file__": name, "__name__": name, "__loader__": self})
-        return name
-
-    def get_source(self, name: str) -> str | None:
-        return self._texts.get(name)
-
-
-_sources = _Sources()
+_count = itertools.count()
 
 
 def _function_of(source, namespace, fields=None):
-    """The function `forward` that the source defines."""
+    """The function `forward` that the source defines.
+
+    Tracebacks and `inspect` find the source as long as the function lives, under the name of a file that does not exist.
+    """
+    name = f"<eval_with_key>.{next(_count)}"
+    if fields:
+        name += f" from {fields['co_filename']}:{fields['co_firstlineno']} in {fields['co_name']}"
     namespace = dict(namespace)
-    exec(compile(source, _sources.keep(source, namespace, fields), "exec", dont_inherit=True), namespace)
-    return namespace.pop("forward")
+    exec(compile(source, name, "exec", dont_inherit=True), namespace)
+    made = namespace.pop("forward")
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    weakref.finalize(made.__code__, linecache.cache.pop, name, None).atexit = False
+    return made
 
 
 def _imports(namespace, importer=None) -> str:
