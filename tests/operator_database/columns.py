@@ -371,4 +371,4 @@ ON_DEVICE: dict[str, dict[str, Column]] = {
         "gradient": Column(gradient, lambda info: info.supports_autograd, _ON_GPUS[:3], grad=True),
     },
 }
-"""What is run on a device of this package, beside the real PyTorch on the CPU."""
+"""The columns that run on a device of this package, beside the real PyTorch on the CPU."""

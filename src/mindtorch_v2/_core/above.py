@@ -47,7 +47,7 @@ class _Above:
     pinned_memory: Callable[[], Any]
     """Where page-locked memory comes from; None without an accelerator."""
     reduced: Callable[[Any], tuple[Any, ...]]
-    """What a pickle holds of a tensor."""
+    """The parts of a tensor that a pickle holds."""
     save: Callable[..., None]
     """`torch.save`."""
     text: Callable[..., str]

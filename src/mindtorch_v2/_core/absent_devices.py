@@ -39,7 +39,7 @@ TENSORS = {
     "xpu": _XPU,
     "mps": Refusal(RuntimeError, "PyTorch is not linked with support for mps devices"),
 }
-"""What making a tensor on such a device raises."""
+"""The error that making a tensor on such a device raises."""
 
 
 def _hooks(backend: str, names: dict[str, str]) -> list[tuple[str | Refusal, str]]:

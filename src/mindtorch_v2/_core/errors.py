@@ -58,7 +58,7 @@ CAPTURE_REMEDIES = {
     "no_source": "give torch.compile a Python function that calls it.",
     "write": "return the new value, and assign it outside of the compiled function.",
 }
-"""What to do about each kind of refusal to capture a program, by its kind."""
+"""The remedy for each kind of refusal to capture a program, by its kind."""
 
 
 class Unsupported(TorchDynamoException):

@@ -18,7 +18,7 @@ __all__ = [
 
 global_decomposition_table: defaultdict = defaultdict(dict)
 decomposition_table = global_decomposition_table["post_autograd"]
-"""What `register_decomposition` has registered: OpOverload -> function."""
+"""The decompositions that `register_decomposition` has registered: OpOverload -> function."""
 
 
 def overloads_of(op: OpOverloadPacket | OpOverload) -> list:

@@ -76,7 +76,7 @@ def assume_constant_result(fn: Any) -> Any:
 
 
 ALLOWED: dict = {}
-"""What `allow_in_graph` was given; the capture asks."""
+"""The functions that `allow_in_graph` was given; the capture asks."""
 
 SUBSTITUTES: dict = {}
 """Function -> what is captured in its place, from `substitute_in_graph`; the capture asks."""
@@ -142,7 +142,7 @@ def forbid_in_graph(fn: Any) -> Any:
 
 
 DISALLOWED: dict = {}
-"""What `disallow_in_graph` was given; the capture asks."""
+"""The functions that `disallow_in_graph` was given; the capture asks."""
 
 
 class set_stance:  # PyTorch's name

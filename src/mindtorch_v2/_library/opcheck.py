@@ -449,4 +449,4 @@ _TESTS = {
     "test_aot_dispatch_dynamic": _test_aot_dispatch_dynamic,
 }
 DEFAULT_TESTS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
-"""What `opcheck` runs unless told otherwise."""
+"""The checks that `opcheck` runs unless told otherwise."""

@@ -42,7 +42,7 @@ _PASSES = frozenset(
     getattr(torch.Tensor, name)
     for name in "dim numel size stride storage_offset is_contiguous requires_grad_ __format__ __repr__".split()
 )
-"""What a tensor says of itself: it needs no reference."""
+"""Functions that ask a tensor about itself: they need no reference."""
 
 
 class TorchRefsMode(TorchFunctionMode):

@@ -21,7 +21,7 @@ active: list[Recorder] = []
 
 
 observers: list[Any] = []
-"""What else is told of marked ranges, by `enter_range` and `exit_range`, with the values that they were marked with."""
+"""Other listeners, which are told of marked ranges by `enter_range` and `exit_range`, with the values that they were marked with."""
 
 
 class MemoryChange(NamedTuple):

@@ -1,7 +1,7 @@
 """`torch.distributed`: processes that work on one job, and exchange tensors.
 
-`init_process_group` makes the default group. The back end "gloo" is for tensors of the CPU, over TCP; "hccl" is for those of
-Ascend NPUs. docs/distributed.md is the guide.
+`init_process_group` makes the default group. The back end "gloo" is for tensors of the CPU, over TCP, "mpi" for them on
+clusters, "hccl" for those of Ascend NPUs. docs/distributed.md is the guide.
 """
 
 from mindtorch_v2.distributed import algorithms, distributed_c10d
