@@ -202,11 +202,50 @@ bool load_least(const char* row, DType dtype, int64_t n, bool descending, int64_
     return tied;
 }
 
+template <class Word, size_t N>
+bool none_below(const Word (&keys)[N], Word limit) {
+    Word any = 0;
+    for (Word key : keys) any |= Word(key < limit);
+    return !any;
+}
+
+// The first k of a row's n keys and, in their order, those that were among the k least when they came: std::partial_sort
+// leaves all others where they are, so that it does the same to these alone. How many they are.
+template <class Key>
+int64_t load_candidates(const char* row, DType dtype, int64_t n, bool descending, int64_t k, Key* keys) {
+    constexpr int64_t kBlock = 64;
+    int64_t kept = k;
+    with_key_at<Key>(row, dtype, descending, [=, &kept](const auto& key_at) {
+        using Word = decltype(key_at(0));
+        std::vector<Word> least(static_cast<size_t>(k));  // a heap, the greatest of them on top
+        for (int64_t i = 0; i < k; i++) {
+            least[static_cast<size_t>(i)] = key_at(i);
+            keys[i] = Key::of(key_at(i), static_cast<uint64_t>(i));
+        }
+        std::make_heap(least.begin(), least.end());
+        auto look_at = [&](Word key, int64_t i) {
+            if (key >= least.front()) return;
+            std::pop_heap(least.begin(), least.end());
+            least.back() = key;
+            std::push_heap(least.begin(), least.end());
+            keys[kept++] = Key::of(key, static_cast<uint64_t>(i));
+        };
+        int64_t i = k;
+        for (; i + kBlock <= n; i += kBlock) {
+            Word block[kBlock];
+            for (int64_t j = 0; j < kBlock; j++) block[j] = key_at(i + j);
+            if (none_below(block, least.front())) continue;
+            for (int64_t j = 0; j < kBlock; j++) look_at(block[j], i + j);
+        }
+        for (; i < n; i++) look_at(key_at(i), i);
+    });
+    return kept;
+}
+
 // The k least of n keys to the front. Which of equal ones, and in which order, is left to the algorithms, positions
 // aside: these are the ones that PyTorch calls, so that it is the same.
 template <class Key>
 void select_least(Key* keys, int64_t n, int64_t k, bool sorted) {
-    if (k * 64 <= n) return std::partial_sort(keys, keys + k, keys + n, less_by_value<Key>);
     std::nth_element(keys, keys + k - 1, keys + n, less_by_value<Key>);
     if (sorted) std::sort(keys, keys + k - 1, less_by_value<Key>);
 }
@@ -217,6 +256,10 @@ void topk_cpu(Out out, const Tensor& self, int64_t k, int64_t given_dim, bool de
     load_and_pick_rows(
         self, dim, out[0], out[1], dim, k,
         [&](const char* row, int64_t n, auto* keys) {
+            if (k * 64 <= n) {
+                const int64_t kept = load_candidates(row, self.dtype, n, descending, k, keys);
+                return std::partial_sort(keys, keys + k, keys + kept, less_by_value<std::decay_t<decltype(*keys)>>);
+            }
             if (sorted && k * 8 < size) {
                 const bool tied = load_least(row, self.dtype, n, descending, k, keys);
                 std::sort(keys, keys + k);
