@@ -209,8 +209,8 @@ bool none_below(const Word (&keys)[N], Word limit) {
     return !any;
 }
 
-// The first k of a row's n keys and, in their order, those that were among the k least when they came: std::partial_sort
-// leaves all others where they are, so that it does the same to these alone. How many they are.
+// The first k of a row's n keys and, in their order, those that were among the k least when they came:
+// std::partial_sort leaves all others where they are, so that it does the same to these alone. How many they are.
 template <class Key>
 int64_t load_candidates(const char* row, DType dtype, int64_t n, bool descending, int64_t k, Key* keys) {
     constexpr int64_t kBlock = 64;

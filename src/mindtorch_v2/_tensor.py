@@ -54,6 +54,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     __module__ = "torch"
     __array_priority__ = 1000
 
+    @overridable
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
         """Give NumPy's functions a tensor of their result; truth values become uint8, as in PyTorch."""
         return _C.from_numpy(array.astype("uint8") if array.dtype == bool else array)
@@ -76,6 +77,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             raise RuntimeError("got 1 tensors and 0 gradients")
         _backward((self,), given and given[:1], retain_graph, create_graph, inputs=inputs)
 
+    @overridable
     def register_hook(self, hook: Callable[..., Any]) -> Any:
         """Call ``hook(grad)`` whenever the gradient of this tensor is computed; a returned tensor replaces it.
 
@@ -210,9 +212,10 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
                 new = self.detach().clone()
         finally:
             _C._set_grad_enabled(with_grad)
-        if type(new) is not type(self):
-            new = _C.TensorBase._make_subclass(type(self), new)
-        new.requires_grad = self.requires_grad
+        if type(new) is type(self):
+            new.requires_grad = self.requires_grad
+        else:  # at once: the class may be asked for attributes, and has not been given its own yet
+            new = _C.TensorBase._make_subclass(type(self), new, self.requires_grad)
         memo[id(self)] = new
         if self.grad is not None:
             new.grad = self.grad.__deepcopy__(memo)
@@ -227,6 +230,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def __reduce_ex__(self, protocol: Any) -> Any:
         return above.reduced(self)
 
+    @overridable
     def __setstate__(self, state: Any) -> None:
         if isinstance(state, dict):
             self.__dict__.update(state)
@@ -248,15 +252,17 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))
 
+    @overridable
     def __reversed__(self) -> Tensor:
         return self if self.dim() == 0 else self.flip(0)
 
+    @overridable
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, (_C.TensorBase, int, float, complex, bool)):
             return bool((element == self).any().item())
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
-    def __bool__(self) -> bool:
+    def _as_bool(self) -> bool:
         if _C._batched_parts(self) is not None:
             raise RuntimeError(
                 "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support "
@@ -279,7 +285,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             return value.real
         return value
 
-    def __int__(self) -> int:
+    def _as_int(self) -> int:
         return int(self._real_item("int64_t"))
 
     @overridable
@@ -292,7 +298,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             raise ValueError("only one element tensors can be converted to Python scalars")
         return complex(self.item())
 
-    def __index__(self) -> int:
+    def _as_index(self) -> int:
         value = self.item() if self.numel() == 1 else None
         if not isinstance(value, int):
             raise TypeError("only integer tensors of a single element can be converted to an index")
@@ -341,6 +347,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         """
         return False
 
+    @overridable
     def is_distributed(self) -> bool:
         """False: no tensor is marked as held by several processes, as early versions of PyTorch did.
 
@@ -353,6 +360,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         """Whether both tensors have the same sizes."""
         return self.shape == other.shape
 
+    @overridable
     def is_set_to(self, tensor: Tensor) -> bool:
         """Whether both tensors are the same part of one storage, with the same sizes and strides.
 
@@ -367,6 +375,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             and self.stride() == tensor.stride()
         )
 
+    @overridable
     def dim_order(self, *, ambiguity_check: bool | list[Any] = False) -> tuple[int, ...]:
         """Dimensions from the slowest to the fastest in memory.
 
@@ -409,6 +418,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         """Return a mindspore.Tensor over the memory of this one, or of a contiguous copy; see torch.interop.to_mindspore."""
         return above.to_mindspore(self)
 
+    @overridable
     def storage_type(self) -> Any:
         """The old class of the storage, FloatStorage say; None for a dtype that has none.
 
@@ -417,6 +427,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         """
         return self.storage()._class()
 
+    @overridable
     def is_shared(self) -> bool:
         """Whether the storage lies in memory that other processes can reach.
 
@@ -425,6 +436,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         """
         return self.untyped_storage().is_shared()
 
+    @overridable
     def share_memory_(self) -> Tensor:
         """Move the storage to memory that other processes can reach, and return the tensor.
 
@@ -434,6 +446,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         self.untyped_storage().share_memory_()
         return self
 
+    @overridable
     def pin_memory(self, device: Any = None) -> Tensor:
         """A copy in page-locked memory, from which an accelerator copies by itself; RuntimeError without one."""
         memory = above.pinned_memory()
@@ -455,6 +468,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             )
         return memory.copy_of(self).requires_grad_(self.requires_grad)
 
+    @overridable
     def is_pinned(self, device: Any = None) -> bool:
         """Whether the storage is page-locked memory.
 
@@ -490,12 +504,14 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         """
         return self.to_sparse()
 
+    @overridable
     def cuda(self, device: Any = None, non_blocking: bool = False, **kwargs: Any) -> Tensor:
         """The tensor on a GPU: the given one, or the current one. AssertionError where there is no driver."""
         if device is None or isinstance(device, int):
             device = _C.device("cuda" if device is None else f"cuda:{device}")
         return self.to(device, non_blocking=non_blocking, **kwargs)
 
+    @overridable
     def xpu(self, *args: Any, **kwargs: Any) -> Tensor:
         """Raise AssertionError: there are no XPU devices.
 

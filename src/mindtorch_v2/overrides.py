@@ -15,6 +15,7 @@ from mindtorch_v2._core import torch_dispatch as _torch_dispatch
 from mindtorch_v2._core.torch_function import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
+    EnableTorchFunction,
     _overrides,
     _pop,
     _pop_mode_temporarily,  # noqa: F401  (PyTorch has it here too)
@@ -116,6 +117,16 @@ def _get_current_function_mode_stack() -> list:
 
 def _len_torch_function_stack() -> int:
     return len(_state.modes)
+
+
+@contextlib.contextmanager
+def _enable_torch_function() -> Iterator[None]:
+    """A context in which classes and modes are asked, whatever was disabled around it."""
+    guard = EnableTorchFunction()
+    try:
+        yield
+    finally:
+        del guard
 
 
 @contextlib.contextmanager

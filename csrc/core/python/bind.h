@@ -49,5 +49,8 @@ bool ask_function_handler(const char* method, PyObject* const* args, Py_ssize_t 
 // (`what`).
 bool asks_for_attributes(PyObject* tensor);
 bool ask_attribute(const char* name, const char* what, PyObject* tensor, PyObject* value, PyObject** result);
+// The same for a method that only tells something of the tensor, `torch.Tensor.<name>`.
+bool ask_method(const char* name, PyObject* tensor, PyObject* const* args, Py_ssize_t n, PyObject* kwnames,
+                PyObject** result);
 
 }  // namespace mt

@@ -155,6 +155,19 @@ bool ask_attribute(const char* name, const char* what, PyObject* tensor, PyObjec
     return handled;
 }
 
+bool ask_method(const char* name, PyObject* tensor, PyObject* const* args, Py_ssize_t n, PyObject* kwnames,
+                PyObject** result) {
+    PyObject* function = PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type()), name);
+    *result = nullptr;
+    if (!function) return true;
+    std::vector<PyObject*> all{tensor};
+    all.insert(all.end(), args, args + n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
+    bool handled;
+    *result = call_handler(function, all.data(), n + 1, kwnames, &handled);
+    Py_DECREF(function);
+    return handled;
+}
+
 bool ask_function_handler(const char* method, PyObject* const* args, Py_ssize_t n, PyObject** result) {
     if (__builtin_expect(!g_function_handler || g_thread.function_modes_disabled || !overridden(args, n), 1))
         return false;

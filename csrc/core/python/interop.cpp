@@ -12,6 +12,7 @@
 #include "box.h"
 #include "deferred.h"
 #include "indexing.h"
+#include "offered_methods.h"
 #include "operator_call.h"
 #include "tensor_new.h"
 
@@ -400,16 +401,18 @@ PyObject* tolist(PyObject* self, PyObject*) {
     });
 }
 
+// Whether its numbers are read as they lie in memory: other devices and modes that watch dispatch answer themselves.
+bool is_read_here(const Tensor& t) {
+    return t.is_cpu() && (g_thread.include - kUnconcernedByItem).empty() &&
+           (t.keys & (KeySet(Key::Python) | Key::Functionalize | Key::Batched | kCodedKeys | kLazyKeys)).empty();
+}
+
 PyObject* item(PyObject* self, PyObject*) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         Tensor& t = as_tensor(self);
         MT_CHECK(t.numel() == 1, "a Tensor with ", t.numel(), " elements cannot be converted to Scalar");
         MT_CHECK(!t.is_meta(), "Tensor.item() cannot be called on meta tensors");
-        // Other devices and modes that watch dispatch answer themselves.
-        bool plain =
-            t.is_cpu() && (g_thread.include - kUnconcernedByItem).empty() &&
-            (t.keys & (KeySet(Key::Python) | Key::Functionalize | Key::Batched | kCodedKeys | kLazyKeys)).empty();
-        if (plain) {
+        if (is_read_here(t)) {
             check_bounds(t);
             return item_of(t, 0);
         }
@@ -516,10 +519,23 @@ Value local_scalar(const Tensor& self) {
     return Value::object(number);
 }
 
+// bool(x), int(x) and x as an index: Python's Tensor has `_as_bool` and the others for what is no plain number.
+template <MethodName name, MethodName by_python>
+PyObject* as_number(PyObject* o, bool* plain) {
+    *plain = false;
+    PyObject* result;
+    if (__builtin_expect(asks_for_attributes(o), 0) && ask_method(name.text, o, nullptr, 0, nullptr, &result))
+        return result;
+    Tensor& t = as_tensor(o);
+    *plain = (Py_TYPE(o) == tensor_type() || Py_TYPE(o) == parameter_type()) && t.numel() == 1 && is_read_here(t) &&
+             !is_complex(t.dtype);
+    return *plain ? item(o, nullptr) : PyObject_CallMethod(o, by_python.text, nullptr);
+}
+
 }  // namespace
 
 PyMethodDef interop_methods[] = {
-    {"numpy", FASTCALL(numpy),
+    {"numpy", FASTCALL((offered_fastcall<"numpy", numpy>)),
      "numpy($self, /, *, force=False)\n"
      "--\n"
      "\n"
@@ -529,7 +545,7 @@ PyMethodDef interop_methods[] = {
      "\n"
      "    >>> torch.tensor([1, 2]).numpy()\n"
      "    array([1, 2])"},
-    {"tolist", tolist, METH_NOARGS,
+    {"tolist", FASTCALL((offered_method<"tolist", tolist>)),
      "tolist($self, /)\n"
      "--\n"
      "\n"
@@ -537,7 +553,7 @@ PyMethodDef interop_methods[] = {
      "\n"
      "    >>> torch.tensor([[1, 2], [3, 4]]).tolist()\n"
      "    [[1, 2], [3, 4]]"},
-    {"item", item, METH_NOARGS,
+    {"item", FASTCALL((offered_method<"item", item>)),
      "item($self, /)\n"
      "--\n"
      "\n"
@@ -547,7 +563,7 @@ PyMethodDef interop_methods[] = {
      "\n"
      "    >>> torch.tensor([1.5]).item()\n"
      "    1.5"},
-    {"new_tensor", FASTCALL(new_tensor_method),
+    {"new_tensor", FASTCALL((offered_fastcall<"new_tensor", new_tensor_method>)),
      "new_tensor($self, /, data, *, dtype=None, device=None, requires_grad=False)\n"
      "--\n"
      "\n"
@@ -555,12 +571,36 @@ PyMethodDef interop_methods[] = {
      "\n"
      "    >>> torch.ones(2, dtype=torch.float64).new_tensor([1, 2])\n"
      "    tensor([1., 2.], dtype=torch.float64)"},
-    {"__array__", FASTCALL(array), "The data as a NumPy array."},
-    {"__dlpack__", FASTCALL(dlpack),
+    {"__array__", FASTCALL((offered_fastcall<"__array__", array>)), "The data as a NumPy array."},
+    {"__dlpack__", FASTCALL((offered_fastcall<"__dlpack__", dlpack>)),
      "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)\n\nA DLPack capsule over the memory."},
-    {"__dlpack_device__", dlpack_device, METH_NOARGS, "(DLPack device type, device index)"},
+    {"__dlpack_device__", FASTCALL((offered_method<"__dlpack_device__", dlpack_device>)),
+     "(DLPack device type, device index)"},
     {nullptr, nullptr, 0, nullptr},
 };
+
+int tensor_bool(PyObject* o) {
+    bool plain;
+    PyObject* number = as_number<"__bool__", "_as_bool">(o, &plain);
+    const int truth = number ? PyObject_IsTrue(number) : -1;
+    Py_XDECREF(number);
+    return truth;
+}
+PyObject* tensor_int(PyObject* o) {
+    bool plain;
+    PyObject* number = as_number<"__int__", "_as_int">(o, &plain);
+    if (!number || !plain || PyLong_CheckExact(number)) return number;
+    PyObject* whole = PyNumber_Long(number);
+    Py_DECREF(number);
+    return whole;
+}
+PyObject* tensor_index(PyObject* o) {
+    bool plain;
+    PyObject* number = as_number<"__index__", "_as_index">(o, &plain);
+    if (!number || !plain || PyLong_CheckExact(number)) return number;
+    Py_DECREF(number);
+    return PyObject_CallMethod(o, "_as_index", nullptr);
+}
 
 KERNELS
 {

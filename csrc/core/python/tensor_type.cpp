@@ -7,6 +7,7 @@
 #include "../overlap.h"
 #include "../sparse.h"
 #include "indexing.h"
+#include "offered_methods.h"
 #include "subclass.h"
 #include "tensor_new.h"
 #include "types.h"
@@ -300,7 +301,7 @@ PyObject* m_bump_version(PyObject* o, PyObject*) {
 #define KEYWORDS(name, fn, doc) \
     {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(fn)), METH_VARARGS | METH_KEYWORDS, doc}
 PyMethodDef methods[] = {
-    FAST("size", m_size,
+    FAST("size", (offered_fastcall<"size", m_size>),
          "size($self, /, dim=None)\n"
          "--\n"
          "\n"
@@ -308,7 +309,7 @@ PyMethodDef methods[] = {
          "\n"
          "    >>> torch.ones(2, 3).size(), torch.ones(2, 3).size(1)\n"
          "    (torch.Size([2, 3]), 3)"),
-    FAST("stride", m_stride,
+    FAST("stride", (offered_fastcall<"stride", m_stride>),
          "stride($self, /, dim=None)\n"
          "--\n"
          "\n"
@@ -316,7 +317,7 @@ PyMethodDef methods[] = {
          "\n"
          "    >>> torch.ones(2, 3).stride()\n"
          "    (3, 1)"),
-    {"dim", m_dim, METH_NOARGS,
+    {"dim", FASTCALL((offered_method<"dim", m_dim>)),
      "dim($self, /)\n"
      "--\n"
      "\n"
@@ -324,7 +325,7 @@ PyMethodDef methods[] = {
      "\n"
      "    >>> torch.ones(2, 3).dim()\n"
      "    2"},
-    {"ndimension", m_dim, METH_NOARGS,
+    {"ndimension", FASTCALL((offered_method<"dim", m_dim>)),
      "ndimension($self, /)\n"
      "--\n"
      "\n"
@@ -332,7 +333,7 @@ PyMethodDef methods[] = {
      "\n"
      "    >>> torch.ones(2, 3).ndimension()\n"
      "    2"},
-    {"numel", m_numel, METH_NOARGS,
+    {"numel", FASTCALL((offered_method<"numel", m_numel>)),
      "numel($self, /)\n"
      "--\n"
      "\n"
@@ -340,7 +341,7 @@ PyMethodDef methods[] = {
      "\n"
      "    >>> torch.ones(2, 3).numel()\n"
      "    6"},
-    {"nelement", m_numel, METH_NOARGS,
+    {"nelement", FASTCALL((offered_method<"numel", m_numel>)),
      "nelement($self, /)\n"
      "--\n"
      "\n"
@@ -348,7 +349,7 @@ PyMethodDef methods[] = {
      "\n"
      "    >>> torch.ones(2, 3).nelement()\n"
      "    6"},
-    {"storage_offset", m_storage_offset, METH_NOARGS,
+    {"storage_offset", FASTCALL((offered_method<"storage_offset", m_storage_offset>)),
      "storage_offset($self, /)\n"
      "--\n"
      "\n"
@@ -356,7 +357,7 @@ PyMethodDef methods[] = {
      "\n"
      "    >>> torch.arange(6)[2:].storage_offset()\n"
      "    2"},
-    {"element_size", m_element_size, METH_NOARGS,
+    {"element_size", FASTCALL((offered_method<"element_size", m_element_size>)),
      "element_size($self, /)\n"
      "--\n"
      "\n"
@@ -364,7 +365,7 @@ PyMethodDef methods[] = {
      "\n"
      "    >>> torch.ones(2, dtype=torch.float64).element_size()\n"
      "    8"},
-    {"data_ptr", m_data_ptr, METH_NOARGS,
+    {"data_ptr", FASTCALL((offered_method<"data_ptr", m_data_ptr>)),
      "data_ptr($self, /)\n"
      "--\n"
      "\n"
@@ -373,7 +374,7 @@ PyMethodDef methods[] = {
      "    >>> x = torch.ones(4)\n"
      "    >>> x[1:].data_ptr() - x.data_ptr()\n"
      "    4"},
-    KEYWORDS("is_contiguous", m_is_contiguous,
+    KEYWORDS("is_contiguous", (offered_keywords<"is_contiguous", m_is_contiguous>),
              "is_contiguous($self, /, *, memory_format=None)\n"
              "--\n"
              "\n"
@@ -382,7 +383,7 @@ PyMethodDef methods[] = {
              "    >>> x = torch.ones(2, 3)\n"
              "    >>> x.is_contiguous(), x.t().is_contiguous()\n"
              "    (True, False)"),
-    {"is_floating_point", m_is_floating_point, METH_NOARGS,
+    {"is_floating_point", FASTCALL((offered_method<"is_floating_point", m_is_floating_point>)),
      "is_floating_point($self, /)\n"
      "--\n"
      "\n"
@@ -390,7 +391,7 @@ PyMethodDef methods[] = {
      "\n"
      "    >>> torch.ones(2).is_floating_point()\n"
      "    True"},
-    {"is_complex", m_is_complex, METH_NOARGS,
+    {"is_complex", FASTCALL((offered_method<"is_complex", m_is_complex>)),
      "is_complex($self, /)\n"
      "--\n"
      "\n"
@@ -398,8 +399,8 @@ PyMethodDef methods[] = {
      "\n"
      "    >>> torch.ones(2).is_complex()\n"
      "    False"},
-    {"is_signed", m_is_signed, METH_NOARGS, "Whether the dtype has negative numbers."},
-    {"is_conj", m_has_key<Key::Conjugate>, METH_NOARGS,
+    {"is_signed", FASTCALL((offered_method<"is_signed", m_is_signed>)), "Whether the dtype has negative numbers."},
+    {"is_conj", FASTCALL((offered_method<"is_conj", m_has_key<Key::Conjugate>>)),
      "is_conj($self, /)\n"
      "--\n"
      "\n"
@@ -407,7 +408,7 @@ PyMethodDef methods[] = {
      "\n"
      "    >>> torch.tensor([1 + 2j]).conj().is_conj()\n"
      "    True"},
-    {"is_neg", m_has_key<Key::Negative>, METH_NOARGS,
+    {"is_neg", FASTCALL((offered_method<"is_neg", m_has_key<Key::Negative>>)),
      "is_neg($self, /)\n"
      "--\n"
      "\n"
@@ -415,12 +416,12 @@ PyMethodDef methods[] = {
      "\n"
      "    >>> torch.tensor([1 + 2j]).conj().imag.is_neg()\n"
      "    True"},
-    {"_is_zerotensor", m_false, METH_NOARGS, nullptr},
+    {"_is_zerotensor", FASTCALL((offered_method<"_is_zerotensor", m_false>)), nullptr},
     {"is_pinned", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(+[](PyObject*, PyObject*) -> PyObject* {
          Py_RETURN_FALSE;
      })),
      METH_VARARGS, nullptr},
-    {"is_inference", m_is_inference, METH_NOARGS,
+    {"is_inference", FASTCALL((offered_method<"is_inference", m_is_inference>)),
      "is_inference($self, /)\n"
      "--\n"
      "\n"
@@ -429,8 +430,8 @@ PyMethodDef methods[] = {
      "    >>> with torch.inference_mode():\n"
      "    ...     torch.ones(2).is_inference()\n"
      "    True"},
-    {"_is_view", m_is_view, METH_NOARGS, nullptr},
-    {"get_device", m_get_device, METH_NOARGS,
+    {"_is_view", FASTCALL((offered_method<"_is_view", m_is_view>)), nullptr},
+    {"get_device", FASTCALL((offered_method<"get_device", m_get_device>)),
      "get_device($self, /)\n"
      "--\n"
      "\n"
@@ -438,7 +439,7 @@ PyMethodDef methods[] = {
      "\n"
      "    >>> torch.ones(2).get_device()\n"
      "    -1"},
-    {"untyped_storage", m_untyped_storage, METH_NOARGS,
+    {"untyped_storage", FASTCALL((offered_method<"untyped_storage", m_untyped_storage>)),
      "untyped_storage($self, /)\n"
      "--\n"
      "\n"
@@ -448,7 +449,7 @@ PyMethodDef methods[] = {
      "\n"
      "    >>> torch.ones(2).untyped_storage().nbytes()\n"
      "    8"},
-    KEYWORDS("requires_grad_", m_requires_grad_,
+    KEYWORDS("requires_grad_", (offered_keywords<"requires_grad_", m_requires_grad_>),
              "requires_grad_($self, /, requires_grad=True)\n"
              "--\n"
              "\n"
@@ -458,7 +459,7 @@ PyMethodDef methods[] = {
              "\n"
              "    >>> torch.ones(2).requires_grad_()\n"
              "    tensor([1., 1.], requires_grad=True)"),
-    {"retain_grad", m_retain_grad, METH_NOARGS,
+    {"retain_grad", FASTCALL((offered_method<"retain_grad", m_retain_grad>)),
      "retain_grad($self, /)\n"
      "--\n"
      "\n"
@@ -594,6 +595,12 @@ Py_hash_t hash(PyObject* o) {
     return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(o));
 }  // hash(x) == id(x), as PyTorch's
 Py_ssize_t length(PyObject* o) {
+    PyObject* said;
+    if (__builtin_expect(asks_for_attributes(o), 0) && ask_method("__len__", o, nullptr, 0, nullptr, &said)) {
+        const Py_ssize_t length = said ? PyLong_AsSsize_t(said) : -1;
+        Py_XDECREF(said);
+        return length;
+    }
     Tensor& t = as_tensor(o);
     if (t.flags & kAsksSizes)
         return guarded<Py_ssize_t>(-1, [&] {
@@ -627,6 +634,9 @@ PyType_Slot slots[] = {SLOT(Py_tp_new, tensor_new),
                        SLOT(Py_mp_length, length),
                        SLOT(Py_mp_subscript, subscript),
                        SLOT(Py_mp_ass_subscript, ass_subscript),
+                       SLOT(Py_nb_bool, tensor_bool),
+                       SLOT(Py_nb_int, tensor_int),
+                       SLOT(Py_nb_index, tensor_index),
                        SLOT(Py_nb_add, (binary<kAdd, kAdd>)),
                        SLOT(Py_nb_subtract, (binary<kSub, kRsub>)),
                        SLOT(Py_nb_multiply, (binary<kMul, kMul>)),

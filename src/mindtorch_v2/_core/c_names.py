@@ -10,7 +10,9 @@ from mindtorch_v2._core.absent_modules import PARTS
 from mindtorch_v2._core.torch_function import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
+    EnableTorchFunction,
     _disabled_torch_function_impl,
+    is_all_disabled,
 )
 from mindtorch_v2._core.unavailable import unavailable_class
 from mindtorch_v2._core.warn_once import is_warn_always_enabled, set_warn_always
@@ -114,6 +116,7 @@ for _value in (
 
 
 _C._GLIBCXX_USE_CXX11_ABI = True  # the only one that the headers are compiled with
+_C._EnableTorchFunction, _C._is_torch_function_all_disabled = EnableTorchFunction, is_all_disabled
 _C._get_warnAlways, _C._set_warnAlways = is_warn_always_enabled, set_warn_always
 
 

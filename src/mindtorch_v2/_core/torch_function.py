@@ -7,6 +7,7 @@ Tensor; `_handle` returns NotImplemented where nobody takes the call over. `torc
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MethodWrapperType
@@ -59,6 +60,25 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
         super().__exit__(*exception)
 
 
+class EnableTorchFunction:
+    """Classes and modes are asked again, from when one of these is made until it is let go."""
+
+    def __init__(self) -> None:
+        self._before = _state.subclasses_disabled, _C._disable_function_overrides(False)
+        _state.subclasses_disabled = False
+
+    def __del__(self) -> None:
+        _state.subclasses_disabled, disabled = self._before
+        _C._disable_function_overrides(disabled)
+
+
+def is_all_disabled() -> bool:
+    """Whether neither classes nor modes are asked on this thread."""
+    disabled = _C._disable_function_overrides(True)
+    _C._disable_function_overrides(disabled)
+    return bool(disabled)
+
+
 def _disabled_torch_function_impl(
     func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
 ) -> Any:
@@ -69,6 +89,20 @@ def _disabled_torch_function_impl(
 
 _DISABLED = staticmethod(_disabled_torch_function_impl)
 _nowrap: frozenset[Any] = frozenset()  # getters whose results stay what they are
+# Methods that tell of a tensor, hand out its numbers or are made of functions that are asked for: modes that do not see
+# attributes do not see these.
+_UNSEEN = (
+    "size stride dim ndimension numel nelement storage_offset element_size data_ptr is_contiguous is_floating_point is_complex "
+    "is_signed is_conj is_neg _is_zerotensor is_inference _is_view get_device untyped_storage requires_grad_ retain_grad "
+    "numpy tolist item new_tensor __dlpack__ __dlpack_device__ __len__ __bool__ __int__ __index__ is_shared share_memory_ "
+    "pin_memory xpu cuda is_pinned register_hook __contains__ __reversed__ dim_order is_set_to storage_type __array_wrap__ "
+    "__setstate__ is_distributed __array__ apply_ map_ map2_ lu stft unique unique_consecutive where"
+)
+
+
+@functools.cache
+def _unseen() -> frozenset[Any]:
+    return frozenset(getattr(_plain, name) for name in _UNSEEN.split())
 
 
 def _default_torch_function(
@@ -179,7 +213,7 @@ def _handle(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
     overloaded = _get_overloaded_args(values_among(args, kwargs))
     if not overloaded and not _state.modes:
         return NotImplemented
-    if _state.modes and type(func) is MethodWrapperType and not _state.modes[-1].sees_attributes:
+    if _state.modes and not _state.modes[-1].sees_attributes and (type(func) is MethodWrapperType or func in _unseen()):
         with _pop_mode_temporarily():  # to the next one out
             return _handle(func, args, kwargs)
     if args and isinstance(args[0], _C.TensorBase):  # in reflected forms the tensor comes second
@@ -193,6 +227,8 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     >>> torch.overrides.has_torch_function((torch.ones(1),))
     False
     """
+    if not isinstance(relevant_args, Iterable):
+        raise TypeError("expected a sequence")
     return not _skipped() and (bool(_state.modes) or bool(_get_overloaded_args(relevant_args)))
 
 
@@ -253,6 +289,9 @@ def _offer(public_api: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     overloaded = _get_overloaded_args(values_among(args, kwargs))
     if not overloaded and not _state.modes:
         return NotImplemented
+    if _state.modes and not _state.modes[-1].sees_attributes and public_api in _unseen():
+        with _pop_mode_temporarily():
+            return _offer(public_api, args, kwargs)
     announced = _announced(public_api._function, args, kwargs)
     if announced is None:  # the function itself says what is wrong with the call
         return NotImplemented
@@ -290,7 +329,12 @@ def _ask(func: Callable[..., Any], overloaded: Sequence[Any], args: tuple[Any, .
     types = tuple(map(type, overloaded))
     if _state.modes:
         with _pop_mode_temporarily() as mode:
-            result = mode.__torch_function__(func, types, args, kwargs)
+            method = mode.__torch_function__
+            if isinstance(getattr(method, "__self__", None), type):
+                raise RuntimeError(
+                    "Defining your mode's `__torch_function__` as a classmethod is not supported, please make it a plain method"
+                )
+            result = method(func, types, args, kwargs)
         if result is not NotImplemented:
             return result
     for value in overloaded:

@@ -31,6 +31,7 @@ def as_subclass(self: Any, cls: type) -> Any:
     return made
 
 
+@overridable
 def apply_(self: Any, callable: Any) -> Any:
     """Replace each element by what ``callable`` gives for it, a Python number. Slow, and on the CPU only.
 
@@ -61,6 +62,7 @@ def _elements(x: Any) -> Any:
     return [x] if x.dim() == 0 else [item for row in aten.unbind(x) for item in _elements(row)]
 
 
+@overridable
 def lu(self: Any, pivot: bool = True, get_infos: bool = False) -> Any:
     """The LU factorisation: (LU, pivots), and with ``get_infos`` also the error codes (as ``torch.lu``).
 
@@ -73,6 +75,7 @@ def lu(self: Any, pivot: bool = True, get_infos: bool = False) -> Any:
     return (factors, pivots, infos) if get_infos else (factors, pivots)
 
 
+@overridable
 def map_(self: Any, tensor: Any, callable: Any) -> Any:
     """Replace each element by what ``callable`` gives for it and that of ``tensor``. Slow, and on the CPU only.
 
@@ -82,6 +85,7 @@ def map_(self: Any, tensor: Any, callable: Any) -> Any:
     return _each(self, "map_", callable, tensor)
 
 
+@overridable
 def map2_(self: Any, x: Any, y: Any, callable: Any) -> Any:
     """As ``map_`` with two more tensors.
 
@@ -117,6 +121,7 @@ def polygamma(self: Any, n: int) -> Any:
     return aten.polygamma(n, self)
 
 
+@overridable
 def stft(
     self: Any,
     n_fft: int,
@@ -156,6 +161,7 @@ _PADDINGS = {
 }
 
 
+@overridable
 def unique(
     self: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -171,6 +177,7 @@ def unique(
     return _wanted(found, return_inverse, return_counts)
 
 
+@overridable
 def unique_consecutive(
     self: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -183,6 +190,7 @@ def unique_consecutive(
     return _wanted(found, return_inverse, return_counts)
 
 
+@overridable
 def where(self: Any, condition: Any, other: Any) -> Any:
     """This tensor where ``condition`` is True, ``other`` elsewhere: the tensor is the operator's second argument.
 

@@ -30,17 +30,18 @@ def broadcast_all(*values: Any) -> tuple[torch.Tensor, ...]:
     >>> broadcast_all(torch.tensor([1.0, 2.0]), 3)
     (tensor([1., 2.]), tensor([3., 3.]))
     """
-    if not all(isinstance(value, (torch.Tensor, int, float, complex)) for value in values):
+    like = [isinstance(value, torch.Tensor) or torch.overrides.is_tensor_like(value) for value in values]
+    if not all(known or isinstance(value, (int, float, complex)) for known, value in zip(like, values)):
         raise ValueError(
             "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
         )
-    if not all(isinstance(value, torch.Tensor) for value in values):
+    if not all(like):
         options: dict[str, Any] = {"dtype": torch.get_default_dtype()}
         for value in values:
             if isinstance(value, torch.Tensor):
                 options = {"dtype": value.dtype, "device": value.device}
                 break
-        values = tuple(value if isinstance(value, torch.Tensor) else torch.tensor(value, **options) for value in values)
+        values = tuple(value if known else torch.tensor(value, **options) for known, value in zip(like, values))
     return torch.broadcast_tensors(*values)
 
 
