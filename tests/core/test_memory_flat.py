@@ -9,7 +9,9 @@ import pytest
 
 import mindtorch_v2 as torch
 
-pytestmark = pytest.mark.skipif("ASAN_OPTIONS" in os.environ, reason="the address sanitizer holds freed memory back")
+pytestmark = pytest.mark.skipif(
+    bool({"ASAN_OPTIONS", "TSAN_OPTIONS"} & os.environ.keys()), reason="a sanitizer holds freed memory back"
+)
 
 
 def resident_kib():

@@ -32,7 +32,7 @@ def run(program):
 
 @pytest.fixture(autouse=True)
 def _needs_room_for_shadows():
-    if "ASAN_OPTIONS" in os.environ:
+    if {"ASAN_OPTIONS", "TSAN_OPTIONS"} & os.environ.keys():
         pytest.skip("a sanitizer needs address space of its own")
     if resource.getrlimit(resource.RLIMIT_AS)[1] != resource.RLIM_INFINITY:
         pytest.skip("this process has a limit already")
