@@ -1,7 +1,9 @@
 """Promises of sparse tensors beside PyTorch's recorded answers: second derivatives, files, and that nothing crashes."""
 
 import copy
+import functools
 import io
+import math
 import pickle
 
 import pytest
@@ -416,3 +418,45 @@ def test_row_numbers_and_where_rows_begin():
     assert rows(crow, col, transpose=True, out_int32=True).tolist() == [[0, 1, 1], [0, 0, 2]]
     both = rows(torch.stack([crow, torch.arange(4)]), torch.stack([col, torch.arange(3)]))
     assert both.tolist() == [[0, 0, 0, 1, 1, 1], [0, 0, 2, 0, 1, 2], [0, 1, 1, 0, 1, 2]]
+
+
+SHARED = [[1.0, 0.0, 2.0], [0.0, 3.0, 0.0], [0.0, 0.0, 4.0], [5.0, 0.0, 6.0]]
+PRODUCTS = {
+    "mv": (lambda s, x: torch.mv(s, x), (2, 3)),
+    "matmul of a vector": (lambda s, x: s @ x, (2, 3)),
+    "matmul": (lambda s, x: s @ x, (2, 3, 5)),
+    "mm": (lambda s, x: torch.mm(s, x), (2, 3, 5)),
+    "sparse.mm": (lambda s, x: torch.sparse.mm(s, x), (2, 3, 5)),
+    "sparse.addmm": (lambda s, x: torch.sparse.addmm(x[:1], s, x, beta=2, alpha=3), (2, 3, 5)),
+    "addmv": (lambda s, x: torch.addmv(x[0] * torch.ones(4), s, x, alpha=2), (2, 3)),
+    "matrix on the left": (lambda s, x: x @ s, (2, 5, 4)),
+    "vector on the left": (lambda s, x: x @ s, (2, 4)),
+    "linear": (lambda s, x: torch.nn.functional.linear(x, s), (2, 5, 3)),
+    "nested": (lambda s, x: torch.vmap(lambda y: torch.mv(s, y), in_dims=1, out_dims=1)(x), (2, 3, 5)),
+    "no slices": (lambda s, x: torch.mv(s, x), (0, 3)),
+}
+
+
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr, torch.sparse_csc], ids=str)
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_slices_share_a_sparse_matrix(name, layout):
+    """A product with a matrix of small whole numbers: that of the same matrix made dense, exactly."""
+    product, size = PRODUCTS[name]
+    dense = torch.tensor(SHARED)
+    x = torch.arange(float(math.prod(size))).reshape(size)
+    found = torch.vmap(functools.partial(product, dense.to_sparse(layout=layout)))(x)
+    assert torch.equal(found, torch.vmap(functools.partial(product, dense))(x))
+
+
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr], ids=str)
+def test_the_gradient_of_a_matrix_that_slices_share(layout):
+    shared = torch.tensor(SHARED).to_sparse(layout=layout).requires_grad_()
+    x = torch.arange(12.0).reshape(2, 3, 2).requires_grad_()
+    torch.vmap(lambda x: torch.sparse.mm(shared, x))(x).pow(2).sum().backward()
+    # values of PyTorch 2.13
+    assert shared.grad.layout == layout
+    assert shared.grad.to_dense().tolist() == [[740, 0, 1332], [0, 948, 0], [0, 0, 2096], [2564, 0, 4564]]
+    slopes = [[[256, 372], [36, 54], [448, 624]], [[952, 1068], [144, 162], [1504, 1680]]]
+    assert x.grad.tolist() == slopes
+    alone = torch.func.grad(lambda x: torch.sparse.mm(shared.detach(), x).pow(2).sum())
+    assert torch.vmap(alone)(x.detach()).tolist() == slopes

@@ -25,6 +25,7 @@ from . import (  # each registers its rules
     reduction,
     rnn,
     sort,
+    sparse,
     view,
 )
 from ._call import RULES, VmapInfo, register_composites, register_shared

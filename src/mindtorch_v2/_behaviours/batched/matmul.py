@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from ... import _C
 from ..._core.autograd import batched
 from ..._operators.table import ROWS, aten
 from ._call import Batch, rule
@@ -14,8 +16,26 @@ _matmul = ROWS["matmul"].handle
 
 def _multiplied(batch: Batch, a: Any, b: Any) -> Any:
     """Matrices (or stacks of them) multiplied slice by slice."""
+    if a.dim() == b.dim() and is_shared_sparse(a) and b.layout == _C.strided:
+        return columns_side_by_side(batch, _matmul, a, b)
+    if a.dim() == b.dim() and is_shared_sparse(b) and a.layout == _C.strided:
+        return columns_side_by_side(batch, _matmul, b.transpose(-2, -1), a.transpose(-2, -1)).transpose(-2, -1)
     dims = max(a.dim(), b.dim())
     return batch.wrap(_matmul(lined_up(batch, a, dims), lined_up(batch, b, dims)))
+
+
+def is_shared_sparse(x: Any) -> bool:
+    """Whether all slices have this sparse tensor."""
+    return x.layout != _C.strided and not batched.levels_of(x)
+
+
+def columns_side_by_side(batch: Batch, product: Callable, shared: Any, mapped: Any) -> Any:
+    """One product for all slices: a sparse matrix is not copied for each, so theirs are its operand's columns."""
+    *rows, columns = mapped.shape
+    beside = batch.full(mapped).movedim(tuple(range(batch.n)), tuple(range(-1 - batch.n, -1)))
+    made = product(shared, beside.reshape(*rows, batch.count * columns))
+    apart = made.reshape(*made.shape[:-1], *batch.sizes, columns)
+    return batch.wrap(apart.movedim(tuple(range(-1 - batch.n, -1)), tuple(range(batch.n))))
 
 
 @rule("mm", "bmm")
@@ -59,11 +79,14 @@ def _vdot(batch: Batch, op: Any, values: list) -> Any:
 @asked_about_a_slice
 def _add_product(batch: Batch, op: Any, values: list) -> Any:
     bias, a, b, beta, alpha = values
-    made = aten.matmul(a, b)
-    made = made if alpha == 1 else made * alpha
-    if beta:
-        made = made + (bias if beta == 1 else bias * beta)
+    made = added(aten.matmul(a, b), bias, beta, alpha)
     return bias.copy_(made) if op.form == "inplace" else made
+
+
+def added(product: Any, bias: Any, beta: Any, alpha: Any) -> Any:
+    """alpha * product + beta * bias, whatever is in a bias that counts for nothing."""
+    product = product if alpha == 1 else product * alpha
+    return product + (bias if beta == 1 else bias * beta) if beta else product
 
 
 @rule("addbmm")
@@ -93,7 +116,7 @@ def _matmul_backward(batch: Batch, op: Any, values: list) -> Any:
 @rule("linear")
 def _linear(batch: Batch, op: Any, values: list) -> Any:
     x, weight, bias = values
-    if not batched.levels_of(weight) and (bias is None or not batched.levels_of(bias)):
+    if weight.layout == _C.strided and not batched.levels_of(weight) and (bias is None or not batched.levels_of(bias)):
         return batch.wrap(op(batch.full(x), weight, bias))
     made = aten.matmul(x, weight.t())
     return made if bias is None else made + bias
