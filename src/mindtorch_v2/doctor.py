@@ -30,26 +30,35 @@ __all__ = ["SWITCHES", "Finding", "examine", "main"]
 
 SWITCHES = {
     "MINDTORCH_AS_TORCH": "`import torch` finds this package",
+    "MINDTORCH_AS_TORCH_NPU": "`import torch_npu` finds this package's part of that name",
     "MINDTORCH_TORCH_VERSION": "the version that the metadata of `torch` tells",
-    "MINDTORCH_ISA": "the CPU kernels to load: base, v3 or v4",
+    "MINDTORCH_ISA": "the CPU kernels to load: base, v3 (AVX2) or v4 (AVX-512)",
     "MINDTORCH_ONEDNN": "0 does without oneDNN",
-    "MINDTORCH_STRICT_SCHEMA": "kernels are held to the alias marks of their schemas",
-    "MINDTORCH_CHECK_MUTATION": "captured programs are checked for writes that nothing declares",
-    "MINDTORCH_GRAPH_CHECK": "graphs are verified after each pass",
+    "MINDTORCH_KEEP_MEMORY": "0: memory that a tensor frees is not kept for the next one",
+    "MINDTORCH_STRICT_SCHEMA": "operators that programs define take what their schema says, and nothing is converted",
+    "MINDTORCH_CHECK_MUTATION": "every kernel is watched for writes and aliases that its schema does not declare",
+    "MINDTORCH_CHECK_META": "what a Meta kernel of yours says is compared with what the kernel made",
+    "MINDTORCH_GRAPH_CHECK": "each lowered graph runs beside the program, and in other orders",
     "MINDTORCH_JOB_TOKEN": "the secret that the processes of a job know each other by",
     "MINDTORCH_NPU_CPU_FALLBACK": "operators that the NPU lacks run on the CPU, and say so",
-    "MINDTORCH_NPU_PRECISION": "numbers as wide as those of the NPU's units, on the emulator",
+    "MINDTORCH_NPU_PRECISION": "`report` compares each operator with the CPU in float64",
     "MINDTORCH_ASCENDC_CACHE": "where compiled AscendC kernels are kept",
-    "MINDTORCH_CUDA_EMULATOR": "1 takes the emulated GPU",
     "MINDTORCH_CUDA_CACHE": "where compiled CUDA kernels are kept",
     "MINDTORCH_CUDA_LIBRARIES": "where NVIDIA's libraries are looked for first",
+    "MINDTORCH_CUDA_EMULATOR": "1 takes the emulated GPU",
+    "MINDTORCH_CUDA_EMULATED_DEVICES": "how many emulated GPUs there are",
+    "MINDTORCH_CUDA_EMULATED_MEMORY": "how much memory each of them has",
+    "MINDTORCH_CUDA_HOSTILE": "work of different streams is delayed at random, from this seed",
+    "MINDTORCH_CUDA_FAULTS": "which calls of which functions fail",
+    "MINDTORCH_CUDA_NOOP": "1: launches and copies return at once and do nothing",
+    "MINDTORCH_CUDA_REPORT": "a file, or `stderr`, where the counts of what is alive at the end are written",
     "MINDTORCH_NO_PRECOMPILED_HEADER": "extensions are built without a precompiled header",
     "OMP_NUM_THREADS": "the number of threads of an operator",
     "TORCH_LOGS": "what is logged",
     "TORCH_EXTENSIONS_DIR": "where built extensions are kept",
     "ASCEND_HOME_PATH": "the installation of CANN",
 }
-"""Environment variables that change what the package does, and what each does."""
+"""Environment variables that change what the package does, and what each does: docs/environment.md says the same and more."""
 
 
 class Finding(NamedTuple):

@@ -14,6 +14,7 @@ import mindtorch_v2 as torch
 from mindtorch_v2 import doctor
 from mindtorch_v2._core import first_aid
 
+REPOSITORY = Path(__file__).parents[2]
 SOURCE = Path(torch.__file__).parent
 
 
@@ -88,7 +89,7 @@ def test_numpy_that_is_too_old_is_a_problem(tmp_path):
 
 
 def test_required_versions_are_those_of_the_package():
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     asked = dict(re.findall(r"^([a-z0-9-]+)>=([\d.]+)$", "\n".join(project["dependencies"]), re.MULTILINE))
     asked.pop("scipy-openblas32")  # called, among the libraries
     assert doctor.REQUIRED == {name.replace("-", "_"): version for name, version in asked.items()}
@@ -103,19 +104,31 @@ def test_what_nobody_foresaw_is_a_finding(monkeypatch):
     assert (found.state, found.text) == ("problem", "KeyError: 'strange'")
 
 
-@pytest.mark.parametrize("name", sorted(doctor.SWITCHES))
-def test_listed_switch_is_read_somewhere(name):
-    """The list is no longer than what the sources read."""
-    files = [path for kind in ("*.py", "*.so") for path in SOURCE.rglob(kind) if path.name != "doctor.py"]
-    assert name == "OMP_NUM_THREADS" or any(name.encode() in path.read_bytes() for path in files)
+def _switches_read():
+    """Names that stand as values in the sources: whatever function reads the variable, macros are no values."""
+    found = set()
+    for folder in ("src", "csrc", "emulator"):
+        for path in (REPOSITORY / folder).rglob("*"):
+            if path.suffix in (".py", ".cpp", ".h") and path.name != "doctor.py":
+                found |= set(re.findall(r"""["'](MINDTORCH_[A-Z_]+)["']""", path.read_text("utf-8")))
+    return found
 
 
-def test_switches_that_are_read_are_listed():
-    read = set()
-    for path in SOURCE.rglob("*.py"):
-        read |= set(re.findall(r"""environ(?:\.get)?[\[(]["'](MINDTORCH_[A-Z_]+)""", path.read_text("utf-8")))
-    assert read
-    assert not read - set(doctor.SWITCHES)
+def test_switches_are_those_that_are_read():
+    assert {name for name in doctor.SWITCHES if name.startswith("MINDTORCH_")} == _switches_read()
+
+
+def test_a_variable_that_is_read_is_no_problem():
+    found = _json(**dict.fromkeys(_switches_read() - {"MINDTORCH_ISA", "MINDTORCH_NPU_PRECISION"}, ""))
+    assert ("switches", "problem") not in found
+
+
+def test_the_page_says_the_same_of_each_variable():
+    page = (REPOSITORY / "docs" / "environment.md").read_text("utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", page, re.MULTILINE))
+    assert not set(doctor.SWITCHES) - set(rows)
+    assert {name: rows[name] for name, text in doctor.SWITCHES.items() if not rows[name].startswith(text)} == {}
+    assert set(re.findall(r"\bMINDTORCH_[A-Z_]+", page)) <= set(doctor.SWITCHES)
 
 
 def test_core_that_does_not_load_is_a_problem():
