@@ -18,7 +18,7 @@ import html
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from ._backends import npu
+from ._backends import cuda, npu
 from ._dispatch.keys import DEVICE_KEYS
 from ._operators.table import Row, every_row, rows_of
 
@@ -52,11 +52,12 @@ def remove_provider(name: str) -> None:
 @functools.cache
 def _kernels_of_devices() -> None:
     """Let devices that were not asked for yet register their kernels, so that the answer does not depend on it."""
+    cuda.register_kernels()
     npu.register_kernels()
 
 
 def status(row: Row) -> Status:
-    """Where the operator of ``row`` runs: {"cpu": "native", "cuda": "missing", "npu": "native", "meta": "native"}."""
+    """Where the operator of ``row`` runs: {"cpu": "native", "cuda": "native", "npu": "native", "meta": "native"}."""
     _kernels_of_devices()
     kernels = row.handle.kernels()
     composite = row.body is not None or "CompositeImplicitAutograd" in kernels
