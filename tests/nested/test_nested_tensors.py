@@ -112,3 +112,32 @@ def test_a_view_of_entries_has_their_memory():
 def test_sizes_that_entries_cannot_have(sizes, text):
     with pytest.raises(RuntimeError, match=text):
         _rows().reshape(*sizes)
+
+
+def test_norms_along_dimensions() -> None:
+    """PyTorch 2.13 has none of a nested tensor; these are those of the entries."""
+    x = torch.nested.nested_tensor(
+        [torch.tensor([[3.0, -4.0], [0.0, 12.0]]), torch.tensor([[5.0, 12.0]])], layout=torch.jagged, requires_grad=True
+    )
+    rows = x.norm(dim=-1)
+    assert rows.is_nested and rows.values().tolist() == [5, 12, 13]
+    assert torch.norm(x, dim=-1).values().tolist() == x.norm(2, -1).values().tolist() == [5, 12, 13]
+    assert x.norm(1, -1, True).values().tolist() == [[7], [12], [17]]
+    assert torch.norm(x, float("inf"), dim=-1, dtype=torch.float64).values().tolist() == [4, 12, 12]
+    assert x.norm(float("inf"), 1).tolist() == [[3, 12], [5, 12]]
+    assert torch.allclose(x.norm("fro", (1, 2)), torch.tensor([13.0, 13.0]))
+    assert torch.allclose(x.norm(dim=()), torch.tensor(338.0).sqrt()) and torch.equal(x.norm(dim=()), x.norm())
+    rows.values().sum().backward()
+    slopes = torch.tensor([[3 / 5, -4 / 5], [0.0, 1.0], [5 / 13, 12 / 13]])
+    assert torch.allclose(x.grad.values(), slopes)
+    assert torch.allclose(torch.nn.functional.normalize(x, dim=-1).values(), slopes)
+    with pytest.raises(RuntimeError, match="not supported for NestedTensor on ragged dim"):
+        torch.nn.functional.normalize(x)  # dim=1
+    with pytest.raises(NotImplementedError, match="no nuclear norm"):
+        x.norm("nuc", (1, 2))
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "amax"])
+def test_no_dimensions_are_all(name: str) -> None:
+    x = torch.nested.nested_tensor([torch.arange(6.0).reshape(2, 3), torch.ones(4, 3)], layout=torch.jagged)
+    assert torch.equal(getattr(x, name)(dim=()), getattr(x.values(), name)())

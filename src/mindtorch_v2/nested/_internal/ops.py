@@ -204,7 +204,7 @@ def _to_padded_tensor(func: Any, x: Any, padding: float, output_size: Any = None
 def _reduction(func: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
     name = func.__name__
     names = (
-        ("ord", "dim", "keepdim")
+        ("p", "dim", "keepdim", "dtype")
         if name == "norm"
         else ("unbiased",)
         if name in ("var", "std") and args and isinstance(args[0], bool)
@@ -212,7 +212,9 @@ def _reduction(func: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
     )
     given = {**dict(zip(names, args, strict=False)), **kwargs}
     dim, keepdim = given.pop("dim", None), given.pop("keepdim", False)
-    if dim is None:
+    if given.get("p") == "nuc":
+        raise NotImplementedError("norm(): there is no nuclear norm of NestedTensors; take that of each of unbind()")
+    if dim is None or (not isinstance(dim, int) and len(dim) == 0):
         return getattr(torch, name)(_whole(x).values(), **given)
     one = isinstance(dim, int)
     if x._lengths is not None and x._ragged_idx in [_place(x, d) for d in ([dim] if one else dim)]:
@@ -223,7 +225,7 @@ def _reduction(func: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
     run = getattr(torch, name)
 
     def along(values: Any, dims: list[int]) -> Any:
-        return run(values, dims[0] if one else dims, keepdim=keepdim, **given)
+        return run(values, dim=dims[0] if one else dims, keepdim=keepdim, **given)
 
     if 0 in places:
         if x._ragged_idx not in places:
@@ -231,7 +233,7 @@ def _reduction(func: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
                 f"{name}(): reducing along the batch dimension but not the ragged dimension is not supported for nested "
                 "tensors"
             )
-        found = run(_whole(x).values(), [d - 1 for d in places if d], keepdim=keepdim, **given)
+        found = run(_whole(x).values(), dim=[d - 1 for d in places if d], keepdim=keepdim, **given)
         return found.unsqueeze(0) if keepdim else found
     inner = [d - 1 for d in places]
     if x._ragged_idx in places:
@@ -362,4 +364,9 @@ def _attention(func: Any, query: Any, key: Any, value: Any, attn_mask: Any = Non
     return _whole(query)._with(torch.cat(parts, 1)) if query._lengths is not None else query._with(torch.cat(parts, 1))
 
 
-_of_buffer("bernoulli", "normalize")
+_of_buffer("bernoulli")
+
+
+@_rule("normalize")
+def _normalize(func: Any, x: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None) -> Any:
+    return x._with(func(x.values(), p, _inner(x, dim, "normalize"), eps, out))
