@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from mindtorch_v2 import cuda
+
 from .profiler_util import DeviceType, EventList, FunctionEvent
 
 if TYPE_CHECKING:
@@ -28,6 +30,14 @@ def can_time(device: str) -> bool:
         return runtime.get().device_count > 0
     except (RuntimeError, OSError):
         return False
+
+
+def why_not(device: str) -> str:
+    """The text for a device that was asked for and is not timed."""
+    name = device if device == "PrivateUse1" else device.upper()
+    if device == "cuda" and cuda.is_available():
+        return f"kernels of {name} are not timed, disabling {name} profiling: two torch.cuda.Event around them tell their time"
+    return f"{name} is not available, disabling {name} profiling"
 
 
 def is_used(device: str) -> bool:

@@ -145,7 +145,7 @@ class profile:
         device = "cuda" if use_cuda else use_device
         if device == "cpu" or device is not None and not _devices.can_time(device):
             if device != "cpu":
-                warnings.warn(f"{device.upper()} is not available, disabling {device.upper()} profiling", stacklevel=2)
+                warnings.warn(_devices.why_not(device), stacklevel=2)
             device = None
         if enabled and not use_cpu and device is None:
             raise AssertionError("No activities specified for the profiler")

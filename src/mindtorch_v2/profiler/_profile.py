@@ -17,6 +17,7 @@ from .._core.profiler_config import check_config as _check_config
 from ..autograd import profiler as _profiler
 from ..autograd._profiler_devices import can_time as _can_time
 from ..autograd._profiler_devices import is_used as _is_used
+from ..autograd._profiler_devices import why_not as _why_not
 from ._execution_trace import ExecutionTraceObserver
 from ._schedule import ProfilerAction, ProfilerActivity
 
@@ -122,8 +123,7 @@ class profile:
         self.use_device = "npu" if ProfilerActivity.PrivateUse1 in self.activities and _can_time("npu") else None
         there = {ProfilerActivity.CPU} | ({ProfilerActivity.PrivateUse1} if self.use_device else set())
         for activity in sorted(self.activities - there, key=lambda a: a.value):
-            name = activity.name if activity.name == "PrivateUse1" else activity.name.upper()
-            warnings.warn(f"{name} is not available, disabling {name} profiling", stacklevel=2)
+            warnings.warn(_why_not(activity.name if activity.name == "PrivateUse1" else activity.name.lower()), stacklevel=2)
         self.schedule = schedule or _always
         self.on_trace_ready = on_trace_ready
         self.record_shapes = record_shapes

@@ -134,3 +134,13 @@ def test_lengths_of_ctc_may_stay_on_the_host():
     here = torch.nn.functional.ctc_loss(scores, targets, lengths, target_lengths)
     there = torch.nn.functional.ctc_loss(scores.cuda(), targets.cuda(), lengths, target_lengths)
     torch.testing.assert_close(there.cpu(), here)
+
+
+def test_profiles_say_why_kernels_are_not_timed():
+    told = "kernels of CUDA are not timed, disabling CUDA profiling"
+    activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+    with pytest.warns(UserWarning, match=told), torch.profiler.profile(activities=activities) as prof:
+        torch.ones(2, device="cuda").add(1)
+    assert [event.key for event in prof.key_averages()] == ["aten::ones", "aten::add"]
+    with pytest.warns(UserWarning, match=told):
+        torch.autograd.profiler.profile(use_device="cuda")
