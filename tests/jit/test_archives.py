@@ -177,6 +177,13 @@ def test_what_cannot_be_saved() -> None:
     for scripted in (torch.jit.script(nn.Linear(1, 1)), torch.jit.script(lambda x: x)):
         with pytest.raises(NotImplementedError, match=r"torch.jit.save: what torch.jit.script gives .* trace it"):
             torch.jit.save(scripted, io.BytesIO())
+    module = torch.jit.script(nn.Linear(1, 1))
+    for name in ("save", "save_to_buffer"):
+        assert not hasattr(module, name)
+        with pytest.raises(AttributeError, match=rf"^'Linear' object has no attribute '{name}': what .* trace it"):
+            getattr(module, name)
+        with pytest.raises(AttributeError, match=rf"^'Linear' object has no attribute '{name}'$"):
+            getattr(nn.Linear(1, 1), name)
     with pytest.raises(TypeError, match="expected a traced Module or function, got int"):
         torch.jit.save(3, io.BytesIO())
 

@@ -19,6 +19,8 @@ ALIASES = {
     "cdouble": "complex128",
 }
 DTYPES: dict[str, Any] = dict(_C._dtypes)
+NUMBERED = tuple(DTYPES.values())
+"""Dtypes at the place of the number that PyTorch's operators give and take for them."""
 DTYPES |= {alias: DTYPES[name] for alias, name in ALIASES.items()}
 
 # (mantissa bits without the hidden one, smallest exponent, largest finite value)

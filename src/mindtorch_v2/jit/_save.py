@@ -6,6 +6,7 @@ import contextlib
 import os
 import pickle
 import sys
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,16 +15,36 @@ from mindtorch_v2.fx import Node
 from mindtorch_v2.jit._load import RecursiveScriptModule
 from mindtorch_v2.jit._script_text import attribute_type, function_text, identifier, type_text
 from mindtorch_v2.jit._trace import ScriptFunction, TopLevelTracedModule, TracedModule
+from mindtorch_v2.nn.modules.module import _EXPLAINED
 from mindtorch_v2.serialization import _replacing
 from mindtorch_v2.serialization._archive import ArchiveWriter
 from mindtorch_v2.serialization._pickler import Pickler
 from mindtorch_v2.serialization._zip_format import pickled, write_storages
 from mindtorch_v2.utils import _pytree as pytree
 
-__all__ = ["Held", "Writer", "other_attributes", "save"]
+__all__ = ["Held", "Writer", "note_scripted", "other_attributes", "save"]
 
 _VERSION = b"3\n"
 _NO_CONSTANTS = b"\x80\x02)."  # the pickle of ()
+
+
+_NOT_HELD = (
+    "what torch.jit.script gives keeps its Python here, which no file can hold; trace it (torch.jit.trace), export it "
+    "(torch.export.save), or save its state_dict with torch.save"
+)
+_scripted: weakref.WeakValueDictionary[int, torch.nn.Module] = weakref.WeakValueDictionary()  # by id: some have no hash
+
+
+def note_scripted(module: torch.nn.Module) -> None:
+    """Let a Module that `torch.jit.script` gives back as it is say why it has no `save`."""
+    _scripted[id(module)] = module
+
+
+def _why_not_saved(module: torch.nn.Module) -> str:
+    return f": {_NOT_HELD}" if _scripted.get(id(module)) is module else ""
+
+
+_EXPLAINED.update(save=_why_not_saved, save_to_buffer=_why_not_saved)
 
 
 def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
@@ -77,10 +98,7 @@ def _program(m: Any) -> tuple[dict[str, str], Held]:
     if isinstance(m, ScriptFunction):
         return Writer().function(m)
     if isinstance(m, torch.nn.Module) or callable(m):
-        raise NotImplementedError(
-            "torch.jit.save: what torch.jit.script gives keeps its Python here, which no file can hold; trace it "
-            "(torch.jit.trace), export it (torch.export.save), or save its state_dict with torch.save"
-        )
+        raise NotImplementedError(f"torch.jit.save: {_NOT_HELD}")
     raise TypeError(f"torch.jit.save: expected a traced Module or function, got {type(m).__name__}")
 
 

@@ -123,7 +123,9 @@ class profile:
         self.use_device = "npu" if ProfilerActivity.PrivateUse1 in self.activities and _can_time("npu") else None
         there = {ProfilerActivity.CPU} | ({ProfilerActivity.PrivateUse1} if self.use_device else set())
         for activity in sorted(self.activities - there, key=lambda a: a.value):
-            warnings.warn(_why_not(activity.name if activity.name == "PrivateUse1" else activity.name.lower()), stacklevel=2)
+            warnings.warn(
+                _why_not(activity.name if activity.name == "PrivateUse1" else activity.name.lower()), stacklevel=2
+            )
         self.schedule = schedule or _always
         self.on_trace_ready = on_trace_ready
         self.record_shapes = record_shapes

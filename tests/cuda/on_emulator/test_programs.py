@@ -144,3 +144,23 @@ def test_profiles_say_why_kernels_are_not_timed():
     assert [event.key for event in prof.key_averages()] == ["aten::ones", "aten::add"]
     with pytest.warns(UserWarning, match=told):
         torch.autograd.profiler.profile(use_device="cuda")
+
+
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor")
+def test_errors_name_what_the_program_called():
+    x = torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.quint8).cuda()
+    with pytest.raises(
+        NotImplementedError, match=r"^Could not run 'quantized::add' with .* 'CUDA' backend.*x\.cpu\(\)"
+    ):
+        torch.ops.quantized.add(x, x, 0.1, 0)
+    with pytest.raises(NotImplementedError, match="^Could not run 'aten::sigmoid' with .* 'QuantizedCUDA' backend"):
+        torch.sigmoid(x)
+    with pytest.raises(NotImplementedError, match="^Could not run 'quantized::add' with .* 'CUDA' backend. It is for"):
+        torch.ops.quantized.add(torch.ones(3, device="cuda"), x, 0.1, 0)
+
+
+def test_errors_name_dtypes_without_kernels():
+    with pytest.raises(NotImplementedError, match=r"CUDA kernels have no elements of torch\.complex32"):
+        torch.ones(3, dtype=torch.complex32, device="cuda")
+    with pytest.raises(NotImplementedError, match=r"CUDA kernels have no elements of torch\.float8_e4m3fn$"):
+        torch.ones(3, device="cuda").to(torch.float8_e4m3fn)

@@ -25,6 +25,16 @@ def test_without_being_asked_nothing_goes_to_the_cpu() -> None:
         torch.linalg.inv(torch.eye(2, device="npu"))
 
 
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor")
+def test_errors_name_what_the_program_called() -> None:
+    x = torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.quint8).to("npu")
+    told = r"^Could not run 'quantized::add' with .* 'NPU' backend.*torch.npu.set_cpu_fallback\(True\).*x\.cpu\(\)"
+    with pytest.raises(NotImplementedError, match=told):
+        torch.ops.quantized.add(x, x, 0.1, 0)
+    with pytest.raises(NotImplementedError, match=r"NPU: tensors of torch\.float8_e4m3fnuz are not supported"):
+        torch.ones(2).to(torch.float8_e4m3fnuz).to("npu").float()
+
+
 def test_values_and_gradients(fallback) -> None:
     x = torch.arange(6.0).reshape(2, 3)
     on = x.to("npu").requires_grad_()

@@ -26,6 +26,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ... import _C
+from ..._core.dtype import NUMBERED
 from ..._operators.table import ROWS
 from . import compiler
 
@@ -75,7 +76,7 @@ def read(key: bytes) -> Key:
     def element(place: int) -> str:
         number = ord(text[place]) - 33
         if number not in ELEMENTS:
-            raise NotImplementedError(f"CUDA kernels have no elements of dtype number {number}")
+            raise NotImplementedError(f"CUDA kernels have no elements of {NUMBERED[number]}")
         return ELEMENTS[number]
 
     while text[at] != "|":

@@ -14,6 +14,7 @@ from ctypes import c_bool, c_double, c_float, c_int, c_int64, c_uint64, c_void_p
 from typing import TYPE_CHECKING, Any
 
 from ... import _C
+from ..._core.dtype import NUMBERED
 from . import runtime as _runtime
 from .errors import NPUError
 from .storage_formats import Layout, StorageFormats, described
@@ -97,7 +98,7 @@ class Descriptors:
         _, address, dtype, rank, offset, elements, *dims = struct.unpack(f"{len(key) // 8}q", key)
         code = ACL_DTYPES.get(dtype)
         if code is None:
-            raise NotImplementedError(f"NPU: tensors of PyTorch's dtype number {dtype} are not supported")
+            raise NotImplementedError(f"NPU: tensors of {NUMBERED[dtype]} are not supported")
         if rank > _MAX_RANK:
             raise RuntimeError(
                 f"NPU: operators take tensors of at most {_MAX_RANK} dimensions, got {rank} (shape {list(dims[:rank])}). "

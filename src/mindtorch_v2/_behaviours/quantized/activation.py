@@ -9,7 +9,7 @@ from ..._core.dtype import DTYPES
 from ..._core.quantizer import PerTensor
 from ..._operators.composite.quantize import PLAIN, rounded
 from ..._operators.table import ROWS, aten
-from .table import KEY, elementwise, floats, inplace, kernel, of_floats, per_tensor, with_whole
+from .table import elementwise, floats, inplace, kernel, of_floats, per_tensor, with_whole
 
 elementwise("gelu", "leaky_relu", "threshold")
 
@@ -70,7 +70,7 @@ def range_of(name: str, dtype: Any) -> PerTensor:
 
 def _into_range(name: str) -> None:
     handle = ROWS[name].handle
-    handle.impl(KEY, lambda self: of_floats(handle(floats(self)), range_of(name, self.dtype), self.dtype))
+    kernel(name)(lambda self: of_floats(handle(floats(self)), range_of(name, self.dtype), self.dtype))
 
 
 for _name in _RANGES:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -15,12 +17,33 @@ KEY = "QuantizedCPU"
 UNIFORM = "Expected quantizer->qscheme() == kPerTensorAffine to be true, but got false.  (Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
 
 
+_PARTS = re.compile(r"mindtorch::quantized_\w+")
+
+
+def named(name: str, fn: Callable) -> Callable:
+    """`fn`, whose errors name the operator that was called where a part of it has no kernel for a device."""
+
+    @functools.wraps(fn)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return fn(*args, **kwargs)
+        except NotImplementedError as error:
+            text, found = _PARTS.subn(name, str(error))
+            if not found:
+                raise
+        if name.startswith("aten::"):  # of other tensors there may well be a kernel
+            text = text.replace(" from the '", " from the 'Quantized").replace(": [CPU]", f": [{KEY}]")
+        raise NotImplementedError(f"{text} Take the tensors to the CPU, x.cpu(), or their numbers, x.dequantize().")
+
+    return run
+
+
 def kernel(*rows: str) -> Callable[[Callable], Callable]:
     """The decorated function computes the operators of `rows` of quantized tensors."""
 
     def register(fn: Callable) -> Callable:
         for row in rows:
-            ROWS[row].handle.impl(KEY, fn)
+            ROWS[row].handle.impl(KEY, named(f"aten::{row.partition('.')[0]}", fn))
         return fn
 
     return register
@@ -31,7 +54,7 @@ def inplace(*rows: str) -> Callable[[Callable], Callable]:
 
     def register(fn: Callable) -> Callable:
         for row in rows:
-            ROWS[row].inplace.impl(KEY, fn)
+            ROWS[row].inplace.impl(KEY, named(f"aten::{row.partition('.')[0]}_", fn))
         return fn
 
     return register
@@ -97,7 +120,7 @@ def _elementwise(row: str) -> None:
     def computed(self: Any, *args: Any, **kwargs: Any) -> Any:
         return of_floats(handle(floats(self), *args, **kwargs), per_tensor(self), self.dtype)
 
-    handle.impl(KEY, computed)
+    kernel(row)(computed)
 
 
 def through_floats(*rows: str) -> None:

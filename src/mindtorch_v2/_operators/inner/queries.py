@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ... import _C
+from ..._core.dtype import NUMBERED
 from ..table import S, T, aten, composite
 
 if TYPE_CHECKING:
@@ -18,24 +19,12 @@ def can_cast(from_: dtype, to: dtype) -> bool:
     return _C.can_cast(from_, to)
 
 
-# Dtypes in the order of their numbers, which PyTorch's operators give and take for them.
-_NUMBERED = (
-    "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool qint8 quint8 qint32 "
-    "bfloat16 quint4x2 quint2x4 bits1x8 bits2x4 bits4x2 bits8 bits16 float8_e5m2 float8_e4m3fn float8_e5m2fnuz "
-    "float8_e4m3fnuz uint16 uint32 uint64"
-).split()
-
-
-def _number(of) -> int:
-    return _NUMBERED.index(str(of).rpartition(".")[2])
-
-
 @composite(
     "promote_types(ScalarType type1, ScalarType type2) -> ScalarType",
     "The dtype of a result of two dtypes, as its number.",
 )
 def promote_types(type1: dtype, type2: dtype) -> int:
-    return _number(_C.promote_types(type1, type2))
+    return NUMBERED.index(_C.promote_types(type1, type2))
 
 
 def _result_type(overload, first, second) -> None:
@@ -44,7 +33,7 @@ def _result_type(overload, first, second) -> None:
         "The dtype of the result of arithmetic with both, as its number.",
     )
     def result_type(one: Number | Tensor, other: Number | Tensor) -> int:
-        return _number(_C.result_type(one, other))
+        return NUMBERED.index(_C.result_type(one, other))
 
 
 _result_type("Tensor", "Tensor tensor", "Tensor other")

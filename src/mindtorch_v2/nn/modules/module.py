@@ -60,6 +60,9 @@ __all__ = [
     "Module",
 ]
 
+_EXPLAINED: dict[str, Callable[[Any], str]] = {}
+"""Attributes that a Module may lack for a reason -> the end of its AttributeError."""
+
 # Named by transformers and others, though not public.
 _PRIVATE_BUT_USED = (
     _EXTRA_STATE_KEY_SUFFIX,
@@ -286,7 +289,9 @@ class Module(ConversionMethods, StateDictMethods, HookMethods):
             found = own["_modules"]
             if name in found:
                 return found[name]
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        explained = _EXPLAINED.get(name)
+        why = "" if explained is None else explained(self)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'{why}")
 
     def _forget(self, name, *registries) -> None:
         """Remove `name` from where it may stand otherwise, so that it has one meaning."""
