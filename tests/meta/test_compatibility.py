@@ -23,6 +23,13 @@ def test_the_page_is_made_of_the_tables(tool):
     assert tool.names_table() in tool.PAGE.read_text(), "write it anew: python tools/make_compatibility.py"
 
 
+def test_causes_are_those_of_their_page(tool):
+    page = (ROOT / "docs" / "operator-database.md").read_text()
+    (table,) = (part for part in page.split("\n\n") if part.startswith("| Cause |"))
+    told = f"listed, by {len(table.splitlines()) - 2} causes | [operator-database](operator-database.md) |"
+    assert told in tool.yardsticks_table() and told in tool.PAGE.read_text()
+
+
 def test_what_counts_as_usable(tool):
     gone = {"torch.a": {"f": "function"}, "torch.b": {"*": "module"}}
     assert tool.works([3], gone)
