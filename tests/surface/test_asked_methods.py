@@ -2,6 +2,7 @@
 
 import warnings
 
+import pytest
 from recording import answer
 
 import mindtorch_v2 as torch
@@ -109,3 +110,40 @@ def test_asking_is_allowed_again():
             assert not torch._C._is_torch_function_all_disabled() and type(x.sum()) is Kept
         assert torch._C._is_torch_function_all_disabled()
     assert not torch._C._is_torch_function_all_disabled()
+
+
+class _Plain:
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return self, func.__name__
+
+
+class _Quiet:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return args, sorted(kwargs)
+
+
+def test_a_plain_method_is_warned_of_and_called_on_the_object():
+    a = _Plain()
+    with pytest.warns(DeprecationWarning, match="as a plain method is deprecated"):
+        assert torch.nn.functional.dropout(a) == (a, "dropout")
+    with pytest.warns(UserWarning, match="as a plain method is deprecated"):
+        assert torch.abs(a) == (a, "abs")
+
+
+def test_gradients_of_objects_are_asked_for_in_tuples():
+    x, y = _Quiet(), _Quiet()
+    args, names = torch.autograd.grad(y, x)
+    assert args == ((y,), (x,)) and "grad_outputs" in names and "materialize_grads" in names
+
+
+def test_modes_with_a_class_method_are_refused():
+    class Wrong(torch.overrides.TorchFunctionMode):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    with pytest.raises(RuntimeError, match="classmethod is not supported, please make it a plain method"), Wrong():
+        torch.ones(1) + 1
+    with pytest.raises(TypeError, match="expected a sequence"):
+        torch.overrides.has_torch_function(object())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MethodWrapperType
 from typing import Any
@@ -218,7 +219,7 @@ def _handle(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
             return _handle(func, args, kwargs)
     if args and isinstance(args[0], _C.TensorBase):  # in reflected forms the tensor comes second
         func = ANNOUNCED.get(id(func), func)
-    return _ask(func, overloaded, args, kwargs)
+    return _ask(func, overloaded, args, kwargs, UserWarning)  # as PyTorch's functions in C++
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
@@ -325,7 +326,13 @@ def _announced(
     return positional, {name: values[name] for name in names[required:]}
 
 
-def _ask(func: Callable[..., Any], overloaded: Sequence[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+def _ask(
+    func: Callable[..., Any],
+    overloaded: Sequence[Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    warning: type[Warning] = DeprecationWarning,
+) -> Any:
     types = tuple(map(type, overloaded))
     if _state.modes:
         with _pop_mode_temporarily() as mode:
@@ -338,7 +345,15 @@ def _ask(func: Callable[..., Any], overloaded: Sequence[Any], args: tuple[Any, .
         if result is not NotImplemented:
             return result
     for value in overloaded:
-        result = type(value).__torch_function__(func, types, args, kwargs)
+        method, of_class = value.__torch_function__, getattr(type(value), "__torch_function__", None)
+        if getattr(method, "__self__", None) is value and of_class is not _disabled_torch_function_impl:
+            warnings.warn(
+                "Defining your `__torch_function__` as a plain method is deprecated and will be an error in future, please define "
+                "it as a classmethod.",
+                warning,
+                stacklevel=2,
+            )
+        result = method(func, types, args, kwargs)
         if result is not NotImplemented:
             return result
     text = f"no implementation found for '{_describe(func)}' on types that implement __torch_function__: {list(types)}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import _C
 from ..._dispatch.keys import excluded
-from ..overridable import overridable
+from .. import torch_function
 from .engine import run_backward
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ def _is_root(value: Any) -> bool:
 
 
 def _tuple(value: Any) -> tuple[Any, ...]:
-    return (value,) if _is_root(value) else tuple(value)
+    # An object that only takes calls over is one too.
+    return (value,) if _is_root(value) or hasattr(type(value), "__torch_function__") else tuple(value)
 
 
 def _ones_like(out: Any) -> Any:
@@ -179,7 +180,6 @@ def _batched(
     return tuple(None if column[0] is None else stack(column) for column in zip(*rows, strict=True))
 
 
-@overridable
 def grad(
     outputs: Any,
     inputs: Any,
@@ -202,6 +202,21 @@ def grad(
     """
     outputs = _tuple(outputs)
     inputs = _tuple(inputs)
+    if torch_function.has_torch_function((*outputs, *inputs)):
+        answer: tuple[Tensor, ...] = torch_function.hand_over(
+            grad,
+            (*outputs, *inputs),
+            outputs,
+            inputs,
+            grad_outputs=grad_outputs,
+            retain_graph=retain_graph,
+            create_graph=create_graph,
+            only_inputs=only_inputs,
+            allow_unused=allow_unused,
+            is_grads_batched=is_grads_batched,
+            materialize_grads=materialize_grads,
+        )
+        return answer
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
