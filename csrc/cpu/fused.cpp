@@ -205,7 +205,8 @@ void prepare(FusedProgram& p) {
         a.reach = first.reach;
         if (s.loop) {
             a.run = s.loop->run;
-            a.state = s.loop->state.get();
+            static const std::max_align_t none{};  // a loop that captured nothing reads an object all the same
+            a.state = s.loop->state ? s.loop->state.get() : &none;
             a.kind = s.loop->row >= 0 ? Action::RunRows : Action::Run;
             if (a.kind == Action::RunRows) a.reach = Reach::All;
         } else {
