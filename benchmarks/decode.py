@@ -1,6 +1,6 @@
 """A language model of a billion weights writes words: each word reads every weight once, and memory decides.
 
-    python benchmarks/decode.py                              bfloat16, Q8_0, Q4_0, Q4_K on all cores
+    python benchmarks/decode.py                              bfloat16, Q8_0, Q4_0, Q4_K on two threads
     python benchmarks/decode.py --formats Q4_0 --threads 1
 
 The model has TinyLlama's sizes (1.1 billion weights) and random weights. transformers' `generate` writes on this package, on
@@ -23,7 +23,8 @@ from turns import serve, take_turns
 
 WIDTH, INNER, LAYERS, HEADS, GROUPS, WORDS = 2048, 5632, 22, 32, 4, 32000
 PROMPT, WRITTEN = 512, 32
-FORMATS = ("bfloat16", "Q8_0", "Q4_0", "Q4_K")
+BITS = {"bfloat16": 16, "Q8_0": 8.5, "Q4_0": 4.5, "Q4_K": 4.5}
+FORMATS = tuple(BITS)
 _HEAD = WIDTH // HEADS
 _MATRICES = {
     "attn_q": (WIDTH, WIDTH),
@@ -34,13 +35,9 @@ _MATRICES = {
     "ffn_up": (INNER, WIDTH),
     "ffn_down": (WIDTH, INNER),
 }
-PRODUCT = (
-    sum(rows * columns for rows, columns in _MATRICES.values()) * LAYERS + WORDS * WIDTH
-)  # weights that a word meets
-_PROMPT_WORK = 2 * (
-    PRODUCT - WORDS * WIDTH
-)  # operations for a word of a prompt, whose last word alone meets the last matrix
-BITS = {"bfloat16": 16, "Q8_0": 8.5, "Q4_0": 4.5, "Q4_K": 4.5}
+# Weights that a word meets, and operations for a word of a prompt, of which the last word alone meets the last matrix.
+PRODUCT = sum(rows * columns for rows, columns in _MATRICES.values()) * LAYERS + WORDS * WIDTH
+_PROMPT_WORK = 2 * (PRODUCT - WORDS * WIDTH)
 
 
 def main() -> int:
@@ -142,14 +139,14 @@ def _prepared(engine: str, format: str, options: argparse.Namespace) -> Callable
 
     torch.set_num_threads(options.threads)
     if engine == "rates":
-        return _rates(torch, torch.bfloat16)
+        return _rates(torch)
     return _generate(torch, format, options)
 
 
-def _rates(torch: Any, dtype: Any) -> Callable[[], tuple[float, float]]:
+def _rates(torch: Any) -> Callable[[], tuple[float, float]]:
     """Bytes a second that are read, and operations a second of a product as a prompt needs them."""
     long = torch.ones(1 << 28)
-    x, weight = torch.randn(PROMPT, WIDTH).to(dtype), torch.randn(INNER, WIDTH).to(dtype)
+    x, weight = torch.randn(PROMPT, WIDTH).bfloat16(), torch.randn(INNER, WIDTH).bfloat16()
 
     def best(call: Callable[[], Any], times: int) -> float:
         taken = []

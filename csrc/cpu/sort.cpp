@@ -156,10 +156,11 @@ void topk_shape(ShapeCall& c, const Tensor& self, int64_t k, int64_t given_dim) 
     c.output(1, sizes, DType::Int64);
 }
 
-template <class Word, size_t N>
-bool none_up_to(const Word (&keys)[N], Word limit) {
+// Whether no key of a block satisfies `test`: looked at all at once, without a branch for each.
+template <class Word, size_t N, class Test>
+bool none_of(const Word (&keys)[N], const Test& test) {
     Word any = 0;
-    for (Word key : keys) any |= Word(key <= limit);
+    for (Word key : keys) any |= Word(test(key));
     return !any;
 }
 
@@ -189,7 +190,7 @@ bool load_least(const char* row, DType dtype, int64_t n, bool descending, int64_
             Word block[kBlock];
             for (int64_t j = 0; j < count; j++) block[j] = key_at(first + j);
             scanned += count;
-            if (count == kBlock && none_up_to(block, limit)) continue;
+            if (count == kBlock && none_of(block, [limit](Word key) { return key <= limit; })) continue;
             for (int64_t j = 0; j < count; j++) {
                 tied |= block[j] == limit;
                 if (block[j] >= limit) continue;
@@ -200,13 +201,6 @@ bool load_least(const char* row, DType dtype, int64_t n, bool descending, int64_
         keep_least();
     });
     return tied;
-}
-
-template <class Word, size_t N>
-bool none_below(const Word (&keys)[N], Word limit) {
-    Word any = 0;
-    for (Word key : keys) any |= Word(key < limit);
-    return !any;
 }
 
 // The first k of a row's n keys and, in their order, those that were among the k least when they came:
@@ -234,7 +228,7 @@ int64_t load_candidates(const char* row, DType dtype, int64_t n, bool descending
         for (; i + kBlock <= n; i += kBlock) {
             Word block[kBlock];
             for (int64_t j = 0; j < kBlock; j++) block[j] = key_at(i + j);
-            if (none_below(block, least.front())) continue;
+            if (none_of(block, [top = least.front()](Word key) { return key < top; })) continue;
             for (int64_t j = 0; j < kBlock; j++) look_at(block[j], i + j);
         }
         for (; i < n; i++) look_at(key_at(i), i);

@@ -106,6 +106,13 @@ def _unseen() -> frozenset[Any]:
     return frozenset(getattr(_plain, name) for name in _UNSEEN.split())
 
 
+def _is_passed_by(func: Any) -> bool:
+    """Whether the innermost mode is one that does not see attributes, and `func` counts among them."""
+    if not _state.modes or _state.modes[-1].sees_attributes:
+        return False
+    return type(func) is MethodWrapperType or func in _unseen()
+
+
 def _default_torch_function(
     cls: type, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
 ) -> Any:
@@ -214,7 +221,7 @@ def _handle(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
     overloaded = _get_overloaded_args(values_among(args, kwargs))
     if not overloaded and not _state.modes:
         return NotImplemented
-    if _state.modes and not _state.modes[-1].sees_attributes and (type(func) is MethodWrapperType or func in _unseen()):
+    if _is_passed_by(func):
         with _pop_mode_temporarily():  # to the next one out
             return _handle(func, args, kwargs)
     if args and isinstance(args[0], _C.TensorBase):  # in reflected forms the tensor comes second
@@ -290,7 +297,7 @@ def _offer(public_api: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     overloaded = _get_overloaded_args(values_among(args, kwargs))
     if not overloaded and not _state.modes:
         return NotImplemented
-    if _state.modes and not _state.modes[-1].sees_attributes and public_api in _unseen():
+    if _is_passed_by(public_api):
         with _pop_mode_temporarily():
             return _offer(public_api, args, kwargs)
     announced = _announced(public_api._function, args, kwargs)
