@@ -22,170 +22,196 @@ T to_position(T at, int64_t size, bool corners) {
     return corners ? (at + 1) / 2 * static_cast<T>(size - 1) : ((at + 1) * static_cast<T>(size) - 1) / 2;
 }
 
-// Brings a position into the image as `outside` says; `slope` is multiplied by the derivative.
-template <class T>
-T brought_in(T x, int64_t size, const Settings& s, T& slope) {
-    if (s.outside == Outside::Zeros) return x;
-    if (s.outside == Outside::Reflection) {
-        const T low = s.corners ? T(0) : T(-0.5), span = s.corners ? static_cast<T>(size - 1) : static_cast<T>(size);
-        if (span == 0) {
-            slope = 0;
-            return 0;
-        }
-        T from = x - low;
-        if (from < 0) from = -from, slope = -slope;
-        const T turns = std::floor(from / span), rest = from - turns * span;
-        if (static_cast<int64_t>(turns) % 2 == 0) {
-            x = rest + low;
-        } else {
-            x = span - rest + low;
-            slope = -slope;
-        }
-    }
-    if (!(x > 0)) {
-        slope = 0;
-        return 0;
+// Brings a position into the image as `outside` says; `slope` is multiplied by the derivative. Without branches on the
+// position, so that loops over positions become vectors.
+template <Outside outside, class T>
+T brought_in(T x, int64_t size, bool corners, T& slope) {
+    if constexpr (outside == Outside::Zeros) return x;
+    if constexpr (outside == Outside::Reflection) {
+        const T low = corners ? T(0) : T(-0.5), span = corners ? static_cast<T>(size - 1) : static_cast<T>(size);
+        const T from = x - low, away = std::abs(from), turns = span > 0 ? std::floor(away / span) : T(0),
+                rest = span > 0 ? away - turns * span : T(0);
+        const bool odd = turns - 2 * std::floor(turns / 2) == 1;
+        x = odd ? span - rest + low : rest + low;
+        slope = span > 0 ? (odd != (from < 0) ? -slope : slope) : T(0);
     }
     const T last = static_cast<T>(size - 1);
-    if (x >= last) {
-        slope = 0;
-        return last;
-    }
-    return x;
+    slope = x > 0 && x < last ? slope : T(0);
+    x = x > 0 ? x : T(0);  // NaN too
+    return x < last ? x : last;
 }
 
-// Positions and weights along one axis: up to four taps; `dw` is each weight's derivative by the grid's coordinate.
-template <class T>
-struct Taps {
-    int count;
-    int64_t index[4];
-    T w[4], dw[4];
+// A stretch of positions is looked up at a time.
+constexpr int64_t kStretch = 64;
+constexpr int taps_along(Mode mode) { return mode == Mode::Nearest ? 1 : mode == Mode::Bilinear ? 2 : 4; }
 
-    Taps(T coordinate, int64_t size, const Settings& s) {
-        T slope = s.corners ? static_cast<T>(size - 1) / 2 : static_cast<T>(size) / 2;
-        T x = to_position(coordinate, size, s.corners);
-        if (s.mode == Mode::Bicubic) {
-            const T base = std::floor(x), t = x - base, a = T(-0.75);
-            auto near = [&](T v) { return ((a + 2) * v - (a + 3)) * v * v + 1; };
-            auto far = [&](T v) { return ((a * v - 5 * a) * v + 8 * a) * v - 4 * a; };
-            auto dnear = [&](T v) { return (3 * (a + 2) * v - 2 * (a + 3)) * v; };
-            auto dfar = [&](T v) { return (3 * a * v - 10 * a) * v + 8 * a; };
-            count = 4;
-            w[0] = far(t + 1), w[1] = near(t), w[2] = near(1 - t), w[3] = far(2 - t);
-            dw[0] = dfar(t + 1), dw[1] = dnear(t), dw[2] = -dnear(1 - t), dw[3] = -dfar(2 - t);
-            for (int k = 0; k < 4; k++) {
-                T ignored = 1;
-                index[k] = whole(brought_in(base + static_cast<T>(k - 1), size, s, ignored));
-                dw[k] *= slope;
-            }
-        } else {
-            x = brought_in(x, size, s, slope);
-            if (s.mode == Mode::Nearest) {
-                count = 1;
-                index[0] = whole(std::nearbyint(x));
-                w[0] = 1, dw[0] = 0;
-            } else {
-                count = 2;
+// Where along one axis each position of a stretch reads, and with what weights: `index` is -1 for what lies outside of
+// the image; `dw` is each weight's derivative by the grid's coordinate.
+template <class T, class Place, Mode mode>
+struct Axis {
+    static constexpr int kCount = taps_along(mode);
+    Place index[kCount][kStretch];
+    T w[kCount][kStretch], dw[kCount][kStretch];
+
+    // `coordinates`: every second number of the grid.
+    void fill(const T* coordinates, int64_t n, int64_t size, const Settings& s) {
+        if (s.outside == Outside::Zeros) return fill<Outside::Zeros>(coordinates, n, size, s.corners);
+        if (s.outside == Outside::Border) return fill<Outside::Border>(coordinates, n, size, s.corners);
+        fill<Outside::Reflection>(coordinates, n, size, s.corners);
+    }
+
+    template <Outside outside>
+    void fill(const T* coordinates, int64_t n, int64_t size, bool corners) {
+        const T step = corners ? static_cast<T>(size - 1) / 2 : static_cast<T>(size) / 2;
+        for (int64_t j = 0; j < n; j++) {
+            T slope = step, x = to_position(coordinates[2 * j], size, corners);
+            if constexpr (mode == Mode::Bicubic) {
+                const T base = std::floor(x), t = x - base, a = T(-0.75);
+                auto near = [&](T v) { return ((a + 2) * v - (a + 3)) * v * v + 1; };
+                auto far = [&](T v) { return ((a * v - 5 * a) * v + 8 * a) * v - 4 * a; };
+                auto dnear = [&](T v) { return (3 * (a + 2) * v - 2 * (a + 3)) * v; };
+                auto dfar = [&](T v) { return (3 * a * v - 10 * a) * v + 8 * a; };
+                w[0][j] = far(t + 1), w[1][j] = near(t), w[2][j] = near(1 - t), w[3][j] = far(2 - t);
+                dw[0][j] = slope * dfar(t + 1), dw[1][j] = slope * dnear(t), dw[2][j] = -slope * dnear(1 - t),
+                dw[3][j] = -slope * dfar(2 - t);
+                for (int k = 0; k < kCount; k++) {
+                    T ignored = 1;
+                    const T at = brought_in<outside>(base + static_cast<T>(k - 1), size, corners, ignored);
+                    index[k][j] = inside(whole(at, size), size);
+                }
+            } else if constexpr (mode == Mode::Bilinear) {
+                x = brought_in<outside>(x, size, corners, slope);
                 const T base = std::floor(x);
-                index[0] = whole(base), index[1] = index[0] + 1;
-                w[1] = x - base, w[0] = 1 - w[1];
-                dw[0] = -slope, dw[1] = slope;
+                const Place first = whole(base, size);
+                index[0][j] = inside(first, size), index[1][j] = inside(first + 1, size);
+                w[1][j] = x - base, w[0][j] = 1 - (x - base);
+                dw[0][j] = -slope, dw[1][j] = slope;
+            } else {
+                x = brought_in<outside>(x, size, corners, slope);
+                index[0][j] = inside(whole(std::nearbyint(x), size), size);
             }
         }
-        for (int k = 0; k < count; k++)
-            if (index[k] < 0 || index[k] >= size) index[k] = -1;
     }
-    // NaN and what no int64 can hold lie outside.
-    static int64_t whole(T x) { return x > T(-1e15) && x < T(1e15) ? static_cast<int64_t>(x) : -1; }
+
+    // Numbers far off (and NaN) become some that are outside too, and which `Place` can hold.
+    static Place whole(T x, int64_t size) {
+        x = x > T(-2) ? x : T(-2);
+        const T end = static_cast<T>(size) + 1;
+        return static_cast<Place>(x < end ? x : end);
+    }
+    static Place inside(Place i, int64_t size) { return i >= 0 && i < static_cast<Place>(size) ? i : Place(-1); }
 };
 
 struct Sizes {
     int64_t batch, channels, height, width, rows, cols;
 };
 
-// The taps of a stretch of one row of positions: item k * kStretch + j is tap k of position j. Taps outside of the
-// image have place 0 and are told by `inside`, so that a loop over the positions needs no branches.
-constexpr int64_t kStretch = 64;
-constexpr int kMaxTaps = 16;
-template <class T>
+// The taps of a stretch of positions, those of both axes together. Taps outside of the image have place 0 and are told
+// by `inside`, so that a loop over the positions needs no branches.
+template <class T, class Place, Mode mode>
 struct Stretch {
-    int count = 0;  // of taps
-    int64_t place[kMaxTaps * kStretch];
-    bool inside[kMaxTaps * kStretch];
-    T weight[kMaxTaps * kStretch], wx[kMaxTaps * kStretch], wy[kMaxTaps * kStretch];  // and its derivatives by x and y
+    static constexpr int kAlong = taps_along(mode), kCount = kAlong * kAlong;
+    Place place[kCount][kStretch], inside[kCount][kStretch];
+    T weight[kCount][kStretch], wx[kCount][kStretch], wy[kCount][kStretch];  // and its derivatives by x and y
 
+    template <bool with_derivatives>
     void fill(const T* grid, int64_t n, const Sizes& z, const Settings& s) {
-        for (int64_t j = 0; j < n; j++) {
-            const Taps<T> x(grid[2 * j], z.width, s), y(grid[2 * j + 1], z.height, s);
-            count = x.count * y.count;
-            for (int p = 0; p < y.count; p++)
-                for (int q = 0; q < x.count; q++) {
-                    const int64_t to = (p * x.count + q) * kStretch + j;
-                    inside[to] = y.index[p] >= 0 && x.index[q] >= 0;
-                    place[to] = inside[to] ? y.index[p] * z.width + x.index[q] : 0;
-                    weight[to] = y.w[p] * x.w[q];
-                    wx[to] = y.w[p] * x.dw[q];
-                    wy[to] = y.dw[p] * x.w[q];
+        Axis<T, Place, mode> x, y;
+        x.fill(grid, n, z.width, s);
+        y.fill(grid + 1, n, z.height, s);
+        const Place width = static_cast<Place>(z.width);
+        for (int p = 0; p < kAlong; p++)
+            for (int q = 0; q < kAlong; q++) {
+                const int k = p * kAlong + q;
+                for (int64_t j = 0; j < n; j++) {
+                    const Place row = y.index[p][j], column = x.index[q][j];
+                    const bool both = (row | column) >= 0;
+                    inside[k][j] = both;
+                    place[k][j] = both ? row * width + column : Place(0);
                 }
-        }
+                if constexpr (mode != Mode::Nearest)
+                    for (int64_t j = 0; j < n; j++) {
+                        weight[k][j] = y.w[p][j] * x.w[q][j];
+                        if constexpr (with_derivatives) {
+                            wx[k][j] = y.w[p][j] * x.dw[q][j];
+                            wy[k][j] = y.dw[p][j] * x.w[q][j];
+                        }
+                    }
+            }
     }
 };
 
 // A channel after the other, so that what is read lies together.
-template <class T>
+template <class T, class Place, Mode mode>
 void forward(const Sizes& z, const Settings& s, const T* image, const T* grid, T* out) {
     const int64_t plane = z.height * z.width, out_plane = z.rows * z.cols;
-    parallel_for(z.batch * z.rows, grain_for(z.cols * z.channels * 4), [&](int64_t begin, int64_t end) {
-        Stretch<T> t;
-        for (int64_t i = begin; i < end; i++)
-            for (int64_t j0 = 0; j0 < z.cols; j0 += kStretch) {
-                const int64_t n = std::min(kStretch, z.cols - j0);
-                t.fill(grid + (i * z.cols + j0) * 2, n, z, s);
-                const T* from = image + i / z.rows * z.channels * plane;
-                T* to = out + i / z.rows * z.channels * out_plane + i % z.rows * z.cols + j0;
-                for (int64_t c = 0; c < z.channels; c++, from += plane, to += out_plane) {
-                    T sum[kStretch] = {};
-                    for (int k = 0; k < t.count; k++) {
-                        const int64_t* place = t.place + k * kStretch;
-                        const bool* inside = t.inside + k * kStretch;
-                        const T* weight = t.weight + k * kStretch;
-                        for (int64_t j = 0; j < n; j++) {
-                            const T term = weight[j] * from[place[j]];
-                            sum[j] += inside[j] ? term : T(0);
-                        }
+    const int64_t stretches = (out_plane + kStretch - 1) / kStretch;
+    parallel_for(z.batch * stretches, grain_for(kStretch * z.channels * 4), [&](int64_t begin, int64_t end) {
+        Stretch<T, Place, mode> t;
+        for (int64_t i = begin; i < end; i++) {
+            const int64_t batch = i / stretches, j0 = i % stretches * kStretch, n = std::min(kStretch, out_plane - j0);
+            t.template fill<false>(grid + (batch * out_plane + j0) * 2, n, z, s);
+            const T* from = image + batch * z.channels * plane;
+            T* to = out + batch * z.channels * out_plane + j0;
+            for (int64_t c = 0; c < z.channels; c++, from += plane, to += out_plane) {
+                // What is read first, then what is computed: the second loop is one of vectors, and no store is between
+                // reads (one that lies 4 KiB from what is read next would hold that up).
+                T there[kStretch], sums[kStretch] = {};
+                for (int k = 0; k < t.kCount; k++) {
+                    for (int64_t j = 0; j < n; j++) there[j] = from[t.place[k][j]];
+                    for (int64_t j = 0; j < n; j++) {
+                        const T value = t.inside[k][j] ? there[j] : T(0);
+                        sums[j] = mode == Mode::Nearest ? value : sums[j] + t.weight[k][j] * value;
                     }
-                    std::copy(sum, sum + n, to);
                 }
+                std::copy(sums, sums + n, to);
             }
+        }
     });
 }
 
-template <class T>
+template <class T, class Place, Mode mode>
 void backward(const Sizes& z, const Settings& s, const T* grad, const T* image, const T* grid, T* to_image,
               T* to_grid) {
     const int64_t plane = z.height * z.width, out_plane = z.rows * z.cols;
     parallel_for(z.batch, 1, [&](int64_t begin, int64_t end) {
-        Stretch<T> t;
+        Stretch<T, Place, mode> t;
         for (int64_t b = begin; b < end; b++)
             for (int64_t i = 0; i < out_plane; i += kStretch) {
                 const int64_t n = std::min(kStretch, out_plane - i);
-                t.fill(grid + (b * out_plane + i) * 2, n, z, s);
+                t.template fill<true>(grid + (b * out_plane + i) * 2, n, z, s);
                 T dx[kStretch] = {}, dy[kStretch] = {};
                 for (int64_t c = b * z.channels; c < (b + 1) * z.channels; c++) {
                     const T *g = grad + c * out_plane + i, *from = image + c * plane;
                     for (int64_t j = 0; to_image && j < n; j++)
-                        for (int64_t k = j; k < t.count * kStretch; k += kStretch)
-                            if (t.inside[k]) to_image[c * plane + t.place[k]] += g[j] * t.weight[k];
-                    for (int64_t k = 0; to_grid && k < t.count * kStretch; k += kStretch)
+                        for (int k = 0; k < t.kCount; k++)
+                            if (t.inside[k][j])
+                                to_image[c * plane + t.place[k][j]] +=
+                                    mode == Mode::Nearest ? g[j] : g[j] * t.weight[k][j];
+                    if constexpr (mode == Mode::Nearest) continue;
+                    for (int k = 0; to_grid && k < t.kCount; k++)
                         for (int64_t j = 0; j < n; j++) {
-                            const T v = g[j] * from[t.place[k + j]], x = v * t.wx[k + j], y = v * t.wy[k + j];
-                            dx[j] += t.inside[k + j] ? x : T(0);
-                            dy[j] += t.inside[k + j] ? y : T(0);
+                            const T there = from[t.place[k][j]], v = g[j] * (t.inside[k][j] ? there : T(0));
+                            dx[j] += v * t.wx[k][j];
+                            dy[j] += v * t.wy[k][j];
                         }
                 }
                 T* to = to_grid ? to_grid + (b * out_plane + i) * 2 : nullptr;
                 for (int64_t j = 0; to && j < n; j++) to[2 * j] = dx[j], to[2 * j + 1] = dy[j];
             }
+    });
+}
+
+// Calls `f` with types for the numbers, for places in an image of `plane` numbers, and with the mode.
+template <class F>
+void by_mode(DType work, int64_t plane, Mode mode, const char* what, F&& f) {
+    visit(PlainFloatTypes{}, work, what, [&]<class T>() {
+        auto with = [&]<class Place>(Place) {
+            if (mode == Mode::Bilinear) return f.template operator()<T, Place, Mode::Bilinear>();
+            if (mode == Mode::Nearest) return f.template operator()<T, Place, Mode::Nearest>();
+            f.template operator()<T, Place, Mode::Bicubic>();
+        };
+        plane < (int64_t(1) << 30) ? with(int32_t{}) : with(int64_t{});
     });
 }
 
@@ -229,9 +255,10 @@ void grid_cpu(Out out, const Tensor& input, const Tensor& given_grid, int64_t in
     const DType work = wide_type(out->dtype);
     TensorRef image = contiguous(input, work), grid = contiguous(given_grid, work);
     TensorRef to = work == out->dtype ? TensorRef::share(&*out) : empty(out->sizes(), work);
-    visit(PlainFloatTypes{}, work, "grid_sampler_2d_cpu", [&]<class T>() {
-        forward<T>(sizes_of(*image, *grid), settings_of(interpolation_mode, padding_mode, align_corners),
-                   image->data<T>(), grid->data<T>(), to->data<T>());
+    const Settings s = settings_of(interpolation_mode, padding_mode, align_corners);
+    const Sizes z = sizes_of(*image, *grid);
+    by_mode(work, z.height * z.width, s.mode, "grid_sampler_2d_cpu", [&]<class T, class Place, Mode mode>() {
+        forward<T, Place, mode>(z, s, image->data<T>(), grid->data<T>(), to->data<T>());
     });
     if (to.get() != &*out) copy_into(out, *to);
 }
@@ -257,10 +284,11 @@ void grid_backward_cpu(Out out, const Tensor& grad_output, const Tensor& input, 
               grid = contiguous(given_grid, work);
     TensorRef to_image = mask[0] ? zeros(image->sizes(), work) : TensorRef(),
               to_grid = mask[1] ? empty(grid->sizes(), work) : TensorRef();
-    visit(PlainFloatTypes{}, work, "grid_sampler_2d_backward_cpu", [&]<class T>() {
-        backward<T>(sizes_of(*image, *grid), settings_of(interpolation_mode, padding_mode, align_corners),
-                    grad->data<T>(), image->data<T>(), grid->data<T>(), mask[0] ? to_image->data<T>() : nullptr,
-                    mask[1] ? to_grid->data<T>() : nullptr);
+    const Settings s = settings_of(interpolation_mode, padding_mode, align_corners);
+    const Sizes z = sizes_of(*image, *grid);
+    by_mode(work, z.height * z.width, s.mode, "grid_sampler_2d_backward_cpu", [&]<class T, class Place, Mode mode>() {
+        backward<T, Place, mode>(z, s, grad->data<T>(), image->data<T>(), grid->data<T>(),
+                                 mask[0] ? to_image->data<T>() : nullptr, mask[1] ? to_grid->data<T>() : nullptr);
     });
     if (mask[0]) copy_into(out[0], *to_image);
     if (mask[1]) copy_into(out[1], *to_grid);
