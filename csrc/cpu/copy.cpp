@@ -1,6 +1,7 @@
 // Copies between CPU tensors of any strides and dtypes, and fills.
 #include <cmath>
 
+#include "core/copy_bytes.h"
 #include "convert.h"
 #include "strided.h"
 
@@ -108,7 +109,7 @@ bool moved_by_rows(const StridedLoop& w, int64_t size) {
     parallel_for(w.numel / n, grain_for(n), [&](int64_t begin, int64_t end) {
         if (dense && n * size >= 32)
             return move_rows(w, begin, end, [bytes = static_cast<size_t>(n * size)](char* d, const char* s) {
-                std::memcpy(d, s, bytes);
+                copy_bytes(d, s, bytes);
             });
         visit_size(size, [&]<class T>() {
             move_rows(w, begin, end, [=](char* d, const char* s) {

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "cpu/rows.h"
+#include "cpu/simd.h"
 
 namespace mt {
 namespace {
@@ -25,7 +26,7 @@ X distance(const X* a, const X* b, int64_t n, double p) {
 
 // ---- one row against many ----
 
-constexpr int kBytes = 64;
+constexpr int kBytes = sizeof(simd::Vec);
 template <class X>
 constexpr int64_t kLanes = kBytes / static_cast<int64_t>(sizeof(X));
 template <class X>

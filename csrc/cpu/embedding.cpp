@@ -2,6 +2,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/copy_bytes.h"
 #include "core/typed_kernel.h"
 
 namespace mt {
@@ -45,7 +46,7 @@ void embedding_cpu(Out out, const Tensor& weight, const Tensor& given_indices, i
     char* to = out->raw();
     parallel_for(n, std::max<int64_t>(1, 4 * kGrain / bytes), [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; i++)
-            std::memcpy(to + i * bytes, from + rows[i] * stride, static_cast<size_t>(bytes));
+            copy_bytes(to + i * bytes, from + rows[i] * stride, static_cast<size_t>(bytes));
     });
 }
 

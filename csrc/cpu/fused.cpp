@@ -3,6 +3,7 @@
 // The space of elements is walked in memory order. A block of it is loaded (where an input does not lie in that order
 // it is gathered), each loop runs over the block, and results go straight to where they belong. Programs of rows take
 // whole rows at a time, so that a reduction and what follows it see a row while it is in the cache.
+#include "core/copy_bytes.h"
 #include "core/fused.h"
 
 #include <algorithm>
@@ -101,7 +102,7 @@ void copy_run(char* to, const char* from, int64_t step, int64_t n) {
 }
 void copy_run(char* to, const char* from, int64_t step, int64_t size, int64_t n) {
     if (step == size) {
-        std::memcpy(to, from, static_cast<size_t>(n * size));
+        copy_bytes(to, from, static_cast<size_t>(n * size));
         return;
     }
     visit_size(size, [&]<class T>() { copy_run<T>(to, from, step, n); });

@@ -113,12 +113,18 @@ void axpys(const Product& p, const float* a, const float* b, float* c, int64_t b
     for (; j + kLeft * kLanes < end; j += 2 * kLanes) axpys_tile<R, 2, false>(p, a, b, c, j, kLanes);
     const int64_t rest = end - j, vectors = (rest + kLanes - 1) / kLanes;
     const int last = static_cast<int>(rest - (vectors - 1) * kLanes);
+    auto tile = [&]<int N>() {
+        if (last == kLanes)
+            axpys_tile<R, N, false>(p, a, b, c, j, last);
+        else
+            axpys_tile<R, N, true>(p, a, b, c, j, last);
+    };
     if (kLeft == 3 && vectors == 3)
-        axpys_tile<R, 3, true>(p, a, b, c, j, last);
+        tile.template operator()<3>();
     else if (vectors == 2)
-        axpys_tile<R, 2, true>(p, a, b, c, j, last);
+        tile.template operator()<2>();
     else if (vectors == 1)
-        axpys_tile<R, 1, true>(p, a, b, c, j, last);
+        tile.template operator()<1>();
 }
 
 template <int R>

@@ -2,6 +2,7 @@
 // result).
 #include <vector>
 
+#include "core/copy_bytes.h"
 #include "core/overlap.h"
 #include "core/typed_kernel.h"
 #include "cpu/nonzero.h"
@@ -203,7 +204,7 @@ TensorRef index_cpu(const Tensor& self, Span<Tensor*> indices) {
                     from + outer[static_cast<size_t>(r / picks)] + plan.picks[static_cast<size_t>(r % picks)];
                 T* target = to + r * block;
                 if (dense)
-                    std::memcpy(static_cast<void*>(target), source, sizeof(T) * static_cast<size_t>(block));
+                    copy_bytes(target, source, sizeof(T) * static_cast<size_t>(block));
                 else
                     for (int64_t i = 0; i < block; i++) target[i] = source[inner[static_cast<size_t>(i)]];
             }

@@ -1,6 +1,7 @@
 // Elements picked or written by an index tensor along one dimension: gather, scatter and their reductions, take, put.
 #include <vector>
 
+#include "core/copy_bytes.h"
 #include "core/deterministic.h"
 #include "core/overlap.h"
 #include "core/typed_kernel.h"
@@ -119,7 +120,7 @@ void gather_row(char* to, int64_t to_step, const char* from, int64_t from_step, 
     T* target = reinterpret_cast<T*>(to);
     const T* source = reinterpret_cast<const T*>(from);
     if (to_step == 1 && pick_step == 0 && from_step == 1)
-        std::memcpy(static_cast<void*>(target), source + *pick * stride, sizeof(T) * static_cast<size_t>(n));
+        copy_bytes(target, source + *pick * stride, sizeof(T) * static_cast<size_t>(n));
     else if (to_step == 1 && pick_step == 1 && from_step == 0)
         for (int64_t i = 0; i < n; i++) target[i] = source[pick[i] * stride];
     else

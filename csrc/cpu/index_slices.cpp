@@ -2,6 +2,7 @@
 // index_fill, index_reduce.
 #include <vector>
 
+#include "core/copy_bytes.h"
 #include "core/number_fits.h"
 #include "core/overlap.h"
 #include "core/typed_kernel.h"
@@ -80,8 +81,8 @@ void index_select_cpu(Out out, const Tensor& given_self, int64_t given_dim, cons
                     for (int64_t i = 0; i < count; i++) to[r + i] = source[pick[i]];
                 else
                     for (int64_t i = 0; i < count; i++)
-                        std::memcpy(static_cast<void*>(to + (r + i) * s.inner), source + pick[i] * s.inner,
-                                    sizeof(T) * static_cast<size_t>(s.inner));
+                        copy_bytes(to + (r + i) * s.inner, source + pick[i] * s.inner,
+                                   sizeof(T) * static_cast<size_t>(s.inner));
                 r += count;
             }
         });

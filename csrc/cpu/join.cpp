@@ -1,4 +1,5 @@
 // Joining tensors: cat and stack.
+#include "core/copy_bytes.h"
 #include "core/reshape.h"
 #include "core/saturating.h"
 #include "core/typed_kernel.h"
@@ -54,7 +55,7 @@ void cat_shape(ShapeCall& c, Span<Tensor*> tensors, int64_t given_dim) {
 // Rows of `bytes` bytes that lie one after another, written `step` bytes apart.
 void spread_rows(char* to, int64_t step, const char* from, int64_t bytes, int64_t rows) {
     auto copy = [=](auto size) {
-        for (int64_t r = 0; r < rows; r++) std::memcpy(to + r * step, from + r * size, size);
+        for (int64_t r = 0; r < rows; r++) copy_bytes(to + r * step, from + r * size, size);
     };
     const bool element = bytes <= 16 && (bytes & (bytes - 1)) == 0;
     if (!element) return copy(static_cast<size_t>(bytes));

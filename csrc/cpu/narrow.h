@@ -24,6 +24,11 @@ inline void widen(const BFloat16* x, float* y, int64_t n) {
         __m512i wide = _mm512_maskz_cvtepu16_epi32(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + i)));
         _mm512_storeu_si512(y + i, _mm512_maskz_slli_epi32(0xffff, wide, 16));
     }
+#elif defined(__AVX2__)
+    for (; i < n / 8 * 8; i += 8) {
+        const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i)));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(y + i), _mm256_slli_epi32(wide, 16));
+    }
 #endif
     for (; i < n; i++) {
         uint32_t u = static_cast<uint32_t>(x[i].bits) << 16;
@@ -65,6 +70,19 @@ inline void narrow(const float* x, BFloat16* y, int64_t n) {
     };
     for (; i < n / 32 * 32; i += 32)
         _mm512_storeu_si512(y + i, _mm512_permutex2var_epi16(rounded(x + i), upper, rounded(x + i + 16)));
+#elif defined(__AVX2__)
+    const __m256i half = _mm256_set1_epi32(0x7fff), one = _mm256_set1_epi32(1), nan = _mm256_set1_epi32(0x7fc0);
+    auto rounded = [=](const float* from) {
+        const __m256 v = _mm256_loadu_ps(from);
+        const __m256i u = _mm256_castps_si256(v), odd = _mm256_and_si256(_mm256_srli_epi32(u, 16), one);
+        const __m256i up = _mm256_srli_epi32(_mm256_add_epi32(_mm256_add_epi32(u, half), odd), 16);
+        return _mm256_blendv_epi8(up, nan, _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q)));
+    };
+    for (; i < n / 16 * 16; i += 16) {
+        // Packing keeps to the halves of a register: the second and third quarter change places.
+        const __m256i packed = _mm256_packus_epi32(rounded(x + i), rounded(x + i + 8));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(y + i), _mm256_permute4x64_epi64(packed, 0xd8));
+    }
 #elif defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
     for (; i < n / 8 * 8; i += 8) {
         // One instruction rounds; it keeps the bits of a NaN, which here become those of all others.

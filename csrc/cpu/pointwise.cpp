@@ -1,4 +1,5 @@
 // The driver of element-wise kernels: chooses runs of contiguous memory and feeds them to a kernel's loop.
+#include "core/copy_bytes.h"
 #include "pointwise.h"
 
 #include "convert.h"
@@ -196,7 +197,7 @@ struct Strided {
             const int64_t rows = length < n ? 1 : std::min(m / n, walk.sizes[1] - row % walk.sizes[1]);
             if (step == size && length * size >= 32)
                 for (int64_t r = 0; r < rows; r++)
-                    std::memcpy(to + r * n * size, from + r * row_step, static_cast<size_t>(length * size));
+                    copy_bytes(to + r * n * size, from + r * row_step, static_cast<size_t>(length * size));
             else if (step == 0 && length >= 8)
                 for (int64_t r = 0; r < rows; r++) splat(to + r * n * size, from + r * row_step, size, length);
             else

@@ -1,6 +1,7 @@
 // Elements in another order or repeated: flip, roll, repeat, repeat_interleave, triangles.
 #include <vector>
 
+#include "core/copy_bytes.h"
 #include "core/saturating.h"
 #include "core/typed_kernel.h"
 #include "cpu/memory_format.h"
@@ -74,7 +75,7 @@ void copy_strided(Tensor& out, const char* base, IntSpan sizes, IntSpan strides)
             T* t = to + at[0];
             const T* s = from + at[1];
             if (steps[0] == 1 && steps[1] == 1)
-                std::memcpy(static_cast<void*>(t), s, sizeof(T) * static_cast<size_t>(n));
+                copy_bytes(t, s, sizeof(T) * static_cast<size_t>(n));
             else if (steps[0] == 1 && steps[1] == -1)
                 for (int64_t i = 0; i < n; i++) t[i] = s[-i];
             else if (steps[0] == 1)

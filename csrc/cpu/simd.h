@@ -45,6 +45,12 @@ inline Vec fma(Vec a, Vec b, Vec c) { return a * b + c; }
 #endif
 #if defined(__aarch64__)
 inline float sum(Vec v) { return vaddvq_f32(float32x4_t(v)); }
+#elif defined(__AVX2__)
+inline float sum(Vec v) {
+    const __m128 four = _mm_add_ps(_mm256_castps256_ps128(__m256(v)), _mm256_extractf128_ps(__m256(v), 1));
+    const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
 #else
 inline float sum(Vec v) {
     float s = 0;
@@ -52,6 +58,15 @@ inline float sum(Vec v) {
     return s;
 }
 #endif
+#if defined(__AVX2__)
+// All bits of the first `n` items.
+inline __m256i first(int n) {
+    alignas(32) static constexpr int32_t kMasks[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kMasks + 8 - n));
+}
+inline Vec load_first(const float* p, int n) { return Vec(_mm256_maskload_ps(p, first(n))); }
+inline void store_first(float* p, Vec v, int n) { _mm256_maskstore_ps(p, first(n), __m256(v)); }
+#else
 inline Vec load_first(const float* p, int n) {
     Vec v{};
     for (int i = 0; i < n; i++) v[i] = p[i];
@@ -60,6 +75,7 @@ inline Vec load_first(const float* p, int n) {
 inline void store_first(float* p, Vec v, int n) {
     for (int i = 0; i < n; i++) p[i] = v[i];
 }
+#endif
 #endif
 
 typedef int32_t IntVec __attribute__((vector_size(4 * kLanes)));

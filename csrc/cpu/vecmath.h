@@ -257,8 +257,8 @@ MT_INLINE double erf(double x) { return ::erf(x); }
 
 // x times a polynomial of w = -log(1 - x^2), or near the ends of its root; in double, rounded once.
 MT_INLINE float erfinv(float value) {
-    double x = value;
-    double w = -::log((1.0 - x) * (1.0 + x));
+    double x = value, inside = (1.0 - x) * (1.0 + x);
+    double w = -::log(inside > 0.0 ? inside : 1.0);  // see atanh
     double u = w - 2.5;
     double inner = 1.3285623901e-10;
     inner = fma(inner, u, 4.3703566393e-10);
@@ -286,7 +286,9 @@ MT_INLINE float erfinv(float value) {
     outer = fma(outer, s, 1.0016752509);
     outer = fma(outer, s, 2.8329767985);
     float r = static_cast<float>(x * (w > 5.0 ? outer : inner));
-    return abs_f(value) == 1.0f ? copysign_f(std::numeric_limits<float>::infinity(), value) : r;
+    const float edge = abs_f(value) == 1.0f ? copysign_f(std::numeric_limits<float>::infinity(), value)
+                                            : std::numeric_limits<float>::quiet_NaN();
+    return inside > 0.0 ? r : edge;
 }
 
 // The normal distribution function less 1/2: an odd rational function, within 2^-22 of the exact value.
@@ -463,12 +465,23 @@ MT_INLINE T sigmoid(T x) {
     MT_INLINE double name(double x) { return ::name(x); }
 MT_THROUGH_DOUBLE(acosh)
 MT_THROUGH_DOUBLE(asinh)
-MT_THROUGH_DOUBLE(atanh)
 MT_THROUGH_DOUBLE(cosh)
 MT_THROUGH_DOUBLE(erfc)
 MT_THROUGH_DOUBLE(expm1)
 MT_THROUGH_DOUBLE(sinh)
 #undef MT_THROUGH_DOUBLE
+// log((1 + x) / (1 - x)) / 2 in double, rounded once; two terms of the series where x is small. The logarithm is asked
+// for numbers only: at 0, infinity and below 0 that of a vector library takes one lane after the other.
+MT_INLINE float atanh(float value) {
+    const double x = value, series = fma(x * x, x * 0.33333333333333333, x);
+    const float a = abs_f(value);
+    const double quotient = a < 1.0f ? (1.0 + x) / (1.0 - x) : 1.0;
+    const float r = static_cast<float>(a < 1e-3f ? series : 0.5 * ::log(quotient));
+    const float edge = a == 1.0f ? copysign_f(std::numeric_limits<float>::infinity(), value)
+                                 : std::numeric_limits<float>::quiet_NaN();
+    return a < 1.0f ? r : edge;
+}
+MT_INLINE double atanh(double x) { return ::atanh(x); }
 MT_INLINE double cos(double x) { return ::cos(x); }
 MT_INLINE double sin(double x) { return ::sin(x); }
 MT_INLINE double tan(double x) { return ::tan(x); }
