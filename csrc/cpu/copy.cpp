@@ -1,8 +1,8 @@
 // Copies between CPU tensors of any strides and dtypes, and fills.
 #include <cmath>
 
-#include "core/copy_bytes.h"
 #include "convert.h"
+#include "core/copy_bytes.h"
 #include "strided.h"
 
 namespace mt {

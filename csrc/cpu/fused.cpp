@@ -3,8 +3,8 @@
 // The space of elements is walked in memory order. A block of it is loaded (where an input does not lie in that order
 // it is gathered), each loop runs over the block, and results go straight to where they belong. Programs of rows take
 // whole rows at a time, so that a reduction and what follows it see a row while it is in the cache.
-#include "core/copy_bytes.h"
 #include "core/fused.h"
+#include "core/copy_bytes.h"
 
 #include <algorithm>
 #include <memory>

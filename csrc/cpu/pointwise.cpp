@@ -1,6 +1,6 @@
 // The driver of element-wise kernels: chooses runs of contiguous memory and feeds them to a kernel's loop.
-#include "core/copy_bytes.h"
 #include "pointwise.h"
+#include "core/copy_bytes.h"
 
 #include "convert.h"
 #include "narrow.h"

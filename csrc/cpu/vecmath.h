@@ -477,8 +477,8 @@ MT_INLINE float atanh(float value) {
     const float a = abs_f(value);
     const double quotient = a < 1.0f ? (1.0 + x) / (1.0 - x) : 1.0;
     const float r = static_cast<float>(a < 1e-3f ? series : 0.5 * ::log(quotient));
-    const float edge = a == 1.0f ? copysign_f(std::numeric_limits<float>::infinity(), value)
-                                 : std::numeric_limits<float>::quiet_NaN();
+    const float edge =
+        a == 1.0f ? copysign_f(std::numeric_limits<float>::infinity(), value) : std::numeric_limits<float>::quiet_NaN();
     return a < 1.0f ? r : edge;
 }
 MT_INLINE double atanh(double x) { return ::atanh(x); }
