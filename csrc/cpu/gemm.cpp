@@ -386,13 +386,34 @@ const float* widened(Scratch& scratch, const void* from, int64_t& batch_stride, 
     return to;
 }
 
+// An operand as a library takes it: as it is, or copied.
+Layout as_blas(Scratch& scratch, int64_t item, const void*& from, int64_t& batch_stride, int64_t& row, int64_t& col,
+               int64_t batch, int64_t rows, int64_t cols) {
+    Layout found;
+    if (blas_layout(rows, cols, row, col, found)) return found;
+    from = packed(scratch, item, from, batch_stride, row, col, batch, rows, cols);
+    return {false, cols};
+}
+
+// C, which is float32, of operands that stay bfloat16: OpenBLAS, where multiplies_bfloat16() says so and there is no oneDNN.
+void bfloat16_product(const Product& given, Scratch& scratch) {
+    Product p = given;
+    const Layout a = as_blas(scratch, 2, p.a, p.a_batch, p.a_row, p.a_col, p.batch, p.m, p.k),
+                 b = as_blas(scratch, 2, p.b, p.b_batch, p.b_row, p.b_col, p.batch, p.k, p.n);
+    if (p.bias) copy_bias(p);
+    const float alpha = static_cast<float>(p.alpha.real()), beta = p.bias ? 1.0f : static_cast<float>(p.beta.real());
+    for (int64_t i = 0; i < p.batch; i++)
+        openblas::sbgemm(a.transposed, b.transposed, p.m, p.n, p.k, alpha,
+                         static_cast<const BFloat16*>(p.a) + i * p.a_batch, a.stride,
+                         static_cast<const BFloat16*>(p.b) + i * p.b_batch, b.stride, beta,
+                         static_cast<float*>(p.c) + i * p.c_batch, p.c_row);
+}
+
+// A product of 16-bit floats with sums in float32.
 template <class T>
 void widened_product(const Product& p, const char* op) {
     Scratch scratch;
     Product w = p;
-    w.dtype = DType::Float32;
-    w.a = widened<T>(scratch, p.a, w.a_batch, w.a_row, w.a_col, p.batch, p.m, p.k);
-    w.b = widened<T>(scratch, p.b, w.b_batch, w.b_row, w.b_col, p.batch, p.k, p.n);
     float* c = reinterpret_cast<float*>(scratch.take(static_cast<size_t>(p.batch * p.m * p.n) * sizeof(float)));
     if (p.beta != 0.0) convert_rows<T>(p.c, p.c_batch, p.c_row, 1, c, p.batch, p.m, p.n);
     w.c = c;
@@ -403,7 +424,14 @@ void widened_product(const Product& p, const char* op) {
         widen(static_cast<const T*>(p.bias), bias, p.n);
         w.bias = bias;
     }
-    gemm(w, op);
+    if (std::is_same_v<T, BFloat16> && multiplies_bfloat16() && onednn_sgemm() == nullptr) {
+        bfloat16_product(w, scratch);
+    } else {
+        w.dtype = DType::Float32;
+        w.a = widened<T>(scratch, p.a, w.a_batch, w.a_row, w.a_col, p.batch, p.m, p.k);
+        w.b = widened<T>(scratch, p.b, w.b_batch, w.b_row, w.b_col, p.batch, p.k, p.n);
+        gemm(w, op);
+    }
     parallel_for(p.batch * p.m, grain_for(p.n), [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; i++)
             narrow(c + i * p.n, static_cast<T*>(p.c) + i / p.m * p.c_batch + i % p.m * p.c_row, p.n);
@@ -474,18 +502,11 @@ void gemm(const Product& given, const char* op) {
     }
     if (p.dtype == DType::Float64 && matrix_vector_product(p)) return;
     Scratch scratch;
-    Layout a, b;
-    if (!blas_layout(p.m, p.k, p.a_row, p.a_col, a)) {
-        p.a = packed(scratch, itemsize(p.dtype), p.a, p.a_batch, p.a_row, p.a_col, p.batch, p.m, p.k);
-        a = {false, p.k};
-    }
-    if (!blas_layout(p.k, p.n, p.b_row, p.b_col, b)) {
-        p.b = packed(scratch, itemsize(p.dtype), p.b, p.b_batch, p.b_row, p.b_col, p.batch, p.k, p.n);
-        b = {false, p.n};
-    }
+    const int64_t item = itemsize(p.dtype);
+    const Layout a = as_blas(scratch, item, p.a, p.a_batch, p.a_row, p.a_col, p.batch, p.m, p.k),
+                 b = as_blas(scratch, item, p.b, p.b_batch, p.b_row, p.b_col, p.batch, p.k, p.n);
     if (p.m == 1) p.c_row = std::max(p.c_row, p.n);
     if (p.dtype == DType::Float32) return onednn_product(p) ? void() : float_product(p, a, b);
-    const int64_t item = itemsize(p.dtype);
     auto at = [&](const void* base, int64_t elements) {
         return const_cast<void*>(static_cast<const void*>(static_cast<const char*>(base) + elements * item));
     };
