@@ -42,8 +42,7 @@ bool has(const char* name) {
 Abilities abilities() {
     Abilities found;
     found.byte_products = has("hw.optional.arm.FEAT_DotProd");
-    found.bfloat16 =
-        found.byte_products && has("hw.optional.arm.FEAT_BF16") && has("hw.optional.arm.FEAT_I8MM");
+    found.bfloat16 = found.byte_products && has("hw.optional.arm.FEAT_BF16") && has("hw.optional.arm.FEAT_I8MM");
     return found;
 }
 #else
@@ -57,8 +56,8 @@ std::vector<std::string> kernel_sets() {
     std::vector<std::string> order;
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"))
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"))
         order.emplace_back("v4");
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
         order.emplace_back("v3");

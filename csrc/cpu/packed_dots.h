@@ -128,7 +128,9 @@ struct DotSums {
         sum[0] = a, sum[1] = b;
     }
     static void scales(float a, float b, float32x4_t* to) { to[0] = vdupq_n_f32(a), to[1] = vdupq_n_f32(b); }
-    static void results(const float32x4_t* sum, float* a, float* b) { *a = vaddvq_f32(sum[0]), *b = vaddvq_f32(sum[1]); }
+    static void results(const float32x4_t* sum, float* a, float* b) {
+        *a = vaddvq_f32(sum[0]), *b = vaddvq_f32(sum[1]);
+    }
 #endif
 
   private:
@@ -170,7 +172,7 @@ void two_rows(const F weight, const DotVectors& dots, int64_t first, int64_t row
             for (int64_t ahead = 0; ahead < weight.at(0, 1) - weight.at(0, 0); ahead += 64)
                 __builtin_prefetch(from_a + kAhead + ahead);
             const Scales<kScales> of_a = weight.scales(row_a, b, from_a), of_b = weight.scales(row_b, b, from_b);
-            auto scaled = [&](int which, const int32x4_t (&whole)[kSums], float32x4_t* to) {
+            auto scaled = [&](int which, const int32x4_t(&whole)[kSums], float32x4_t* to) {
                 float32x4_t by[kSums];
                 DotSums::scales(of_a.scale[which], of_b.scale[which], by);
                 for (int s = 0; s < kSums; s++) to[s] = vfmaq_f32(to[s], by[s], vcvtq_f32_s32(whole[s]));

@@ -127,7 +127,8 @@ void few(Tensor& y, const Vectors& x, const In& in, int64_t rows, const F& weigh
                         for (int64_t n = row; n < std::min(row + kRows, bottom); n++) {
                             float* sums = found[n - row];
                             for (int64_t v = 0; v < some; v++)
-                                sums[v] += offsets[static_cast<size_t>((first + v) * packed::kTile + n % packed::kTile)];
+                                sums[v] +=
+                                    offsets[static_cast<size_t>((first + v) * packed::kTile + n % packed::kTile)];
                             for (int64_t v = 0; v < some; v += x.each) {
                                 const float sum = x.each == 2 ? sums[v] + sums[v + 1] : sums[v];
                                 to[(first + v) / x.each * rows + n] = T(scales ? sum * scales[n] : sum);
