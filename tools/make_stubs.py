@@ -127,7 +127,7 @@ def stub_files() -> dict[str, str]:
 def _package() -> str:
     torch = mindtorch_v2
     lines = [*_ALIASES, *_native("."), "from . import _C as _C, return_types as return_types", "", _NUMBER, ""]
-    modules, imported, values = [], [], []
+    modules, imported, values, classes = [], [], [], []
     for name in sorted({*dir(torch), *_namespace.LAZY_NAMES, *_namespace.LAZY_MODULES}):
         value = getattr(torch, name)
         if name.startswith("__") or name.startswith("_ops") or isinstance(value, _C.Function):
@@ -141,12 +141,14 @@ def _package() -> str:
                 modules.append(f"from . import {name} as {name}")
             continue
         source = _source(name, value)
-        if source is not None:
+        if source == "_operators.tensor_types" and isinstance(value, type):
+            classes.append(f"class {name}(Tensor): ...")  # a class to checkers: annotations say it
+        elif source is not None:
             imported.append(f"from .{source} import {name} as {name}")
         elif not name.startswith("_"):
             values.append(f"{name}: {_name_of_type(value)}")
     rows = [name for name, value in vars(torch).items() if isinstance(value, _C.Function)]
-    lines += [*modules, *imported, "", "__version__: str", *values, "", *_definitions("function", rows)]
+    lines += [*modules, *imported, "", "__version__: str", *values, "", *classes, *_definitions("function", rows)]
     return _text(lines)
 
 

@@ -260,18 +260,104 @@ Sgemm library_sgemm(int threads) {
     return openblas::sgemm;
 }
 
-void float_product(const Product& p, const Layout& a, const Layout& b) {
-    const Sgemm sgemm = library_sgemm(num_threads());
-    if (sgemm == openblas::sgemm) openblas::check_sizes({p.m, p.n, p.k, a.stride, b.stride, p.c_row});
-    float alpha = static_cast<float>(p.alpha.real()), beta = p.bias ? 1.0f : static_cast<float>(p.beta.real());
+// Owned copies live until the product is done; the caching allocator spares them fresh pages.
+struct Scratch {
+    std::vector<Storage*> blocks;
+    ~Scratch() {
+        for (Storage* block : blocks) block->drop();
+    }
+    char* take(size_t bytes) {
+        blocks.push_back(storage_alloc(bytes + 64, Device()));
+        return reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(blocks.back()->data) + 63) & ~uintptr_t(63));
+    }
+};
+
+// A library adds up the edges of a thread's share in another order than what lies within (kOneOrder says where not). So
+// a product is divided here, by its own sizes alone, and the library computes each part on one thread.
+struct Parts {
+    int64_t rows, cols, terms;
+};
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// What a library finds out about threads: none but the calling one.
+struct OneThread {
+    const int before = omp_get_max_threads();
+    OneThread() { omp_set_num_threads(1); }
+    ~OneThread() { omp_set_num_threads(before); }
+};
+
+Parts parts_of(const Product& p) {
+    constexpr int64_t kWanted = 16, kLeastWork = 1 << 20, kLongSum = 4096, kLeastTerms = 1024;
+    Parts parts{p.m <= 320 ? p.m : 240, std::min<int64_t>(p.n, 384), p.k};
+    auto blocks = [&] { return p.batch * ceil_div(p.m, parts.rows) * ceil_div(p.n, parts.cols); };
+    while (blocks() < kWanted && parts.rows * parts.cols * p.k > kLeastWork) {
+        if (parts.cols > 96)
+            parts.cols = parts.cols > 192 ? 192 : 96;
+        else if (parts.rows > 60)
+            parts.rows = parts.rows > 120 ? 120 : 60;
+        else
+            break;
+    }
+    if (p.k >= kLongSum && blocks() < 4) parts.terms = std::max(kLeastTerms, ceil_div(p.k, kWanted));
+    return parts;
+}
+
+// beta C + A B by parts; the sums of parts of the terms are added in their order.
+void product_by_parts(const Product& p, const Layout& a, const Layout& b, float alpha, float beta, Scratch& scratch) {
+    const Parts parts = parts_of(p);
+    const int64_t down = ceil_div(p.m, parts.rows), across = ceil_div(p.n, parts.cols),
+                  deep = ceil_div(p.k, parts.terms), size = p.m * p.n;
+    const Sgemm sgemm = library_sgemm(1);
+    float* const further =
+        deep == 1
+            ? nullptr
+            : reinterpret_cast<float*>(scratch.take(static_cast<size_t>(p.batch * (deep - 1) * size) * sizeof(float)));
+    NoGil released(p.batch * p.m * p.n * p.k > 50000);
+    parallel_for(p.batch * down * across * deep, 1, [&](int64_t begin, int64_t end) {
+        const OneThread alone;
+        for (int64_t i = begin; i < end; i++) {
+            const int64_t t = i % deep, block = i / deep % (down * across), item = i / deep / (down * across);
+            const int64_t row = block / across * parts.rows, col = block % across * parts.cols, term = t * parts.terms;
+            const float *left = static_cast<const float*>(p.a) + item * p.a_batch +
+                                (a.transposed ? row + term * a.stride : row * a.stride + term),
+                        *right = static_cast<const float*>(p.b) + item * p.b_batch +
+                                 (b.transposed ? col * b.stride + term : col + term * b.stride);
+            const int64_t row_of_c = t ? p.n : p.c_row;
+            float* to = t ? further + (item * (deep - 1) + t - 1) * size : static_cast<float*>(p.c) + item * p.c_batch;
+            sgemm(a.transposed, b.transposed, std::min(parts.rows, p.m - row), std::min(parts.cols, p.n - col),
+                  std::min(parts.terms, p.k - term), alpha, left, a.stride, right, b.stride, t ? 0 : beta,
+                  to + row * row_of_c + col, row_of_c);
+        }
+    });
+    if (deep == 1) return;
+    parallel_for(p.batch * p.m, grain_for(p.n * deep), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) {
+            float* to = static_cast<float*>(p.c) + i / p.m * p.c_batch + i % p.m * p.c_row;
+            for (int64_t t = 0; t + 1 < deep; t++) {
+                const float* from = further + (i / p.m * (deep - 1) + t) * size + i % p.m * p.n;
+                for (int64_t j = 0; j < p.n; j++) to[j] += from[j];
+            }
+        }
+    });
+}
+
+void float_product(const Product& p, const Layout& a, const Layout& b, Scratch& scratch) {
+    const float alpha = static_cast<float>(p.alpha.real()), beta = p.bias ? 1.0f : static_cast<float>(p.beta.real());
+    const Sgemm sgemm = onednn_sgemm();
+    if (!sgemm) openblas::check_sizes({p.m, p.n, p.k, a.stride, b.stride, p.c_row});
+    if (p.bias) copy_bias(p);
+    if (!kOneOrder || !sgemm) {
+        product_by_parts(p, a, b, alpha, beta, scratch);
+        return check_sgemm();
+    }
     auto one = [&](int64_t i) {
         sgemm(a.transposed, b.transposed, p.m, p.n, p.k, alpha, static_cast<const float*>(p.a) + i * p.a_batch,
               a.stride, static_cast<const float*>(p.b) + i * p.b_batch, b.stride, beta,
               static_cast<float*>(p.c) + i * p.c_batch, p.c_row);
     };
-    if (p.bias) copy_bias(p);
     NoGil released(p.batch * p.m * p.n * p.k > 50000);
-    if (p.batch == 1 || sgemm == openblas::sgemm || omp_in_parallel() || num_threads() == 1 ||
+    if (p.batch == 1 || omp_in_parallel() || num_threads() == 1 ||
         (p.batch < num_threads() && p.m * p.n * p.k > (1 << 18))) {
         for (int64_t i = 0; i < p.batch; i++) one(i);
     } else {
@@ -285,18 +371,6 @@ void float_product(const Product& p, const Layout& a, const Layout& b) {
 Sgemm g_sgemm_here = nullptr;  // set by prepare_sgemm()
 
 // ---- operands whose strides no library takes ----
-
-// Owned copies live until the product is done; the caching allocator spares them fresh pages.
-struct Scratch {
-    std::vector<Storage*> blocks;
-    ~Scratch() {
-        for (Storage* block : blocks) block->drop();
-    }
-    char* take(size_t bytes) {
-        blocks.push_back(storage_alloc(bytes + 64, Device()));
-        return reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(blocks.back()->data) + 63) & ~uintptr_t(63));
-    }
-};
 
 template <class T>
 void pack(const void* from, int64_t batch_stride, int64_t row, int64_t col, T* to, int64_t batch, int64_t rows,
@@ -392,13 +466,35 @@ const float* widened(Scratch& scratch, const void* from, int64_t& batch_stride, 
     return to;
 }
 
+// An operand as a library takes it: as it is, or copied.
+Layout as_blas(Scratch& scratch, int64_t item, const void*& from, int64_t& batch_stride, int64_t& row, int64_t& col,
+               int64_t batch, int64_t rows, int64_t cols) {
+    Layout found;
+    if (blas_layout(rows, cols, row, col, found)) return found;
+    from = packed(scratch, item, from, batch_stride, row, col, batch, rows, cols);
+    return {false, cols};
+}
+
+// C, which is float32, of operands that stay bfloat16: OpenBLAS, where multiplies_bfloat16() says so and there is no
+// oneDNN.
+void bfloat16_product(const Product& given, Scratch& scratch) {
+    Product p = given;
+    const Layout a = as_blas(scratch, 2, p.a, p.a_batch, p.a_row, p.a_col, p.batch, p.m, p.k),
+                 b = as_blas(scratch, 2, p.b, p.b_batch, p.b_row, p.b_col, p.batch, p.k, p.n);
+    if (p.bias) copy_bias(p);
+    const float alpha = static_cast<float>(p.alpha.real()), beta = p.bias ? 1.0f : static_cast<float>(p.beta.real());
+    for (int64_t i = 0; i < p.batch; i++)
+        openblas::sbgemm(a.transposed, b.transposed, p.m, p.n, p.k, alpha,
+                         static_cast<const BFloat16*>(p.a) + i * p.a_batch, a.stride,
+                         static_cast<const BFloat16*>(p.b) + i * p.b_batch, b.stride, beta,
+                         static_cast<float*>(p.c) + i * p.c_batch, p.c_row);
+}
+
+// A product of 16-bit floats with sums in float32.
 template <class T>
 void widened_product(const Product& p, const char* op) {
     Scratch scratch;
     Product w = p;
-    w.dtype = DType::Float32;
-    w.a = widened<T>(scratch, p.a, w.a_batch, w.a_row, w.a_col, p.batch, p.m, p.k);
-    w.b = widened<T>(scratch, p.b, w.b_batch, w.b_row, w.b_col, p.batch, p.k, p.n);
     float* c = reinterpret_cast<float*>(scratch.take(static_cast<size_t>(p.batch * p.m * p.n) * sizeof(float)));
     if (p.beta != 0.0) convert_rows<T>(p.c, p.c_batch, p.c_row, 1, c, p.batch, p.m, p.n);
     w.c = c;
@@ -409,7 +505,14 @@ void widened_product(const Product& p, const char* op) {
         widen(static_cast<const T*>(p.bias), bias, p.n);
         w.bias = bias;
     }
-    gemm(w, op);
+    if (std::is_same_v<T, BFloat16> && multiplies_bfloat16() && onednn_sgemm() == nullptr) {
+        bfloat16_product(w, scratch);
+    } else {
+        w.dtype = DType::Float32;
+        w.a = widened<T>(scratch, p.a, w.a_batch, w.a_row, w.a_col, p.batch, p.m, p.k);
+        w.b = widened<T>(scratch, p.b, w.b_batch, w.b_row, w.b_col, p.batch, p.k, p.n);
+        gemm(w, op);
+    }
     parallel_for(p.batch * p.m, grain_for(p.n), [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; i++)
             narrow(c + i * p.n, static_cast<T*>(p.c) + i / p.m * p.c_batch + i % p.m * p.c_row, p.n);
@@ -480,18 +583,11 @@ void gemm(const Product& given, const char* op) {
     }
     if (p.dtype == DType::Float64 && matrix_vector_product(p)) return;
     Scratch scratch;
-    Layout a, b;
-    if (!blas_layout(p.m, p.k, p.a_row, p.a_col, a)) {
-        p.a = packed(scratch, itemsize(p.dtype), p.a, p.a_batch, p.a_row, p.a_col, p.batch, p.m, p.k);
-        a = {false, p.k};
-    }
-    if (!blas_layout(p.k, p.n, p.b_row, p.b_col, b)) {
-        p.b = packed(scratch, itemsize(p.dtype), p.b, p.b_batch, p.b_row, p.b_col, p.batch, p.k, p.n);
-        b = {false, p.n};
-    }
-    if (p.m == 1) p.c_row = std::max(p.c_row, p.n);
-    if (p.dtype == DType::Float32) return onednn_product(p) ? void() : float_product(p, a, b);
     const int64_t item = itemsize(p.dtype);
+    const Layout a = as_blas(scratch, item, p.a, p.a_batch, p.a_row, p.a_col, p.batch, p.m, p.k),
+                 b = as_blas(scratch, item, p.b, p.b_batch, p.b_row, p.b_col, p.batch, p.k, p.n);
+    if (p.m == 1) p.c_row = std::max(p.c_row, p.n);
+    if (p.dtype == DType::Float32) return onednn_product(p) ? void() : float_product(p, a, b, scratch);
     auto at = [&](const void* base, int64_t elements) {
         return const_cast<void*>(static_cast<const void*>(static_cast<const char*>(base) + elements * item));
     };

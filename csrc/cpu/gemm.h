@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/typed_kernel.h"
+#include "simd.h"
 
 namespace mt {
 
@@ -35,6 +36,9 @@ void sgemm_here(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_
 void prepare_sgemm();
 // To be called after products by sgemm_here() or a Sgemm: raises if the library refused one of them, on any thread.
 void check_sgemm();
+
+// Whether oneDNN's float32 sums have one order for any number of threads: those of AVX-512's kernels have.
+constexpr bool kOneOrder = simd::kLanes == 16;
 
 // A library's float32 product, row-major; lda, ldb as above. The caller's thread may be one of many.
 using Sgemm = void (*)(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, const float* a,

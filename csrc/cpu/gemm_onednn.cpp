@@ -74,7 +74,7 @@ bool suits_primitive(const Product& p) {
     // bfloat16 as it is, where the processor multiplies pairs; without that, widening is ten times faster than
     // oneDNN's emulation.
     if (p.dtype == DType::BFloat16) return onednn::has_native_bfloat16() && p.batch * p.m * p.n * p.k >= 1 << 15;
-    return p.dtype == DType::Float32 && is_layer_of_few_rows(p);
+    return p.dtype == DType::Float32 && kOneOrder && is_layer_of_few_rows(p);
 }
 
 }  // namespace

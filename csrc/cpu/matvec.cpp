@@ -47,6 +47,8 @@ struct Register<double> {
         return Vec(_mm512_fmadd_pd(__m512d(a), __m512d(b), __m512d(c)));
 #elif defined(__FMA__)
         return Vec(_mm256_fmadd_pd(__m256d(a), __m256d(b), __m256d(c)));
+#elif defined(MT_SVE256)
+        return Vec(svmla_f64_x(svptrue_b64(), svfloat64_t(c), svfloat64_t(a), svfloat64_t(b)));
 #elif defined(__aarch64__)
         return Vec(vfmaq_f64(float64x2_t(c), float64x2_t(a), float64x2_t(b)));
 #else
@@ -59,6 +61,31 @@ template <class T>
 typename Register<T>::Item wide(T x) {
     return static_cast<typename Register<T>::Item>(x);
 }
+
+// How rows of T are multiplied with vectors, which are kept as X: widened, or as they are where there is an instruction
+// for that.
+template <class T>
+struct Dot {
+    using X = typename Register<T>::Item;
+    using Sum = typename Register<T>::Vec;
+    static constexpr int kLanes = Register<T>::kLanes, kSumLanes = kLanes;
+    static Sum row(const T* p) { return Register<T>::load(p); }
+    static Sum vector(const X* p) { return Register<X>::load(p); }
+    static Sum add(Sum a, Sum b, Sum to) { return Register<T>::fma(a, b, to); }
+};
+#if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+template <>
+struct Dot<BFloat16> {
+    using X = BFloat16;
+    using Sum = float32x4_t;
+    static constexpr int kLanes = 8, kSumLanes = 4;
+    static bfloat16x8_t row(const BFloat16* p) {
+        return vreinterpretq_bf16_u16(vld1q_u16(reinterpret_cast<const uint16_t*>(p)));
+    }
+    static bfloat16x8_t vector(const BFloat16* p) { return row(p); }
+    static Sum add(bfloat16x8_t a, bfloat16x8_t b, Sum to) { return vbfdotq_f32(to, a, b); }
+};
+#endif
 
 // y[v][i] = alpha sum over j of matrix[i][j] x[v][j] + bias + beta y[v][i] for `count` vectors.
 struct Task {
@@ -84,46 +111,44 @@ void finish(const Task& t, int64_t v, int64_t i, typename Register<T>::Item sum)
     to = T(sum);
 }
 
-// Rows whose terms are adjacent: dot products, R rows at a time with V vectors. `x`: the vectors, dense and widened.
+// Rows whose terms are adjacent: dot products, R rows at a time with V vectors. `x`: the vectors, dense.
 template <class T, int R, int V>
-void dots(const Task& t, const typename Register<T>::Item* x, int64_t first) {
-    using Reg = Register<T>;
-    using Vec = typename Reg::Vec;
-    using Wide = Register<typename Reg::Item>;
+void dots(const Task& t, const typename Dot<T>::X* x, int64_t first) {
+    using D = Dot<T>;
     // Adding up takes as long as four products: so many sums at a time as keep both units busy.
     constexpr int kSums = R * V >= 8 ? 1 : R * V >= 4 ? 2 : 4;
     const T* a = static_cast<const T*>(t.matrix) + first * t.row;
-    Vec sums[R][V][kSums] = {};
+    typename D::Sum sums[R][V][kSums] = {};
     // What to ask memory for ahead of its use. A short row leaves its page before the processor has seen a pattern:
     // then the rows of the next call.
     const int64_t ahead =
         t.terms <= 1024 && t.row == t.terms ? R * t.terms : (R == 1 ? 4096 : 1024) / static_cast<int64_t>(sizeof(T));
     int64_t j = 0;
     auto step = [&](int64_t at, int s) {
-        Vec left[V];
-        for (int v = 0; v < V; v++) left[v] = Wide::load(x + v * t.terms + at);
+        decltype(D::vector(x)) left[V];
+        for (int v = 0; v < V; v++) left[v] = D::vector(x + v * t.terms + at);
         for (int r = 0; r < R; r++) {
             __builtin_prefetch(a + r * t.row + at + ahead);
-            Vec right = Reg::load(a + r * t.row + at);
-            for (int v = 0; v < V; v++) sums[r][v][s] = Reg::fma(left[v], right, sums[r][v][s]);
+            const auto right = D::row(a + r * t.row + at);
+            for (int v = 0; v < V; v++) sums[r][v][s] = D::add(left[v], right, sums[r][v][s]);
         }
     };
-    for (; j + kSums * Reg::kLanes <= t.terms; j += kSums * Reg::kLanes)
-        for (int s = 0; s < kSums; s++) step(j + s * Reg::kLanes, s);
-    for (; j + Reg::kLanes <= t.terms; j += Reg::kLanes) step(j, 0);
+    for (; j + kSums * D::kLanes <= t.terms; j += kSums * D::kLanes)
+        for (int s = 0; s < kSums; s++) step(j + s * D::kLanes, s);
+    for (; j + D::kLanes <= t.terms; j += D::kLanes) step(j, 0);
     for (int r = 0; r < R; r++)
         for (int v = 0; v < V; v++) {
-            Vec all = sums[r][v][0];
+            typename D::Sum all = sums[r][v][0];
             for (int s = 1; s < kSums; s++) all += sums[r][v][s];
-            typename Reg::Item sum = 0;
-            for (int l = 0; l < Reg::kLanes; l++) sum += all[l];
-            for (int64_t q = j; q < t.terms; q++) sum += wide(a[r * t.row + q]) * x[v * t.terms + q];
+            typename Register<T>::Item sum = 0;
+            for (int l = 0; l < D::kSumLanes; l++) sum += all[l];
+            for (int64_t q = j; q < t.terms; q++) sum += wide(a[r * t.row + q]) * wide(x[v * t.terms + q]);
             finish<T>(t, v, first + r, sum);
         }
 }
 
 template <class T, int V>
-void by_rows(const Task& t, const typename Register<T>::Item* x, int64_t begin, int64_t end) {
+void by_rows(const Task& t, const typename Dot<T>::X* x, int64_t begin, int64_t end) {
     constexpr int kRows = V <= 2 ? 4 : 2;
     int64_t i = begin;
     // Memory gives 16-bit rows fastest one after the other: several streams pay where the vectors are what is read.
@@ -146,7 +171,7 @@ Task vectors(Task t, int64_t first) {
 }
 
 template <class T>
-void by_rows(const Task& t, const typename Register<T>::Item* x, int64_t begin, int64_t end) {
+void by_rows(const Task& t, const typename Dot<T>::X* x, int64_t begin, int64_t end) {
     switch (t.count) {
         case 1:
             return by_rows<T, 1>(t, x, begin, end);
@@ -196,15 +221,26 @@ void by_terms(const Task& t, const typename Register<T>::Item* x, int64_t begin,
     }
 }
 
-template <class T>
-void run(const Task& t) {
-    using X = typename Register<T>::Item;
+// The vectors of a task, one after the other, as numbers of X.
+template <class X, class T>
+std::vector<X> dense(const Task& t) {
     std::vector<X> x(static_cast<size_t>(t.count * t.terms));
     for (int64_t v = 0; v < t.count; v++)
         for (int64_t j = 0; j < t.terms; j++)
-            x[static_cast<size_t>(v * t.terms + j)] = wide(static_cast<const T*>(t.x)[v * t.x_vector + j * t.x_term]);
+            x[static_cast<size_t>(v * t.terms + j)] =
+                static_cast<X>(static_cast<const T*>(t.x)[v * t.x_vector + j * t.x_term]);
+    return x;
+}
+
+template <class T>
+void run(const Task& t) {
+    if (t.term != 1) {
+        const auto x = dense<typename Register<T>::Item, T>(t);
+        return parallel_for(t.rows, grain_for(t.terms * t.count),
+                            [&](int64_t begin, int64_t end) { by_terms<T>(t, x.data(), begin, end); });
+    }
+    const auto x = dense<typename Dot<T>::X, T>(t);
     parallel_for(t.rows, grain_for(t.terms * t.count), [&](int64_t begin, int64_t end) {
-        if (t.term != 1) return by_terms<T>(t, x.data(), begin, end);
         // So many rows at a time as stay in the cache until each group of vectors has read them.
         const int64_t step = t.count <= kVectors ? end - begin : std::max<int64_t>(4, (1 << 17) / t.terms / 4 * 4);
         for (; begin < end; begin += step)

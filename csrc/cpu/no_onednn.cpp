@@ -2,12 +2,20 @@
 #include "conv.h"
 #include "gemm.h"
 #include "int8_product.h"
+#include "openblas.h"
 
 namespace mt {
 
 Sgemm onednn_sgemm() { return nullptr; }
 void check_sgemm() {}
-bool multiplies_bfloat16() { return false; }
+// By OpenBLAS, on ARM: these kernels are loaded where the processor has the instructions.
+bool multiplies_bfloat16() {
+#if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+    return openblas::has_bfloat16();
+#else
+    return false;
+#endif
+}
 bool onednn_product(const Product&) { return false; }
 bool onednn_int8_product(int64_t, int64_t, int64_t, const void*, bool, const int8_t*, int32_t*) { return false; }
 

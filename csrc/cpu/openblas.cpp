@@ -1,6 +1,7 @@
 // Loading OpenBLAS and its matrix product.
 #include "openblas.h"
 
+#include <dlfcn.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -75,6 +76,27 @@ void sgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, 
 void dgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, double alpha, const double* a,
            int64_t lda, const double* b, int64_t ldb, double beta, double* c, int64_t ldc) {
     static const auto f = reinterpret_cast<RealGemm<double>>(symbol("cblas_dgemm"));
+    f(kRowMajor, transpose_a ? kTransposed : kPlain, transpose_b ? kTransposed : kPlain, int(m), int(n), int(k), alpha,
+      a, int(lda), b, int(ldb), beta, c, int(ldc));
+}
+
+namespace {
+using Bfloat16Gemm = void (*)(int, int, int, int, int, int, float, const BFloat16*, int, const BFloat16*, int, float,
+                              float*, int);
+// Builds of OpenBLAS may be without it.
+Bfloat16Gemm bfloat16_gemm() {
+    static const auto f = reinterpret_cast<Bfloat16Gemm>(dlsym(library(), "scipy_cblas_sbgemm"));
+    return f;
+}
+}  // namespace
+
+bool has_bfloat16() { return bfloat16_gemm() != nullptr; }
+void sbgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, const BFloat16* a,
+            int64_t lda, const BFloat16* b, int64_t ldb, float beta, float* c, int64_t ldc) {
+    check_sizes({m, n, k, lda, ldb, ldc});
+    use_threads(num_threads());
+    const auto f = bfloat16_gemm();
+    NoGil released(m * n * k > 20000);
     f(kRowMajor, transpose_a ? kTransposed : kPlain, transpose_b ? kTransposed : kPlain, int(m), int(n), int(k), alpha,
       a, int(lda), b, int(ldb), beta, c, int(ldc));
 }

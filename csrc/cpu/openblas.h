@@ -26,4 +26,9 @@ void sgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, 
 void dgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, double alpha, const double* a,
            int64_t lda, const double* b, int64_t ldb, double beta, double* c, int64_t ldc);
 
+// And for bfloat16 with float32 sums, where has_bfloat16() says that there is such a product; needs the GIL.
+bool has_bfloat16();
+void sbgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha, const BFloat16* a,
+            int64_t lda, const BFloat16* b, int64_t ldb, float beta, float* c, int64_t ldc);
+
 }  // namespace mt::openblas

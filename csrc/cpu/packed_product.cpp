@@ -9,6 +9,7 @@
 #include "gemm.h"
 #include "narrow.h"
 #include "packed_bytes.h"
+#include "packed_dots.h"
 #include "packed_words.h"
 
 namespace mt {
@@ -26,16 +27,33 @@ constexpr int64_t kFewVectors = 16;  // up to here the weight is decoded in regi
 constexpr int kMostVectors = 4;
 constexpr int64_t kPieceRows = 512;  // of a weight that is decoded for a product
 
-// The sums of one row of the weight with `count` vectors, at most kMostVectors.
+using Sums = float[kMostVectors];
+
+// So many rows of the weight at a time.
+template <class In>
+constexpr int kRowsAtOnce = 1;
+
+// The sums of `row`, or of it and another, with V vectors from the `first` on.
+template <int V, class F, class In>
+void sums_of(const F& weight, const In& in, int64_t first, int64_t row, int64_t, Sums* to, int64_t at) {
+    packed::one_row<V>(weight, in, first, row, to[0] + at);
+}
+#if defined(__ARM_FEATURE_DOTPROD)
+template <>
+constexpr int kRowsAtOnce<packed::DotVectors> = 2;
+template <int V, class F>
+void sums_of(const F& weight, const packed::DotVectors& in, int64_t first, int64_t row, int64_t other, Sums* to,
+             int64_t at) {
+    packed::two_rows<V>(weight, in, first, row, other, to[0] + at, to[1] + at);
+}
+#endif
+
+// The same with `count` vectors, at most kMostVectors.
 template <class F, class In>
-void rows_of(const F& weight, const In& in, int64_t first, int64_t count, int64_t row, float* to) {
-    using packed::one_row;
-    if (count == 4) return one_row<4>(weight, in, first, row, to);
-    if (count >= 2) {
-        one_row<2>(weight, in, first, row, to);
-        first += 2, count -= 2, to += 2;
-    }
-    if (count) one_row<1>(weight, in, first, row, to);
+void rows_of(const F& weight, const In& in, int64_t first, int64_t count, int64_t row, int64_t other, Sums* to) {
+    if (count == 4) return sums_of<4>(weight, in, first, row, other, to, 0);
+    if (count >= 2) sums_of<2>(weight, in, first, row, other, to, 0);
+    if (count % 2) sums_of<1>(weight, in, first + count - 1, row, other, to, count - 1);
 }
 
 template <class F>
@@ -87,9 +105,10 @@ void each_tile(F weight, int64_t begin, int64_t end, const Body& body) {
     }
 }
 
-// The products with few vectors: `in` is what one_row() reads of them.
+// The products with few vectors: `in` is what sums_of() reads of them.
 template <class F, class In>
 void few(Tensor& y, const Vectors& x, const In& in, int64_t rows, const F& weight, const float* scales) {
+    constexpr int64_t kRows = kRowsAtOnce<In>;
     visit(Types<float, BFloat16, Half>{}, y.dtype, "packed product", [&]<class T>() {
         T* to = y.data<T>();
         parallel_for(rows, grain_for(x.terms), [&](int64_t begin, int64_t end) {
@@ -101,15 +120,19 @@ void few(Tensor& y, const Vectors& x, const In& in, int64_t rows, const F& weigh
                     for (int64_t v = 0; v < x.count; v++)
                         tile.add_offsets(x.sums.data() + v * x.parts, x.parts, offsets.data() + v * packed::kTile);
                 for (int64_t first = 0; first < x.count; first += kMostVectors)
-                    for (int64_t n = top; n < bottom; n++) {
-                        float sums[kMostVectors];
+                    for (int64_t row = top; row < bottom; row += kRows) {
+                        Sums found[kRows];
                         const int64_t some = std::min<int64_t>(kMostVectors, x.count - first);
-                        rows_of(tile, in, first, some, n, sums);
-                        for (int64_t v = 0; v < some; v++)
-                            sums[v] += offsets[static_cast<size_t>((first + v) * packed::kTile + n % packed::kTile)];
-                        for (int64_t v = 0; v < some; v += x.each) {
-                            const float sum = x.each == 2 ? sums[v] + sums[v + 1] : sums[v];
-                            to[(first + v) / x.each * rows + n] = T(scales ? sum * scales[n] : sum);
+                        rows_of(tile, in, first, some, row, std::min(row + 1, bottom - 1), found);
+                        for (int64_t n = row; n < std::min(row + kRows, bottom); n++) {
+                            float* sums = found[n - row];
+                            for (int64_t v = 0; v < some; v++)
+                                sums[v] +=
+                                    offsets[static_cast<size_t>((first + v) * packed::kTile + n % packed::kTile)];
+                            for (int64_t v = 0; v < some; v += x.each) {
+                                const float sum = x.each == 2 ? sums[v] + sums[v + 1] : sums[v];
+                                to[(first + v) / x.each * rows + n] = T(scales ? sum * scales[n] : sum);
+                            }
                         }
                     }
             });
@@ -130,6 +153,9 @@ void multiply(Tensor& y, const Tensor& given_x, int64_t rows, int64_t terms, con
         if constexpr (How::kThere)
             if (packed::multiplies_bytes() && terms % How::kChunk == 0)
                 return few(y, in, packed::ByteVectors::of<How>(in), rows, weight, scales);
+#endif
+#if defined(__ARM_FEATURE_DOTPROD)
+        return few(y, in, packed::DotVectors(in), rows, weight, scales);
 #endif
         return few(y, in, in, rows, weight, scales);
     }

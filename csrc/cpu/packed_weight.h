@@ -63,7 +63,7 @@ inline Ints pairs(Words a, Words b) {
     return Ints(_mm256_madd_epi16(__m256i(a), __m256i(b)));
 #elif defined(__SSE2__)
     return Ints(_mm_madd_epi16(__m128i(a), __m128i(b)));
-#elif defined(__aarch64__)
+#elif defined(__aarch64__) && !defined(MT_SVE256)
     const int16x8_t x = int16x8_t(a), y = int16x8_t(b);
     return Ints(vpaddq_s32(vmull_s16(vget_low_s16(x), vget_low_s16(y)), vmull_high_s16(x, y)));
 #else

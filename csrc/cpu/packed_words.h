@@ -19,6 +19,24 @@ Vec scales_of(const Scales<kCount>& s, int r) {
 #endif
 }
 
+// What is left of a block: the first part of one of two, whose upper halves are its last 16 elements.
+template <class F>
+float rest_of_row(const F& weight, const Vectors& in, int64_t vector, int64_t row) {
+    if constexpr (F::kParts == 2 && F::kPer == kPart) {
+        constexpr int kBlock = 2 * kPart;
+        const int64_t blocks = in.terms / kBlock;
+        if (in.terms % kBlock == 0) return 0;
+        float scale, offset;
+        weight.of_group(row, 2 * blocks >> weight.shift, &scale, &offset);
+        const int16_t* at = in.whole + vector * in.terms + blocks * kBlock;
+        int32_t whole = 0;
+        for (int i = 0; i < 16; i++)
+            whole += (weight.at(row, blocks)[i] & 15) * at[i] + (weight.at(row, blocks)[i] >> 4) * at[i + 16];
+        return scale * static_cast<float>(whole) * in.scales[static_cast<size_t>((vector + 1) * in.stretches - 1)];
+    }
+    return 0;
+}
+
 // The sums of one row of the weight with V vectors.
 template <int V, class F>
 void one_row(const F weight, const Vectors& in, int64_t first, int64_t row, float* to) {
@@ -89,20 +107,7 @@ void one_row(const F weight, const Vectors& in, int64_t first, int64_t row, floa
         float offset = 0;
         if constexpr (F::kOffset)
             for (int k = 0; k < kScales; k++) offset += item(offsets[v], k);
-        to[v] = simd::sum(all[v]) + offset;
-    }
-    // What is left of a block: the first part of one of two, whose upper halves are its last 16 elements.
-    if constexpr (kParts == 2 && F::kPer == kPart) {
-        if (in.terms % kBlock == 0) return;
-        float scale, offset;
-        weight.of_group(row, 2 * blocks >> weight.shift, &scale, &offset);
-        for (int v = 0; v < V; v++) {
-            const int16_t* at = x + v * in.terms + blocks * kBlock;
-            int32_t whole = 0;
-            for (int i = 0; i < 16; i++)
-                whole += (weight.at(row, blocks)[i] & 15) * at[i] + (weight.at(row, blocks)[i] >> 4) * at[i + 16];
-            to[v] += scale * static_cast<float>(whole) * scales[(v + 1) * in.stretches - 1];
-        }
+        to[v] = simd::sum(all[v]) + offset + rest_of_row(weight, in, first + v, row);
     }
 }
 

@@ -5,6 +5,11 @@
 #include <immintrin.h>
 #elif defined(__aarch64__)
 #include <arm_neon.h>
+// Registers of 256 bits, where the compiler is told that they have that length: the same text as for AVX2.
+#if defined(__ARM_FEATURE_SVE) && __ARM_FEATURE_SVE_BITS == 256
+#define MT_SVE256
+#include <arm_sve.h>
+#endif
 #endif
 
 #include <cstdint>
@@ -16,7 +21,7 @@ namespace mt::simd {
 
 #if defined(__AVX512F__)
 constexpr int kLanes = 16;
-#elif defined(__AVX2__)
+#elif defined(__AVX2__) || defined(MT_SVE256)
 constexpr int kLanes = 8;
 #else
 constexpr int kLanes = 4;
@@ -35,6 +40,13 @@ inline float sum(Vec v) { return _mm512_reduce_add_ps(__m512(v)); }
 // The first `n` items; the others are zero.
 inline Vec load_first(const float* p, int n) { return Vec(_mm512_maskz_loadu_ps(__mmask16((1u << n) - 1), p)); }
 inline void store_first(float* p, Vec v, int n) { _mm512_mask_storeu_ps(p, __mmask16((1u << n) - 1), __m512(v)); }
+#elif defined(MT_SVE256)
+inline Vec fma(Vec a, Vec b, Vec c) {
+    return Vec(svmla_f32_x(svptrue_b32(), svfloat32_t(c), svfloat32_t(a), svfloat32_t(b)));
+}
+inline float sum(Vec v) { return svaddv_f32(svptrue_b32(), svfloat32_t(v)); }
+inline Vec load_first(const float* p, int n) { return Vec(svld1_f32(svwhilelt_b32(0, n), p)); }
+inline void store_first(float* p, Vec v, int n) { svst1_f32(svwhilelt_b32(0, n), p, svfloat32_t(v)); }
 #else
 #if defined(__FMA__)
 inline Vec fma(Vec a, Vec b, Vec c) { return Vec(_mm256_fmadd_ps(__m256(a), __m256(b), __m256(c))); }

@@ -72,26 +72,16 @@ from . import types as types
 from . import utils as utils
 from . import version as version
 from . import xpu as xpu
-from ._operators.tensor_types import BFloat16Tensor as BFloat16Tensor
-from ._operators.tensor_types import BoolTensor as BoolTensor
-from ._operators.tensor_types import ByteTensor as ByteTensor
-from ._operators.tensor_types import CharTensor as CharTensor
 from ._dispatch.keys import DispatchKey as DispatchKey
-from ._operators.tensor_types import DoubleTensor as DoubleTensor
 from ._core.stream import Event as Event
-from ._operators.tensor_types import FloatTensor as FloatTensor
 from ._dispatch.schema import FunctionSchema as FunctionSchema
 from .futures import Future as Future
 from ._C import Generator as Generator
 from .amp import GradScaler as GradScaler
-from ._operators.tensor_types import HalfTensor as HalfTensor
-from ._operators.tensor_types import IntTensor as IntTensor
-from ._operators.tensor_types import LongTensor as LongTensor
 from .serialization._records import PyTorchFileReader as PyTorchFileReader
 from .serialization._records import PyTorchFileWriter as PyTorchFileWriter
 from .jit import ScriptFunction as ScriptFunction
 from .jit import ScriptModule as ScriptModule
-from ._operators.tensor_types import ShortTensor as ShortTensor
 from ._core.dtype import Size as Size
 from ._core.stream import Stream as Stream
 from ._namespace import SymBool as SymBool
@@ -375,6 +365,16 @@ uint64: _dtype
 uint7: _dtype
 uint8: _dtype
 
+class BFloat16Tensor(Tensor): ...
+class BoolTensor(Tensor): ...
+class ByteTensor(Tensor): ...
+class CharTensor(Tensor): ...
+class DoubleTensor(Tensor): ...
+class FloatTensor(Tensor): ...
+class HalfTensor(Tensor): ...
+class IntTensor(Tensor): ...
+class LongTensor(Tensor): ...
+class ShortTensor(Tensor): ...
 @overload
 def __lshift__(input: Tensor, other: Tensor) -> Tensor:
     """Python's <<."""

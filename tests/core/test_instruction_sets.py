@@ -1,5 +1,6 @@
 """The kernels of each instruction set that was built and that this processor runs: the same operators, the same numbers."""
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -12,7 +13,14 @@ from mindtorch_v2 import _C
 
 LIBRARIES = Path(torch.__file__).with_name("_lib")
 # What /proc/cpuinfo must say for a library to be loaded.
-NEEDS = {"base": set(), "v3": {"avx2", "fma", "bmi2"}, "v4": {"avx512f", "avx512bw", "avx512dq", "avx512vl", "fma"}}
+NEEDS = {
+    "base": set(),
+    "v3": {"avx2", "fma", "bmi2"},
+    "v4": {"avx512f", "avx512bw", "avx512dq", "avx512vl", "fma"},
+    "v82": {"atomics", "asimdrdm", "asimddp"},
+    "v86": {"atomics", "asimdrdm", "asimddp", "bf16", "i8mm"},
+    "sve256": {"atomics", "asimdrdm", "asimddp", "bf16", "i8mm", "256 bits"},
+}
 
 PROGRAM = """
 import sys
@@ -83,9 +91,12 @@ print(torch.rand(3).tolist(), torch.randn(17).tolist(), torch.randperm(9).tolist
 def _supported():
     flags = set()
     for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("flags"):
+        if line.startswith(("flags", "Features")):
             flags = set(line.split())
             break
+    length_of_vectors = 51  # prctl's question, which counts bytes
+    if "sve" in flags and ctypes.CDLL(None).prctl(length_of_vectors) & 0xFFFF == 32:
+        flags.add("256 bits")
     built = {path.stem.removeprefix("libmindtorch_cpu_") for path in LIBRARIES.glob("libmindtorch_cpu_*.so")}
     return sorted(isa for isa in NEEDS if isa in built and NEEDS[isa] <= flags)
 

@@ -11,6 +11,7 @@
 #include "../deterministic.h"
 #include "../generator.h"
 #include "../gil.h"
+#include "../kernel_sets.h"
 #include "../recording.h"
 #include "../registry.h"
 #include "../uninitialised.h"
@@ -46,21 +47,8 @@ bool load_cpu_kernels() {
         PyErr_Format(PyExc_ImportError, "mindtorch_v2: %s", dlerror());
         return false;
     }
-    std::vector<std::string> order;
     const char* forced = std::getenv("MINDTORCH_ISA");
-    if (forced && *forced) {
-        order.push_back(forced);
-    } else {
-#if defined(__x86_64__)
-        __builtin_cpu_init();
-        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"))
-            order.push_back("v4");
-        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
-            order.push_back("v3");
-#endif
-        order.push_back("base");
-    }
+    const std::vector<std::string> order = forced && *forced ? std::vector<std::string>{forced} : kernel_sets();
     std::string problems;
     for (const std::string& isa : order) {
         std::string path = dir + "libmindtorch_cpu_" + isa + ".so";
@@ -198,7 +186,7 @@ PyMethodDef functions[] = {
      "Take denormal numbers for zero, if the processor can; whether it can.\n"
      "\n"
      "    >>> possible = torch.set_flush_denormal(False)"},
-    {"_cpu_isa", py_isa, METH_NOARGS, "'v4' (AVX-512), 'v3' (AVX2) or 'base'."},
+    {"_cpu_isa", py_isa, METH_NOARGS, "Which kernels were loaded: docs/environment.md has their names."},
     {nullptr, nullptr, 0, nullptr}};
 PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "mindtorch_v2._C", "The native core.", -1, functions, nullptr, nullptr, nullptr, nullptr};

@@ -114,7 +114,7 @@ class SymbolicFakeTensor(FakeTensor):
             return torch.Size(told[0])
         return torch.Size([self._number(lambda t, d=d: t.shape[d]) for d in range(self.dim())])
 
-    def size(self, dim: int | None = None) -> Any:
+    def size(self, dim: int | None = None) -> Any:  # type: ignore[override]  # (that says which of two types)
         if dim is None:
             return self.shape
         with below():
@@ -122,7 +122,7 @@ class SymbolicFakeTensor(FakeTensor):
         told = self._tells()
         return self._number(lambda t: t.shape[dim]) if told is None else told[0][dim]
 
-    def stride(self, dim: int | None = None) -> Any:
+    def stride(self, dim: int | None = None) -> Any:  # type: ignore[override]  # (that says which of two types)
         told = self._tells()
         if told is not None:
             return tuple(told[1]) if dim is None else told[1][dim]

@@ -160,7 +160,7 @@ class _Traced(_Tensor):
         plain = _Tensor.shape.__get__(self)
         return plain if recorder is None else recorder.sizes(self, plain)
 
-    def size(self, dim: int | None = None) -> Any:
+    def size(self, dim: int | None = None) -> Any:  # type: ignore[override]  # (that says which of two types)
         return self.shape if dim is None else self.shape[dim]
 
     def numel(self) -> Any:

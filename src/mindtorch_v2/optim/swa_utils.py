@@ -132,6 +132,8 @@ class AveragedModel(torch.nn.Module):
     1
     """
 
+    n_averaged: torch.Tensor
+
     def __init__(
         self,
         model: torch.nn.Module,

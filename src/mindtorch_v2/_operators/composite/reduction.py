@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..._core.dimensions import wrap_dim
 from ..._core.dtype import DTYPES
@@ -111,6 +111,8 @@ def cov(self: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aw
     weights = fweights
     if aweights is not None:
         weights = aweights if weights is None else weights * aweights
+    total: Any
+    freedom: Any
     if weights is None:
         total = x.size(1)
         mean = x.mean(1, keepdim=True)

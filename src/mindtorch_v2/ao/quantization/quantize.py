@@ -6,7 +6,7 @@ import copy
 import inspect
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from typing_extensions import deprecated
 
@@ -41,6 +41,8 @@ from mindtorch_v2.ao.quantization.utils import (
     has_no_children_ignoring_parametrizations,
 )
 from mindtorch_v2.nn.utils.parametrize import type_before_parametrizations
+
+_Model = TypeVar("_Model", bound=nn.Module)
 
 __all__ = [
     "add_quant_dequant",
@@ -216,12 +218,12 @@ def add_quant_dequant(module: nn.Module) -> nn.Module:
 
 @deprecated(DEPRECATION_WARNING)
 def prepare(
-    model: nn.Module,
+    model: _Model,
     inplace: bool = False,
     allow_list: Any = None,
     observer_non_leaf_module_list: Any = None,
     prepare_custom_config_dict: dict[str, Any] | None = None,
-) -> nn.Module:
+) -> _Model:
     """A copy of a model (itself, if `inplace`) whose modules with a `qconfig` are observed: run it with representative data next.
 
     Args:
@@ -276,8 +278,8 @@ def _remove_qconfig(module: Any) -> None:
 
 @deprecated(DEPRECATION_WARNING)
 def quantize(
-    model: nn.Module, run_fn: Callable, run_args: Any, mapping: dict[Any, Any] | None = None, inplace: bool = False
-) -> nn.Module:
+    model: _Model, run_fn: Callable, run_args: Any, mapping: dict[Any, Any] | None = None, inplace: bool = False
+) -> _Model:
     """A quantized copy of a model (itself, if `inplace`): prepared, run by `run_fn(model, *run_args)`, and converted.
 
     >>> model = torch.nn.Sequential(torch.nn.ReLU())
@@ -299,12 +301,12 @@ def quantize(
 
 @deprecated(DEPRECATION_WARNING)
 def quantize_dynamic(
-    model: nn.Module,
+    model: _Model,
     qconfig_spec: Any = None,
     dtype: torch.dtype = torch.qint8,
     mapping: dict[Any, Any] | None = None,
     inplace: bool = False,
-) -> nn.Module:
+) -> _Model:
     """A copy of `model` (itself, if `inplace`) in which modules are replaced by ones with weights of few bits.
 
     Args:
@@ -344,7 +346,7 @@ def quantize_dynamic(
 
 
 @deprecated(DEPRECATION_WARNING)
-def prepare_qat(model: nn.Module, mapping: dict[Any, Any] | None = None, inplace: bool = False) -> nn.Module:
+def prepare_qat(model: _Model, mapping: dict[Any, Any] | None = None, inplace: bool = False) -> _Model:
     """A copy of a model (itself, if `inplace`) that rounds as it will when it is quantized: train it next.
 
     The model is in training mode. `mapping`: the class that takes a module's place, by the module's class.
@@ -366,7 +368,7 @@ def prepare_qat(model: nn.Module, mapping: dict[Any, Any] | None = None, inplace
 
 
 @deprecated(DEPRECATION_WARNING)
-def quantize_qat(model: nn.Module, run_fn: Callable, run_args: Any, inplace: bool = False) -> nn.Module:
+def quantize_qat(model: _Model, run_fn: Callable, run_args: Any, inplace: bool = False) -> _Model:
     """A quantized copy of a model (itself, if `inplace`): prepared, trained by `run_fn(model, *run_args)`, and converted.
 
     >>> model = torch.nn.Sequential(torch.nn.ReLU())

@@ -177,11 +177,11 @@ class NestedTensor(torch.Tensor):
         """The sizes, with a symbol for the ragged one."""
         return torch.Size(self._size)
 
-    def size(self, dim: int | None = None) -> Any:
+    def size(self, dim: int | None = None) -> Any:  # type: ignore[override]  # (that says which of two types)
         """The sizes, or one of them."""
         return self.shape if dim is None else self._size[_place(self, dim)]
 
-    def stride(self, dim: int | None = None) -> Any:
+    def stride(self, dim: int | None = None) -> Any:  # type: ignore[override]  # (that says which of two types)
         """The strides: of the buffer, with a multiple of the ragged size for the batch."""
         inner = self._values.stride()
         strides = (self._size[self._ragged_idx] * inner[self._ragged_idx - 1], *inner)

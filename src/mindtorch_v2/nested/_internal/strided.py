@@ -75,7 +75,7 @@ class StridedNestedTensor(torch.Tensor):
         """RuntimeError: there is no one size."""
         raise RuntimeError("Internal error: NestedTensorImpl doesn't support sizes. Please file an issue.")
 
-    def size(self, dim: int | None = None) -> Any:
+    def size(self, dim: int | None = None) -> Any:  # type: ignore[override]  # (that says which of two types)
         """The size that all entries share in a dimension; RuntimeError where they differ."""
         if dim is None:
             return self.shape
@@ -90,7 +90,7 @@ class StridedNestedTensor(torch.Tensor):
     def __len__(self) -> int:
         return self.shape
 
-    def stride(self, dim: int | None = None) -> Any:
+    def stride(self, dim: int | None = None) -> Any:  # type: ignore[override]  # (that says which of two types)
         """RuntimeError: there are no strides that hold for all entries."""
         raise RuntimeError("Internal error: NestedTensorImpl doesn't support strides. Please file an issue.")
 
