@@ -113,10 +113,47 @@ PyObject* py_launch(PyObject*, PyObject* args) {
     return r;
 }
 
+// _cuda_call(device, function, arguments...): a function of one of NVIDIA's libraries, by its address, in a device's
+// context; all arguments are addresses and integers. Its code. A call that expects fewer than are passed here does not
+// see the rest.
+PyObject* py_call(PyObject*, PyObject* const* args, Py_ssize_t count) {
+    constexpr int kMost = 24;
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        MT_CHECK(count >= 2 && count - 2 <= kMost, "_cuda_call takes a device, a function and up to ", kMost,
+                 " arguments");
+        int64_t a[kMost + 2] = {};
+        for (Py_ssize_t i = 0; i < count; i++) {
+            a[i] = static_cast<int64_t>(PyLong_AsUnsignedLongLongMask(args[i]));
+            if (a[i] == -1 && PyErr_Occurred()) throw PythonError();
+        }
+        activate(checked_index(static_cast<long>(a[0])));
+        using I = int64_t;
+        using Fn = int (*)(I, I, I, I, I, I, I, I, I, I, I, I, I, I, I, I, I, I, I, I, I, I, I, I);
+        const I* p = a + 2;
+        const int code =
+            reinterpret_cast<Fn>(a[1])(p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12],
+                                       p[13], p[14], p[15], p[16], p[17], p[18], p[19], p[20], p[21], p[22], p[23]);
+        return PyLong_FromLong(code);
+    });
+}
+
+// _cuda_stream(device): the handle of this thread's current stream.
+PyObject* py_stream(PyObject*, PyObject* device) {
+    long index = PyLong_AsLong(device);
+    if (index == -1 && PyErr_Occurred()) return nullptr;
+    return guarded<PyObject*>(nullptr,
+                              [&]() -> PyObject* { return PyLong_FromVoidPtr(t_streams[checked_index(index)]); });
+}
+
 PyMethodDef functions[] = {
-    {"_cuda_open", py_open, METH_VARARGS, nullptr},     {"_cuda_set_context", py_set_context, METH_VARARGS, nullptr},
-    {"_cuda_activate", py_activate, METH_O, nullptr},   {"_cuda_set_stream", py_set_stream, METH_VARARGS, nullptr},
-    {"_cuda_launch", py_launch, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr},
+    {"_cuda_open", py_open, METH_VARARGS, nullptr},
+    {"_cuda_set_context", py_set_context, METH_VARARGS, nullptr},
+    {"_cuda_activate", py_activate, METH_O, nullptr},
+    {"_cuda_set_stream", py_set_stream, METH_VARARGS, nullptr},
+    {"_cuda_launch", py_launch, METH_VARARGS, nullptr},
+    {"_cuda_stream", py_stream, METH_O, nullptr},
+    {"_cuda_call", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_call)), METH_FASTCALL, nullptr},
+    {nullptr, nullptr, 0, nullptr},
 };
 
 }  // namespace

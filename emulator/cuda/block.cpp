@@ -184,7 +184,8 @@ std::string Runner::stuck() const {
             char missing[16];
             std::snprintf(missing, sizeof missing, "0x%08x", m.mask & ~m.arrived);
             if (!text.empty()) text += "; ";
-            text += "lanes of warp " + std::to_string(w) + " wait at " + name_of(m.operation, m.name) + " for lanes " + missing;
+            text += "lanes of warp " + std::to_string(w) + " wait at " + name_of(m.operation, m.name) + " for lanes " +
+                    missing;
             if (text.size() > 300) return text + "; ...";
         }
     return text + "; " + threads(over) + " ended without it: this would hang, or is undefined";
@@ -302,7 +303,8 @@ void Runner::at_together(emulated_block* block, unsigned thread, const char* nam
                          void (*compute)(void* const*)) {
     auto& r = *static_cast<Runner*>(block);
     if (r.lanes_of(thread / 32) != ~0u)
-        abandon({CUDA_ERROR_LAUNCH_FAILED, std::string(name) + " is for all 32 lanes of a warp, and this one has fewer"});
+        abandon(
+            {CUDA_ERROR_LAUNCH_FAILED, std::string(name) + " is for all 32 lanes of a warp, and this one has fewer"});
     Meeting* m = r.arrive(thread, EMULATED_TOGETHER, ~0u, reinterpret_cast<unsigned long long>(mine), 0, name);
     if (!m) {
         r.wait(r.running_, thread);

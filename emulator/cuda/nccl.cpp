@@ -1,5 +1,6 @@
-// NCCL: collectives between the ranks of a communicator, by their C names, over ../ranks. As NCCL does it, a call enqueues, work
-// that fails keeps its stream waiting until the communicator is aborted, and tells its error to who asks for it.
+// NCCL: collectives between the ranks of a communicator, by their C names, over ../ranks. As NCCL does it, a call
+// enqueues, work that fails keeps its stream waiting until the communicator is aborted, and tells its error to who asks
+// for it.
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -138,7 +139,8 @@ int enqueue(const char* function, const std::shared_ptr<Comm>& comm, CUstream st
         delete static_cast<Job*>(data);
     };
     int code = emulated_enqueue(stream, function, run, new Job{comm, call, std::move(body)}, drop);
-    return code ? refused(ncclUnhandledCudaError, std::string(function) + ": the stream refused the work") : ncclSuccess;
+    return code ? refused(ncclUnhandledCudaError, std::string(function) + ": the stream refused the work")
+                : ncclSuccess;
 }
 
 // ---- groups: what is called between ncclGroupStart and ncclGroupEnd begins together ----
@@ -243,7 +245,8 @@ int pass(const char* function, bool sends, const void* at, size_t count, int typ
          CUstream stream) {
     Call call(function, handle);
     if (int code = call.check(type, count, {at}, 0, peer)) return grouped(code);
-    Item item = {call.comm, stream,
+    Item item = {call.comm,
+                 stream,
                  {sends, static_cast<uint32_t>(peer), bytes(at), count, kTypes[type].size, kTypes[type].name}};
     if (!t_depth) return begin_transfers({item});
     t_items.push_back(item);
@@ -271,9 +274,14 @@ EMULATED_API int ncclGetVersion(int* version) {
     return ncclSuccess;
 }
 EMULATED_API const char* ncclGetErrorString(int code) {
-    static const char* const texts[] = {"no error",         "unhandled cuda error", "unhandled system error",
-                                        "internal error",   "invalid argument",     "invalid usage",
-                                        "remote process exited or there was a network error", "NCCL operation in progress"};
+    static const char* const texts[] = {"no error",
+                                        "unhandled cuda error",
+                                        "unhandled system error",
+                                        "internal error",
+                                        "invalid argument",
+                                        "invalid usage",
+                                        "remote process exited or there was a network error",
+                                        "NCCL operation in progress"};
     return code >= 0 && code < static_cast<int>(std::size(texts)) ? texts[code] : "unknown result code";
 }
 EMULATED_API const char* ncclGetLastError(void*) { return t_last_error.c_str(); }
@@ -291,9 +299,10 @@ EMULATED_API int ncclCommInitRank(void** handle, int size, ncclUniqueId id, int 
     if (int code = emulated_injected(function)) return code;
     std::string name(id.internal, strnlen(id.internal, sizeof id.internal));
     if (!handle || size < 1 || rank < 0 || rank >= size)
-        return refused(ncclInvalidArgument, "ncclCommInitRank: rank " + std::to_string(rank) + " of " +
-                                                std::to_string(size) + " ranks");
-    if (name.rfind("nccl-", 0) != 0) return refused(ncclInvalidArgument, "ncclCommInitRank: the id is not of ncclGetUniqueId");
+        return refused(ncclInvalidArgument,
+                       "ncclCommInitRank: rank " + std::to_string(rank) + " of " + std::to_string(size) + " ranks");
+    if (name.rfind("nccl-", 0) != 0)
+        return refused(ncclInvalidArgument, "ncclCommInitRank: the id is not of ncclGetUniqueId");
     auto comm = made_here(static_cast<uint32_t>(rank), static_cast<uint32_t>(size), name);
     if (!comm->context) return refused(ncclUnhandledCudaError, "ncclCommInitRank: this thread has no context");
     try {
@@ -353,13 +362,15 @@ EMULATED_API int ncclGroupEnd() {
     return --t_depth ? ncclSuccess : end_group();
 }
 
-EMULATED_API int ncclAllReduce(const void* from, void* to, size_t count, int type, int op, void* handle, CUstream stream) {
+EMULATED_API int ncclAllReduce(const void* from, void* to, size_t count, int type, int op, void* handle,
+                               CUstream stream) {
     Call call("ncclAllReduce", handle);
     if (int code = call.check(type, count, {from, to}, op)) return grouped(code);
     auto combine = combining(type, op);
-    return call.start(stream, call.text(count, type, std::string(", ") + kOps[op]), [=](Links& links, Instant deadline) {
-        all_reduce(links, bytes(from), bytes(to), count, kTypes[type].size, combine, deadline);
-    });
+    return call.start(stream, call.text(count, type, std::string(", ") + kOps[op]),
+                      [=](Links& links, Instant deadline) {
+                          all_reduce(links, bytes(from), bytes(to), count, kTypes[type].size, combine, deadline);
+                      });
 }
 EMULATED_API int ncclReduce(const void* from, void* to, size_t count, int type, int op, int root, void* handle,
                             CUstream stream) {
@@ -376,10 +387,11 @@ EMULATED_API int ncclBroadcast(const void* from, void* to, size_t count, int typ
     Call call("ncclBroadcast", handle);
     if (int code = call.check(type, count, {to}, 0, root)) return grouped(code);
     size_t n = count * kTypes[type].size;
-    return call.start(stream, call.text(count, type, " from " + std::to_string(root)), [=](Links& links, Instant deadline) {
-        if (static_cast<int>(links.rank) == root && from != to && n) std::memmove(to, from, n);
-        broadcast(links, bytes(to), n, static_cast<uint32_t>(root), deadline);
-    });
+    return call.start(stream, call.text(count, type, " from " + std::to_string(root)),
+                      [=](Links& links, Instant deadline) {
+                          if (static_cast<int>(links.rank) == root && from != to && n) std::memmove(to, from, n);
+                          broadcast(links, bytes(to), n, static_cast<uint32_t>(root), deadline);
+                      });
 }
 EMULATED_API int ncclAllGather(const void* from, void* to, size_t count, int type, void* handle, CUstream stream) {
     Call call("ncclAllGather", handle);
@@ -395,9 +407,10 @@ EMULATED_API int ncclReduceScatter(const void* from, void* to, size_t count, int
     if (int code = call.check(type, count, {from, to}, op)) return grouped(code);
     Layout layout(count, call.comm->size);
     auto combine = combining(type, op);
-    return call.start(stream, call.text(count, type, std::string(", ") + kOps[op]), [=](Links& links, Instant deadline) {
-        reduce_scatter(links, bytes(from), layout, bytes(to), kTypes[type].size, combine, deadline);
-    });
+    return call.start(stream, call.text(count, type, std::string(", ") + kOps[op]),
+                      [=](Links& links, Instant deadline) {
+                          reduce_scatter(links, bytes(from), layout, bytes(to), kTypes[type].size, combine, deadline);
+                      });
 }
 EMULATED_API int ncclSend(const void* at, size_t count, int type, int peer, void* handle, CUstream stream) {
     return pass("ncclSend", true, at, count, type, peer, handle, stream);

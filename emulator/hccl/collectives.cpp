@@ -131,9 +131,8 @@ EMU_API HcclResult HcclBroadcast(void* buf, uint64_t count, HcclDataType dataTyp
     size_t n = count * size_of(dataType);
     char* at = bytes(buf);
     return start("HcclBroadcast", c, stream, {{"buf", buf, n}}, c->others(),
-                 called("HcclBroadcast", count, dataType, " from ", root), [=](Comm& comm, Instant deadline) {
-                     broadcast(comm, at, n, root, deadline);
-                 });
+                 called("HcclBroadcast", count, dataType, " from ", root),
+                 [=](Comm& comm, Instant deadline) { broadcast(comm, at, n, root, deadline); });
 }
 
 EMU_API HcclResult HcclReduce(void* sendBuf, void* recvBuf, uint64_t count, HcclDataType dataType, HcclReduceOp op,
@@ -159,9 +158,8 @@ EMU_API HcclResult HcclScatter(void* sendBuf, void* recvBuf, uint64_t recvCount,
     char *from = bytes(sendBuf), *to = bytes(recvBuf);
     return start("HcclScatter", c, stream,
                  {{"sendBuf", sendBuf, c->rank == root ? n * c->size : 0}, {"recvBuf", recvBuf, n}}, c->others(),
-                 called("HcclScatter", recvCount, dataType, " from ", root), [=](Comm& comm, Instant deadline) {
-                     scatter(comm, from, to, n, root, deadline);
-                 });
+                 called("HcclScatter", recvCount, dataType, " from ", root),
+                 [=](Comm& comm, Instant deadline) { scatter(comm, from, to, n, root, deadline); });
 }
 
 namespace {
@@ -176,9 +174,8 @@ HcclResult gather(const char* function, Comm* c, void* sendBuf, uint64_t count, 
     std::string counts;
     for (size_t n : to.counts) counts += text(counts.empty() ? "" : "+", n);
     return start(function, c, stream, {{"sendBuf", sendBuf, count * item}, {"recvBuf", recvBuf, to.reach * item}},
-                 c->others(), text(function, "(", counts, " ", name_of(type), ")"), [=](Comm& comm, Instant deadline) {
-                     gather(comm, from, at, to, item, deadline);
-                 });
+                 c->others(), text(function, "(", counts, " ", name_of(type), ")"),
+                 [=](Comm& comm, Instant deadline) { gather(comm, from, at, to, item, deadline); });
 }
 
 HcclResult reduce_scatter(const char* function, Comm* c, void* sendBuf, Layout from, void* recvBuf, uint64_t count,
@@ -190,11 +187,10 @@ HcclResult reduce_scatter(const char* function, Comm* c, void* sendBuf, Layout f
     char *at = bytes(sendBuf), *to = bytes(recvBuf);
     std::string counts;
     for (size_t each : from.counts) counts += text(counts.empty() ? "" : "+", each);
-    return start(function, c, stream, {{"sendBuf", sendBuf, from.reach * item}, {"recvBuf", recvBuf, n}}, c->others(),
-                 text(function, "(", counts, " ", name_of(type), ", ", name_of(op), ")"),
-                 [=](Comm& comm, Instant deadline) {
-                     reduce_scatter(comm, at, from, to, item, combine(type, op), deadline);
-                 });
+    return start(
+        function, c, stream, {{"sendBuf", sendBuf, from.reach * item}, {"recvBuf", recvBuf, n}}, c->others(),
+        text(function, "(", counts, " ", name_of(type), ", ", name_of(op), ")"),
+        [=](Comm& comm, Instant deadline) { reduce_scatter(comm, at, from, to, item, combine(type, op), deadline); });
 }
 
 HcclResult all_to_all(const char* function, Comm* c, const void* sendBuf, Layout from, HcclDataType send_type,
@@ -224,7 +220,7 @@ HcclResult all_to_all(const char* function, Comm* c, const void* sendBuf, Layout
                      for (uint32_t r : comm.others())
                          if (coming[r] != expect[r])
                              throw Broken{Trouble::disagreement, text("rank ", r, " sends ", coming[r], " bytes, rank ",
-                                                            comm.rank, " takes ", expect[r])};
+                                                                      comm.rank, " takes ", expect[r])};
                      sends.clear();
                      receives.clear();
                      for (uint32_t r : comm.others()) {

@@ -1,4 +1,5 @@
-// Connections between ranks: Unix sockets without a place in the file system, which end with the processes that hold them.
+// Connections between ranks: Unix sockets without a place in the file system, which end with the processes that hold
+// them.
 #include "links.h"
 
 #include <fcntl.h>
@@ -154,8 +155,8 @@ void Links::agree(const std::vector<uint32_t>& ranks, const std::string& call, I
     move({}, receives, deadline);
     for (uint32_t r : ranks)
         if (calls[r] != call)
-            throw Broken{Trouble::disagreement, "rank " + number(rank) + " calls " + call + ", but rank " + number(r) +
-                                                    " calls " + calls[r]};
+            throw Broken{Trouble::disagreement,
+                         "rank " + number(rank) + " calls " + call + ", but rank " + number(r) + " calls " + calls[r]};
 }
 
 std::string fresh_name(const char* family) {

@@ -52,8 +52,7 @@ Combine combine_signed(Reduction op) {
 }
 template <class T>
 Combine combine_real(Reduction op) {
-    return combine_as<T, T>(
-        op, [](T x) { return x; }, [](T x) { return x; });
+    return combine_as<T, T>(op, [](T x) { return x; }, [](T x) { return x; });
 }
 
 }  // namespace

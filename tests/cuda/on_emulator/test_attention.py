@@ -118,7 +118,9 @@ def test_views_are_not_copied(launched: list[str]) -> None:
     out = F.scaled_dot_product_attention(q, k, v)
     assert torch.cuda.memory_stats()["allocation.all.allocated"] - before == 2  # the output and logsumexp
     assert launched == ["attend_mma"] and out.transpose(1, 2).is_contiguous()
-    torch.testing.assert_close(out, F.scaled_dot_product_attention(*(t.contiguous() for t in (q, k, v))), rtol=0, atol=0)
+    torch.testing.assert_close(
+        out, F.scaled_dot_product_attention(*(t.contiguous() for t in (q, k, v))), rtol=0, atol=0
+    )
 
 
 @pytest.mark.parametrize("features", [20, 264])

@@ -6,7 +6,6 @@ process groups ask for (`torch.distributed`), on addresses and in the library's 
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from ctypes import c_int
 from typing import Any

@@ -18,6 +18,7 @@ EMULATED = "MINDTORCH_CUDA_EMULATOR"
 _WHEELS = {
     "nvrtc": ("cuda_nvrtc", ("libnvrtc.so.13", "libnvrtc.so.12"), "nvidia-cuda-nvrtc", "nvrtcVersion"),
     "cublas": ("cublas", ("libcublas.so.13", "libcublas.so.12"), "nvidia-cublas", "cublasCreate_v2"),
+    "cublasLt": ("cublas", ("libcublasLt.so.13", "libcublasLt.so.12"), "nvidia-cublas", "cublasLtMatmul"),
     "nccl": ("nccl", ("libnccl.so.2",), "nvidia-nccl-cu13", "ncclGetVersion"),
 }
 
@@ -58,7 +59,7 @@ def _folders(wheel: str) -> list[pathlib.Path]:
 
 @functools.cache
 def find(library: str) -> str:
-    """Path or name of a library: "nvrtc", "cublas", "nccl". OSError, which names the wheel to install, if there is none."""
+    """Path or name of a library: "nvrtc", "cublas", "cublasLt", "nccl". OSError, which names the wheel to install, if there is none."""
     wheel, names, package, probe = _WHEELS[library]
     if emulated():
         return str(EMULATOR / names[0])
