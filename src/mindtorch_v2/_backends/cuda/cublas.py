@@ -12,7 +12,7 @@ from ... import _C
 from ..._core import float32_products
 from ..._core.dtype import DTYPES
 from ..._operators.table import aten
-from . import libraries, state
+from . import compiler, libraries, state
 
 WORKSPACE = 32 << 20  # bytes, PyTorch's size for a large device
 TYPES = {"float32": 0, "float64": 1, "float16": 2, "complex64": 4, "complex128": 5, "bfloat16": 14}  # cudaDataType
@@ -56,7 +56,8 @@ class _Handle:
         handle = c_void_p()
         check("cublasCreate", self.library.cublasCreate_v2(ctypes.byref(handle)))
         self.handle, self.index = handle.value or 0, index
-        self.product = ctypes.cast(self.library.cublasGemmStridedBatchedEx, c_void_p).value
+        self.product = ctypes.cast(self.library.cublasGemmStridedBatchedEx, c_void_p).value or 0
+        compiler.names[self.product] = "cublasGemmStridedBatchedEx"
         self.stream = -1
         self.workspace: dict[int, Any] = {}  # by stream: work of two streams may run at once
 

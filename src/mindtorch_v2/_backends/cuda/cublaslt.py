@@ -16,7 +16,7 @@ from typing import Any
 from ... import _C
 from ..._core import float32_products
 from ..common.communicator import Library
-from . import libraries, state
+from . import compiler, libraries, state
 from .cublas import IN_FLOAT, IN_TF32, TYPES, WORKSPACE, check, current_handle, operand
 
 BIAS, BIAS_GRADIENT = 4, 512  # cublasLtEpilogue_t: add to each row of the result; sum over the rows of the first factor's transpose
@@ -145,7 +145,9 @@ _ONE, _ZERO = ctypes.addressof(_Plan.one), ctypes.addressof(_Plan.zero)
 
 @functools.cache
 def _address() -> int:
-    return ctypes.cast(_library().functions["cublasLtMatmul"], c_void_p).value or 0
+    address = ctypes.cast(_library().functions["cublasLtMatmul"], c_void_p).value or 0
+    compiler.names[address] = "cublasLtMatmul"
+    return address
 
 
 def _name(tensor: Any) -> str:
