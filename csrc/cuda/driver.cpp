@@ -46,7 +46,8 @@ struct Marks {
     IsCapturingFn is_capturing = nullptr;
 };
 Marks g_marks;
-PyObject* g_take = nullptr;  // take([(function, thread, device, stream, called, returned, before, after), ...]); null: none asks
+PyObject* g_take =
+    nullptr;  // take([(function, thread, device, stream, called, returned, before, after), ...]); null: none asks
 PyObject* g_taken = nullptr;
 constexpr Py_ssize_t kTogether = 512;
 
@@ -75,11 +76,10 @@ int marked(int device, void* function, Enqueue enqueue) {
     const int code = enqueue();
     const int64_t returned = now_ns();
     if (code || g_marks.record(after, stream)) return code;
-    PyObject* row = Py_BuildValue("(KkiKLLKK)", reinterpret_cast<unsigned long long>(function),
-                                  PyThread_get_thread_native_id(), device, reinterpret_cast<unsigned long long>(stream),
-                                  static_cast<long long>(called), static_cast<long long>(returned),
-                                  reinterpret_cast<unsigned long long>(before),
-                                  reinterpret_cast<unsigned long long>(after));
+    PyObject* row = Py_BuildValue(
+        "(KkiKLLKK)", reinterpret_cast<unsigned long long>(function), PyThread_get_thread_native_id(), device,
+        reinterpret_cast<unsigned long long>(stream), static_cast<long long>(called), static_cast<long long>(returned),
+        reinterpret_cast<unsigned long long>(before), reinterpret_cast<unsigned long long>(after));
     if (!row || PyList_Append(g_taken, row)) throw PythonError();
     Py_DECREF(row);
     if (PyList_GET_SIZE(g_taken) >= kTogether) hand_over();

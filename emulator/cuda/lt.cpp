@@ -117,7 +117,8 @@ void run(void* data) {
         if (job.of.epilogue == kBiasGradientB)
             for (int64_t j = 0; j < n; j++) {
                 double sum = 0;
-                for (int64_t p = 0; p < k; p++) sum += load(b.data, b.type, b.transposed ? j + p * b.leading : p + j * b.leading).re;
+                for (int64_t p = 0; p < k; p++)
+                    sum += load(b.data, b.type, b.transposed ? j + p * b.leading : p + j * b.leading).re;
                 Type type = Type::single;
                 type_of(job.d.type, &type);
                 store(job.of.bias, type, j, {sum, 0});

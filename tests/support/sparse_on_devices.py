@@ -41,7 +41,9 @@ def same(found: Any, expected: Any, device: str, close: float = 1e-9) -> bool:
     if isinstance(expected, float):
         return math.isclose(found, expected, rel_tol=close, abs_tol=1e-12) or (found != found and expected != expected)
     if isinstance(expected, str):  # lines are broken where there is no more room
-        found = found.replace(f"torch.{device}.", "torch.").replace(f"from the '{device.upper()}' backend", "from the 'CPU' backend")
+        found = found.replace(f"torch.{device}.", "torch.").replace(
+            f"from the '{device.upper()}' backend", "from the 'CPU' backend"
+        )
         found = found.replace(f"device='{device}:0'", "")
         return _folded(found) == _folded(expected)
     return bool(found == expected)

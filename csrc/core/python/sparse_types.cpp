@@ -88,7 +88,8 @@ const char* sparse_layout_name(int layout) {
 Device sparse_device(int layout, Device parts) {
     const bool npu = parts.type == DeviceType::NPU, cuda = parts.type == DeviceType::CUDA;
     MT_CHECK_AS(NotImplemented, parts.is_cpu() || ((npu || cuda) && parts.index < kSparseDevices),
-                "sparse tensors on the device ", device_name(parts), " are not implemented, only on the CPU, on GPUs and NPUs");
+                "sparse tensors on the device ", device_name(parts),
+                " are not implemented, only on the CPU, on GPUs and NPUs");
     const int place = parts.is_cpu() ? 0 : 1 + parts.index + (cuda ? kSparseDevices : 0);
     return {kSparse, static_cast<int8_t>(layout * kSparsePlaces + place)};
 }

@@ -86,7 +86,9 @@ def test_what_has_no_such_kernel_is_done_in_parts(case: str, taken: list[bool]) 
 
 def _like(tensor: Any) -> Any:
     """The tensor on the device, with its gaps."""
-    wide = torch.zeros(tensor.shape[0], *(s * 2 for s in tensor.shape[1:]), 2 if tensor.dim() == 1 else 1, device="cuda")
+    wide = torch.zeros(
+        tensor.shape[0], *(s * 2 for s in tensor.shape[1:]), 2 if tensor.dim() == 1 else 1, device="cuda"
+    )
     view = wide[:, 0] if tensor.dim() == 1 else wide[:, ::2, 0]
     if tensor.is_contiguous():
         return tensor.cuda()

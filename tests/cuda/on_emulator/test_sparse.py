@@ -13,7 +13,7 @@ import pytest
 import mindtorch_v2 as torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
-import sparse_on_devices  # noqa: E402  (its folder is on the path from here on)
+import sparse_on_devices
 
 _NOT_THERE = r"expm1|FloatTensor"
 
@@ -37,7 +37,9 @@ def test_parts_are_where_the_tensor_is() -> None:
     assert torch.equal(x.cpu().cuda().to_dense().cpu(), x.cpu().to_dense())
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.complex64])
+@pytest.mark.parametrize(
+    "dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.complex64]
+)
 def test_products(dtype: Any) -> None:
     """Whole numbers: exact in every type, however many rows and columns there are."""
     torch.manual_seed(0)

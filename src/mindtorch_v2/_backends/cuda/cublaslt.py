@@ -19,7 +19,10 @@ from ..common.communicator import Library
 from . import compiler, libraries, state
 from .cublas import IN_FLOAT, IN_TF32, TYPES, WORKSPACE, check, current_handle, operand
 
-BIAS, BIAS_GRADIENT = 4, 512  # cublasLtEpilogue_t: add to each row of the result; sum over the rows of the first factor's transpose
+BIAS, BIAS_GRADIENT = (
+    4,
+    512,
+)  # cublasLtEpilogue_t: add to each row of the result; sum over the rows of the first factor's transpose
 _TRANSPOSED_A, _TRANSPOSED_B, _EPILOGUE, _BIAS_POINTER = 3, 4, 7, 8  # of a description
 _MAX_WORKSPACE, _ALIGNMENT = 1, (5, 6, 7, 8)  # of a preference
 _DTYPES = frozenset({"float16", "bfloat16", "float32"})
