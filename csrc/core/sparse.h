@@ -7,8 +7,8 @@ namespace mt {
 
 // The device of such storages; the index holds the layout and where the parts are.
 constexpr DeviceType kSparse = static_cast<DeviceType>(126);
-constexpr int kSparsePlaces = 32;
-constexpr int kSparseCoo = 1, kSparseCsr = 3;  // as torch.layout counts
+constexpr int kSparseDevices = 16, kSparsePlaces = 1 + 2 * kSparseDevices;  // the CPU, GPUs, NPUs
+constexpr int kSparseCoo = 1, kSparseCsr = 3;                               // as torch.layout counts
 
 inline bool is_sparse(const Tensor& t) { return !(t.keys & kSparseKeys).empty(); }
 inline int sparse_layout(Device d) { return static_cast<uint8_t>(d.index) / kSparsePlaces; }

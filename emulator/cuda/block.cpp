@@ -17,10 +17,13 @@ struct Meeting {
     unsigned long long values[32];
     unsigned sources[32];
     Fiber* fibers[32];
+    const char* name = nullptr;  // of what tensor cores do
 };
 
-const char* name_of(int operation) {
+const char* name_of(int operation, const char* name = nullptr) {
     switch (operation) {
+        case EMULATED_TOGETHER:
+            return name;
         case EMULATED_SHUFFLE:
             return "a shuffle";
         case EMULATED_BALLOT:
@@ -47,6 +50,7 @@ class Runner : public emulated_block {
         warp = at_warp;
         barrier = at_barrier;
         active = active_lanes;
+        together = at_together;
         fail = failed;
     }
     ~Runner() { munmap(shared_space_, kSharedSpace + kPage); }
@@ -62,7 +66,7 @@ class Runner : public emulated_block {
     static constexpr size_t kPage = 4096, kSharedSpace = (kMostShared + kPage - 1) / kPage * kPage;
 
     void order_threads(uint64_t seed);
-    void run_block();
+    void run_block(bool drift);
     std::string stuck() const;
     Fiber* take();
     // Leaves the fiber that runs; on return, the thread goes on.
@@ -91,6 +95,11 @@ class Runner : public emulated_block {
 
     static unsigned long long at_warp(emulated_block* block, unsigned thread, int operation, unsigned mask,
                                       unsigned long long value, unsigned source);
+    Meeting* arrive(unsigned thread, int operation, unsigned mask, unsigned long long value, unsigned source,
+                    const char* name = nullptr);
+    void part(Meeting* meeting);
+    static void at_together(emulated_block* block, unsigned thread, const char* name, void* mine,
+                            void (*compute)(void* const*));
     static unsigned long long at_barrier(emulated_block* block, unsigned thread, int operation, int predicate);
     static unsigned active_lanes(emulated_block* block, unsigned thread);
     static void failed(emulated_block* block, int code, const char* text) { abandon({code, text}); }
@@ -111,6 +120,7 @@ class Runner : public emulated_block {
     char* shared_space_ = nullptr;
 };
 
+std::atomic<unsigned long long> g_blocks_begun{0};
 thread_local std::unique_ptr<Runner> t_runner;
 
 std::string place_of_kernel() { return t_runner->place(); }
@@ -144,15 +154,16 @@ Fiber* Runner::take() {
     return fiber;
 }
 
-void Runner::run_block() {
+// With `drift` a warp goes on as long as it can before others do.
+void Runner::run_block(bool drift) {
     next = 0;
     std::fill(ended_.begin(), ended_.end(), 0);
     for (;;) {
-        if (next < count) {
+        if (next < count && !(drift && !ready_.empty())) {
             start(take());
         } else if (!ready_.empty()) {
-            Fiber* fiber = ready_.front();
-            ready_.pop_front();
+            Fiber* fiber = drift ? ready_.back() : ready_.front();
+            drift ? ready_.pop_back() : ready_.pop_front();
             start(fiber);
         } else {
             break;
@@ -173,7 +184,8 @@ std::string Runner::stuck() const {
             char missing[16];
             std::snprintf(missing, sizeof missing, "0x%08x", m.mask & ~m.arrived);
             if (!text.empty()) text += "; ";
-            text += "lanes of warp " + std::to_string(w) + " wait at " + name_of(m.operation) + " for lanes " + missing;
+            text += "lanes of warp " + std::to_string(w) + " wait at " + name_of(m.operation, m.name) + " for lanes " +
+                    missing;
             if (text.size() > 300) return text + "; ...";
         }
     return text + "; " + threads(over) + " ended without it: this would hang, or is undefined";
@@ -212,12 +224,44 @@ Fault Runner::run(const Launch& launch) {
         index[1] = static_cast<unsigned>(at / grid[0] % grid[1]);
         index[2] = static_cast<unsigned>(at / grid[0] / grid[1]);
         if (bytes) std::memset(shared, 0xff, bytes);  // never written: not a number
-        run_block();
+        serial = ++g_blocks_begun;
+        run_block(settings().hostile && next_random(seed) & 1);
         at += step;
         if (at >= blocks) at -= blocks;
     }
     t_place = nullptr;
     return {};
+}
+
+// A lane comes to an operation of its warp. Where it is the last of those that the mask names it gets their meeting, to
+// end by `part`; the others wait, and get none.
+Meeting* Runner::arrive(unsigned thread, int operation, unsigned mask, unsigned long long value, unsigned source,
+                        const char* name) {
+    unsigned lane = thread % 32;
+    mask &= lanes_of(thread / 32);
+    auto& meetings = meetings_[thread / 32];
+    auto m = std::find_if(meetings.begin(), meetings.end(), [&](const Meeting& o) { return o.mask == mask; });
+    if (m == meetings.end()) {
+        meetings.emplace_back();
+        m = std::prev(meetings.end());
+        m->mask = mask;
+        m->operation = operation;
+        m->name = name;
+    } else if (m->operation != operation || m->name != name) {
+        abandon({CUDA_ERROR_LAUNCH_FAILED, std::string("lanes of one warp wait at different operations: ") +
+                                               name_of(m->operation, m->name) + " and " + name_of(operation, name)});
+    }
+    m->arrived |= 1u << lane;
+    m->values[lane] = value;
+    m->sources[lane] = source;
+    m->fibers[lane] = running_;
+    return m->arrived == mask ? &*m : nullptr;
+}
+
+void Runner::part(Meeting* meeting) {
+    auto& meetings = meetings_[current / 32];
+    if (meeting != &meetings.back()) *meeting = meetings.back();
+    meetings.pop_back();
 }
 
 unsigned long long Runner::at_warp(emulated_block* block, unsigned thread, int operation, unsigned mask,
@@ -227,23 +271,9 @@ unsigned long long Runner::at_warp(emulated_block* block, unsigned thread, int o
     if (!(mask >> lane & 1))
         abandon({CUDA_ERROR_LAUNCH_FAILED,
                  std::string("the mask of ") + name_of(operation) + " does not name the lane itself"});
-    mask &= r.lanes_of(thread / 32);
-    auto& meetings = r.meetings_[thread / 32];
-    auto m = std::find_if(meetings.begin(), meetings.end(), [&](const Meeting& o) { return o.mask == mask; });
-    if (m == meetings.end()) {
-        meetings.emplace_back();
-        m = std::prev(meetings.end());
-        m->mask = mask;
-        m->operation = operation;
-    } else if (m->operation != operation) {
-        abandon({CUDA_ERROR_LAUNCH_FAILED, std::string("lanes of one warp wait at different operations: ") +
-                                               name_of(m->operation) + " and " + name_of(operation)});
-    }
-    m->arrived |= 1u << lane;
-    m->values[lane] = value;
-    m->sources[lane] = source;
-    m->fibers[lane] = r.running_;
-    if (m->arrived != mask) return r.wait(r.running_, thread);
+    Meeting* m = r.arrive(thread, operation, mask, value, source);
+    if (!m) return r.wait(r.running_, thread);
+    mask = m->mask;
     const Meeting& all = *m;
     unsigned votes = 0;
     if (operation == EMULATED_BALLOT)
@@ -265,9 +295,27 @@ unsigned long long Runner::at_warp(emulated_block* block, unsigned thread, int o
         else
             r.go_on(all.fibers[i], result);
     }
-    if (m != std::prev(meetings.end())) *m = meetings.back();
-    meetings.pop_back();
+    r.part(m);
     return mine;
+}
+
+void Runner::at_together(emulated_block* block, unsigned thread, const char* name, void* mine,
+                         void (*compute)(void* const*)) {
+    auto& r = *static_cast<Runner*>(block);
+    if (r.lanes_of(thread / 32) != ~0u)
+        abandon(
+            {CUDA_ERROR_LAUNCH_FAILED, std::string(name) + " is for all 32 lanes of a warp, and this one has fewer"});
+    Meeting* m = r.arrive(thread, EMULATED_TOGETHER, ~0u, reinterpret_cast<unsigned long long>(mine), 0, name);
+    if (!m) {
+        r.wait(r.running_, thread);
+        return;
+    }
+    void* lanes[32];
+    for (int i = 0; i < 32; i++) lanes[i] = reinterpret_cast<void*>(m->values[i]);
+    compute(lanes);
+    for (unsigned i = 0; i < 32; i++)
+        if (i != thread % 32) r.go_on(m->fibers[i], 0);
+    r.part(m);
 }
 
 unsigned long long Runner::at_barrier(emulated_block* block, unsigned thread, int operation, int predicate) {

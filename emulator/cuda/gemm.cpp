@@ -78,38 +78,6 @@ inline void get(const void* data, int64_t i, double& re, double& im) {
     }
 }
 
-void store(void* data, Type type, int64_t i, Complex v) {
-    switch (type) {
-        case Type::half:
-            static_cast<uint16_t*>(data)[i] = to_half(v.re);
-            break;
-        case Type::bfloat:
-            static_cast<uint16_t*>(data)[i] = to_bfloat(v.re);
-            break;
-        case Type::single:
-        case Type::short_single:
-            static_cast<float*>(data)[i] = static_cast<float>(v.re);
-            break;
-        case Type::real:
-            static_cast<double*>(data)[i] = v.re;
-            break;
-        case Type::byte:
-            static_cast<int8_t*>(data)[i] = static_cast<int8_t>(v.re);
-            break;
-        case Type::integer:
-            static_cast<int32_t*>(data)[i] = static_cast<int32_t>(static_cast<int64_t>(v.re));
-            break;
-        case Type::complex_single:
-            static_cast<float*>(data)[2 * i] = static_cast<float>(v.re);
-            static_cast<float*>(data)[2 * i + 1] = static_cast<float>(v.im);
-            break;
-        case Type::complex_double:
-            static_cast<double*>(data)[2 * i] = v.re;
-            static_cast<double*>(data)[2 * i + 1] = v.im;
-            break;
-    }
-}
-
 template <class F>
 auto with_type(Type type, F f) {
     switch (type) {
@@ -173,6 +141,38 @@ void multiply_tile(int64_t depths, const double* a, const double* b, double sign
 
 }  // namespace
 
+void store(void* data, Type type, int64_t i, Complex v) {
+    switch (type) {
+        case Type::half:
+            static_cast<uint16_t*>(data)[i] = to_half(v.re);
+            break;
+        case Type::bfloat:
+            static_cast<uint16_t*>(data)[i] = to_bfloat(v.re);
+            break;
+        case Type::single:
+        case Type::short_single:
+            static_cast<float*>(data)[i] = static_cast<float>(v.re);
+            break;
+        case Type::real:
+            static_cast<double*>(data)[i] = v.re;
+            break;
+        case Type::byte:
+            static_cast<int8_t*>(data)[i] = static_cast<int8_t>(v.re);
+            break;
+        case Type::integer:
+            static_cast<int32_t*>(data)[i] = static_cast<int32_t>(static_cast<int64_t>(v.re));
+            break;
+        case Type::complex_single:
+            static_cast<float*>(data)[2 * i] = static_cast<float>(v.re);
+            static_cast<float*>(data)[2 * i + 1] = static_cast<float>(v.im);
+            break;
+        case Type::complex_double:
+            static_cast<double*>(data)[2 * i] = v.re;
+            static_cast<double*>(data)[2 * i + 1] = v.im;
+            break;
+    }
+}
+
 bool is_complex(Type type) { return type == Type::complex_single || type == Type::complex_double; }
 
 Complex load(const void* data, Type type, int64_t index) {
@@ -182,7 +182,7 @@ Complex load(const void* data, Type type, int64_t index) {
 }
 
 void gemm(int64_t m, int64_t n, int64_t k, Complex alpha, const Matrix& a, const Matrix& b, Complex beta,
-          const Matrix& c) {
+          const Matrix& c, const Finish* finish) {
     bool complex = is_complex(c.type);
     constexpr int64_t area = kBlock * kBlock, panel = kBlock * kDepth;
     std::vector<double> space(static_cast<size_t>((complex ? 2 : 1) * (2 * panel + area)));
@@ -221,6 +221,7 @@ void gemm(int64_t m, int64_t n, int64_t k, Complex alpha, const Matrix& a, const
                         r.re += complex ? beta.re * old.re - beta.im * old.im : beta.re * old.re;
                         if (complex) r.im += beta.re * old.im + beta.im * old.re;
                     }
+                    if (finish) r.re = (*finish)(r.re, i + ii);
                     store(c.data, c.type, place, r);
                 }
         }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 namespace emu {
 
@@ -22,8 +23,12 @@ struct Complex {
 Complex load(const void* data, Type type, int64_t index);
 bool is_complex(Type type);
 
-// c = alpha op(a) op(b) + beta c, all by columns; with beta 0, c is not read.
+void store(void* data, Type type, int64_t index, Complex value);
+
+using Finish = std::function<double(double value, int64_t row)>;
+// c = alpha op(a) op(b) + beta c, all by columns; with beta 0, c is not read. What is real is finished before it is
+// rounded.
 void gemm(int64_t m, int64_t n, int64_t k, Complex alpha, const Matrix& a, const Matrix& b, Complex beta,
-          const Matrix& c);
+          const Matrix& c, const Finish* finish = nullptr);
 
 }  // namespace emu

@@ -34,7 +34,7 @@ EMU_API HcclResult HcclGetRootInfo(HcclRootInfo* rootInfo) {
     if (int code = injected("HcclGetRootInfo")) return static_cast<HcclResult>(code);
     if (!rootInfo) return refused(HCCL_E_PTR, "HcclGetRootInfo: nowhere to put the root info");
     *rootInfo = {};
-    std::string name = fresh_name();
+    std::string name = fresh_name("hccl");
     std::memcpy(rootInfo->internal, name.c_str(), name.size() + 1);
     return HCCL_SUCCESS;
 }

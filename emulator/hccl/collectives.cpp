@@ -75,12 +75,12 @@ HcclResult start(const char* function, Comm* comm, aclrtStream stream, const std
         std::lock_guard<std::mutex> turn(comm.turn);
         if (comm.error) return "an earlier operation of the communicator failed";
         try {
-            Instant deadline = std::chrono::steady_clock::now() + comm.exec_timeout;
+            Instant deadline = std::chrono::steady_clock::now() + comm.patience.time;
             comm.agree(ranks, call, deadline);
             body(comm, deadline);
             return "";
         } catch (const Broken& b) {
-            comm.error = b.code;
+            comm.error = code_of(b.why);
             comm.hang_up();  // so that the others find out
             return b.text;
         }
@@ -119,33 +119,7 @@ EMU_API HcclResult HcclAllReduce(void* sendBuf, void* recvBuf, uint64_t count, H
     char *from = bytes(sendBuf), *to = bytes(recvBuf);
     return start("HcclAllReduce", c, stream, {{"sendBuf", sendBuf, n}, {"recvBuf", recvBuf, n}}, c->others(),
                  called("HcclAllReduce", count, dataType, ", ", name_of(op)), [=](Comm& comm, Instant deadline) {
-                     // Each rank combines one part and gives it to all.
-                     size_t step = (count + comm.size - 1) / comm.size;
-                     auto begin = [&](uint32_t r) { return std::min<size_t>(r * step, count) * item; };
-                     auto length = [&](uint32_t r) { return begin(r + 1) - begin(r); };
-                     size_t own = length(comm.rank);
-                     std::vector<std::vector<char>> room(comm.size);
-                     std::vector<const char*> parts(comm.size);
-                     std::vector<Piece> sends, receives;
-                     for (uint32_t r = 0; r < comm.size; r++) {
-                         if (r == comm.rank) {
-                             parts[r] = from + begin(r);
-                             continue;
-                         }
-                         room[r].resize(own);
-                         parts[r] = room[r].data();
-                         receives.push_back({r, room[r].data(), own});
-                         sends.push_back({r, from + begin(r), length(r)});
-                     }
-                     comm.move(sends, receives, deadline);
-                     reduce(dataType, op, parts, to + begin(comm.rank), own / item);
-                     sends.clear();
-                     receives.clear();
-                     for (uint32_t r : comm.others()) {
-                         sends.push_back({r, to + begin(comm.rank), own});
-                         receives.push_back({r, to + begin(r), length(r)});
-                     }
-                     comm.move(sends, receives, deadline);
+                     all_reduce(comm, from, to, count, item, combine(dataType, op), deadline);
                  });
 }
 
@@ -157,14 +131,8 @@ EMU_API HcclResult HcclBroadcast(void* buf, uint64_t count, HcclDataType dataTyp
     size_t n = count * size_of(dataType);
     char* at = bytes(buf);
     return start("HcclBroadcast", c, stream, {{"buf", buf, n}}, c->others(),
-                 called("HcclBroadcast", count, dataType, " from ", root), [=](Comm& comm, Instant deadline) {
-                     std::vector<Piece> sends, receives;
-                     if (comm.rank != root)
-                         receives.push_back({root, at, n});
-                     else
-                         for (uint32_t r : comm.others()) sends.push_back({r, at, n});
-                     comm.move(sends, receives, deadline);
-                 });
+                 called("HcclBroadcast", count, dataType, " from ", root),
+                 [=](Comm& comm, Instant deadline) { broadcast(comm, at, n, root, deadline); });
 }
 
 EMU_API HcclResult HcclReduce(void* sendBuf, void* recvBuf, uint64_t count, HcclDataType dataType, HcclReduceOp op,
@@ -177,17 +145,7 @@ EMU_API HcclResult HcclReduce(void* sendBuf, void* recvBuf, uint64_t count, Hccl
     return start("HcclReduce", c, stream, {{"sendBuf", sendBuf, n}, {"recvBuf", recvBuf, c->rank == root ? n : 0}},
                  c->others(), called("HcclReduce", count, dataType, ", ", name_of(op), " to ", root),
                  [=](Comm& comm, Instant deadline) {
-                     if (comm.rank != root) return comm.move({{root, from, n}}, {}, deadline);
-                     std::vector<std::vector<char>> room(comm.size);
-                     std::vector<const char*> parts(comm.size, from);
-                     std::vector<Piece> receives;
-                     for (uint32_t r : comm.others()) {
-                         room[r].resize(n);
-                         parts[r] = room[r].data();
-                         receives.push_back({r, room[r].data(), n});
-                     }
-                     comm.move({}, receives, deadline);
-                     reduce(dataType, op, parts, to, count);
+                     reduce(comm, from, to, count, size_of(dataType), root, combine(dataType, op), deadline);
                  });
 }
 
@@ -200,36 +158,11 @@ EMU_API HcclResult HcclScatter(void* sendBuf, void* recvBuf, uint64_t recvCount,
     char *from = bytes(sendBuf), *to = bytes(recvBuf);
     return start("HcclScatter", c, stream,
                  {{"sendBuf", sendBuf, c->rank == root ? n * c->size : 0}, {"recvBuf", recvBuf, n}}, c->others(),
-                 called("HcclScatter", recvCount, dataType, " from ", root), [=](Comm& comm, Instant deadline) {
-                     if (comm.rank != root) return comm.move({}, {{root, to, n}}, deadline);
-                     std::vector<Piece> sends;
-                     for (uint32_t r : comm.others()) sends.push_back({r, from + r * n, n});
-                     comm.move(sends, {}, deadline);
-                     copy(to, from + root * n, n);
-                 });
+                 called("HcclScatter", recvCount, dataType, " from ", root),
+                 [=](Comm& comm, Instant deadline) { scatter(comm, from, to, n, root, deadline); });
 }
 
 namespace {
-
-// How much lies where in a buffer with a part for each rank: elements, from host arrays.
-struct Layout {
-    std::vector<size_t> counts, offsets;
-    size_t reach = 0;
-
-    Layout(const void* given_counts, const void* given_offsets, uint32_t size) {
-        const uint64_t* n = static_cast<const uint64_t*>(given_counts);
-        const uint64_t* at = static_cast<const uint64_t*>(given_offsets);
-        for (uint32_t r = 0; r < size; r++) add(n[r], at[r]);
-    }
-    Layout(uint64_t count, uint32_t size) {
-        for (uint32_t r = 0; r < size; r++) add(count, r * count);
-    }
-    void add(uint64_t count, uint64_t offset) {
-        counts.push_back(count);
-        offsets.push_back(offset);
-        if (count) reach = std::max<size_t>(reach, offset + count);
-    }
-};
 
 HcclResult gather(const char* function, Comm* c, void* sendBuf, uint64_t count, void* recvBuf, Layout to,
                   HcclDataType type, aclrtStream stream) {
@@ -241,15 +174,8 @@ HcclResult gather(const char* function, Comm* c, void* sendBuf, uint64_t count, 
     std::string counts;
     for (size_t n : to.counts) counts += text(counts.empty() ? "" : "+", n);
     return start(function, c, stream, {{"sendBuf", sendBuf, count * item}, {"recvBuf", recvBuf, to.reach * item}},
-                 c->others(), text(function, "(", counts, " ", name_of(type), ")"), [=](Comm& comm, Instant deadline) {
-                     std::vector<Piece> sends, receives;
-                     for (uint32_t r : comm.others()) {
-                         sends.push_back({r, from, count * item});
-                         receives.push_back({r, at + to.offsets[r] * item, to.counts[r] * item});
-                     }
-                     comm.move(sends, receives, deadline);
-                     copy(at + to.offsets[comm.rank] * item, from, count * item);
-                 });
+                 c->others(), text(function, "(", counts, " ", name_of(type), ")"),
+                 [=](Comm& comm, Instant deadline) { gather(comm, from, at, to, item, deadline); });
 }
 
 HcclResult reduce_scatter(const char* function, Comm* c, void* sendBuf, Layout from, void* recvBuf, uint64_t count,
@@ -261,24 +187,10 @@ HcclResult reduce_scatter(const char* function, Comm* c, void* sendBuf, Layout f
     char *at = bytes(sendBuf), *to = bytes(recvBuf);
     std::string counts;
     for (size_t each : from.counts) counts += text(counts.empty() ? "" : "+", each);
-    return start(function, c, stream, {{"sendBuf", sendBuf, from.reach * item}, {"recvBuf", recvBuf, n}}, c->others(),
-                 text(function, "(", counts, " ", name_of(type), ", ", name_of(op), ")"),
-                 [=](Comm& comm, Instant deadline) {
-                     std::vector<std::vector<char>> room(comm.size);
-                     std::vector<const char*> parts(comm.size);
-                     std::vector<Piece> sends, receives;
-                     for (uint32_t r = 0; r < comm.size; r++) {
-                         char* part = at + from.offsets[r] * item;
-                         parts[r] = part;
-                         if (r == comm.rank) continue;
-                         sends.push_back({r, part, from.counts[r] * item});
-                         room[r].resize(n);
-                         parts[r] = room[r].data();
-                         receives.push_back({r, room[r].data(), n});
-                     }
-                     comm.move(sends, receives, deadline);
-                     reduce(type, op, parts, to, count);
-                 });
+    return start(
+        function, c, stream, {{"sendBuf", sendBuf, from.reach * item}, {"recvBuf", recvBuf, n}}, c->others(),
+        text(function, "(", counts, " ", name_of(type), ", ", name_of(op), ")"),
+        [=](Comm& comm, Instant deadline) { reduce_scatter(comm, at, from, to, item, combine(type, op), deadline); });
 }
 
 HcclResult all_to_all(const char* function, Comm* c, const void* sendBuf, Layout from, HcclDataType send_type,
@@ -307,8 +219,8 @@ HcclResult all_to_all(const char* function, Comm* c, const void* sendBuf, Layout
                      comm.move(sends, receives, deadline);
                      for (uint32_t r : comm.others())
                          if (coming[r] != expect[r])
-                             throw Broken{HCCL_E_PARA, text("rank ", r, " sends ", coming[r], " bytes, rank ",
-                                                            comm.rank, " takes ", expect[r])};
+                             throw Broken{Trouble::disagreement, text("rank ", r, " sends ", coming[r], " bytes, rank ",
+                                                                      comm.rank, " takes ", expect[r])};
                      sends.clear();
                      receives.clear();
                      for (uint32_t r : comm.others()) {
@@ -381,43 +293,20 @@ EMU_API HcclResult HcclBarrier(HcclComm comm, aclrtStream stream) {
 
 namespace {
 
-// Two ranks meet: both say what goes from one to the other, in their order.
 HcclResult pass(const char* function, Comm* c, const HcclSendRecvItem* items, uint32_t count, aclrtStream stream) {
     std::vector<Buffer> buffers;
-    std::vector<Piece> sends, receives;
-    std::vector<uint32_t> peers;
+    std::vector<Transfer> all;
     for (uint32_t i = 0; i < count; i++) {
         const HcclSendRecvItem& item = items[i];
         if (HcclResult e = check_type(function, item.dataType)) return e;
         if (HcclResult e = check_rank(function, *c, "remote rank", item.remoteRank)) return e;
         if (item.remoteRank == c->rank) return refused(HCCL_E_PARA, function, text("rank ", c->rank, " to itself"));
-        size_t n = item.count * size_of(item.dataType);
-        buffers.push_back({"buf", item.buf, n});
-        (item.sendRecvType == HCCL_SEND ? sends : receives).push_back({item.remoteRank, bytes(item.buf), n});
-        if (std::find(peers.begin(), peers.end(), item.remoteRank) == peers.end()) peers.push_back(item.remoteRank);
+        size_t bytes_of_one = size_of(item.dataType);
+        buffers.push_back({"buf", item.buf, item.count * bytes_of_one});
+        all.push_back({item.sendRecvType == HCCL_SEND, item.remoteRank, bytes(item.buf), item.count, bytes_of_one,
+                       name_of(item.dataType)});
     }
-    // One meeting for each pair that has something to pass. All ranks go through their pairs' smaller rank first.
-    std::sort(peers.begin(), peers.end());
-    std::vector<std::string> calls;
-    for (uint32_t peer : peers) {
-        std::string there, back;
-        for (uint32_t i = 0; i < count; i++) {
-            const HcclSendRecvItem& item = items[i];
-            if (item.remoteRank != peer) continue;
-            bool upwards = (item.sendRecvType == HCCL_SEND) == (c->rank < peer);
-            std::string& list = upwards ? there : back;
-            list += text(list.empty() ? "" : " ", item.count, "*", name_of(item.dataType));
-        }
-        uint32_t low = std::min(c->rank, peer), high = std::max(c->rank, peer);
-        std::string call = "a transfer of";
-        if (!there.empty()) call += text(" ", there, " from ", low, " to ", high);
-        if (!back.empty()) call += text(there.empty() ? " " : ", ", back, " from ", high, " to ", low);
-        calls.push_back(call);
-    }
-    return start(function, c, stream, buffers, {}, "", [=](Comm& comm, Instant deadline) {
-        for (size_t i = 0; i < peers.size(); i++) comm.agree({peers[i]}, calls[i], deadline);
-        comm.move(sends, receives, deadline);
-    });
+    return start(function, c, stream, buffers, {}, "", transfers(*c, all));
 }
 
 }  // namespace

@@ -3,13 +3,10 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <vector>
 
+#include "../ranks/links.h"
 #include "../runtime/emulator.h"
 
 using HcclComm = void*;
@@ -63,54 +60,28 @@ struct HcclCommConfig {
 
 namespace emu {
 
-using Instant = std::chrono::steady_clock::time_point;
-
 // ---- types.cpp ----
 
 size_t size_of(HcclDataType type);  // 0 for none
 const char* name_of(HcclDataType type);
 const char* name_of(HcclReduceOp op);
 bool can_reduce(HcclDataType type, HcclReduceOp op);
-// Combines n numbers of each part, in their order, into `to`, which may be one of them.
-void reduce(HcclDataType type, HcclReduceOp op, const std::vector<const char*>& parts, char* to, size_t n);
+Combine combine(HcclDataType type, HcclReduceOp op);
 
 // ---- comm.cpp ----
 
-// What ends a collective: a code for HcclGetCommAsyncError and a text for the stream.
-struct Broken {
-    HcclResult code;
-    std::string text;
-};
-
-struct Piece {  // some bytes that go to a rank, or come from it
-    uint32_t rank;
-    char* at;
-    size_t size;
-};
-
-struct Comm {
-    uint32_t rank = 0, size = 0;
+struct Comm : Links {
     int device = 0;
-    std::string name;
-    std::vector<int> sockets;  // by rank; -1 for this one
-    std::chrono::seconds exec_timeout{1836};
-    std::mutex turn;  // one collective after the other
     std::atomic<int> error{0}, queued{0};
 
-    ~Comm();
-    // Tells the ranks what this one does (as text), and waits until they say the same. Throws Broken if one does not.
-    void agree(const std::vector<uint32_t>& ranks, const std::string& call, Instant deadline);
-    // Moves bytes in both directions at once, whatever the order in which the others do.
-    void move(const std::vector<Piece>& sends, const std::vector<Piece>& receives, Instant deadline);
-    std::vector<uint32_t> others() const;
-    void hang_up();
+    Comm() : Links({"HCCL_EXEC_TIMEOUT", 1836}) {}
 };
+HcclResult code_of(Trouble why);
 
 Comm* comm_of(HcclComm handle, const char* function);  // null, and a message, if it is none
 // Makes the connections of one rank: all ranks of the name come together.
 HcclResult connect_ranks(const char* function, const std::string& name, uint32_t size, uint32_t rank, Comm** made);
 HcclResult connect_within_process(uint32_t size, const int32_t* devices, HcclComm* made);
-std::string fresh_name();
 HcclResult forget(Comm* comm);  // closes and deletes it
 HcclResult keep(Comm* comm, HcclComm* handle);
 

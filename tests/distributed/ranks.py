@@ -19,6 +19,10 @@ def emulated(*options):
     return (sys.executable, "-m", "mindtorch_v2.npu", "emulate", "--devices=2", *options, "--", *OURS)
 
 
+# Our launcher on the emulated GPU; TWO_GPUS in the environment gives it two devices.
+ON_GPUS = (sys.executable, "-m", "mindtorch_v2.cuda", "emulate", "--", *OURS)
+TWO_GPUS = {"MINDTORCH_CUDA_EMULATED_DEVICES": "2"}
+
 # What the snapshots hold: program, number of ranks, arguments.
 RUNS = {
     "collectives": ["collectives.py|2", "collectives.py|3"],

@@ -86,15 +86,19 @@ const char* sparse_layout_name(int layout) {
 }
 
 Device sparse_device(int layout, Device parts) {
-    MT_CHECK_AS(NotImplemented, parts.is_cpu() || (parts.type == DeviceType::NPU && parts.index < kSparsePlaces - 1),
-                "sparse tensors on the device ", device_name(parts), " are not implemented, only on the CPU and NPUs");
-    const int place = parts.is_cpu() ? 0 : parts.index + 1;
+    const bool npu = parts.type == DeviceType::NPU, cuda = parts.type == DeviceType::CUDA;
+    MT_CHECK_AS(NotImplemented, parts.is_cpu() || ((npu || cuda) && parts.index < kSparseDevices),
+                "sparse tensors on the device ", device_name(parts),
+                " are not implemented, only on the CPU, on GPUs and NPUs");
+    const int place = parts.is_cpu() ? 0 : 1 + parts.index + (cuda ? kSparseDevices : 0);
     return {kSparse, static_cast<int8_t>(layout * kSparsePlaces + place)};
 }
 
 Device device_of_parts(Device sparse) {
     const int place = static_cast<uint8_t>(sparse.index) % kSparsePlaces;
-    return place ? Device{DeviceType::NPU, static_cast<int8_t>(place - 1)} : Device();
+    if (!place) return Device();
+    const bool cuda = place > kSparseDevices;
+    return {cuda ? DeviceType::CUDA : DeviceType::NPU, static_cast<int8_t>(place - 1 - (cuda ? kSparseDevices : 0))};
 }
 
 bool init_sparse_types(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }

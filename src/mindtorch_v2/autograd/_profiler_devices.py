@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -11,15 +12,21 @@ from mindtorch_v2 import cuda
 from .profiler_util import DeviceType, EventList, FunctionEvent
 
 if TYPE_CHECKING:
-    from mindtorch_v2._backends.npu.timing import Timing, Work
+    from mindtorch_v2._backends.common.timing import Timing, Work
 
 FIRST_SORT_INDEX = (
     1 << 24
 )  # of the devices' lanes in a trace: below those of processes, whose number is at most 1 << 22
 
 
+ACTIVITIES = {"cuda": "CUDA", "npu": "PrivateUse1"}
+"""Kinds of devices whose kernels can be timed -> how profiles call them."""
+
+
 def can_time(device: str) -> bool:
-    """Whether kernels of a kind of device can be timed: those of NPUs where there is one."""
+    """Whether kernels of a kind of device can be timed: those of GPUs and of NPUs, where there is one."""
+    if device == "cuda":
+        return cuda.is_available()
     if device != "npu":
         return False
     from mindtorch_v2._backends.npu import libraries, runtime  # only profiles of a device need them
@@ -35,8 +42,6 @@ def can_time(device: str) -> bool:
 def why_not(device: str) -> str:
     """The text for a device that was asked for and is not timed."""
     name = device if device == "PrivateUse1" else device.upper()
-    if device == "cuda" and cuda.is_available():
-        return f"kernels of {name} are not timed, disabling {name} profiling: two torch.cuda.Event around them tell their time"
     return f"{name} is not available, disabling {name} profiling"
 
 
@@ -48,10 +53,9 @@ def is_used(device: str) -> bool:
 
 def timing_of(device: str, shapes: bool) -> Timing:
     """A clock for a kind of device, which is not started yet."""
-    from mindtorch_v2._backends.npu.timing import Timing  # only profiles of a device need it
-
-    assert device == "npu", device
-    return Timing(shapes)
+    assert device in ACTIVITIES, device
+    module = importlib.import_module(f"{__name__.partition('.')[0]}._backends.{device}.timing")
+    return module.Timing(shapes)  # type: ignore[no-any-return]  # (by name: only profiles of a device need it)
 
 
 def with_kernels(events: EventList, work: Iterable[Work], device: str) -> list[FunctionEvent]:
@@ -65,7 +69,7 @@ def with_kernels(events: EventList, work: Iterable[Work], device: str) -> list[F
         kernels.append(
             FunctionEvent(
                 len(events) + len(kernels) + 1, each.name, each.thread, each.start, each.end,
-                input_shapes=[sizes for sizes, _ in each.inputs], use_device=device, device_type=DeviceType.PrivateUse1,
+                input_shapes=[sizes for sizes, _ in each.inputs], use_device=device, device_type=DeviceType[ACTIVITIES[device]],
                 device_index=each.device, device_resource_id=each.stream,
             )
         )  # fmt: skip

@@ -91,10 +91,12 @@ def _kernels(events: Iterable[FunctionEvent], work: Iterable[Any], pid: int) -> 
     rows: list[dict] = []
     places: set[tuple[int, int]] = set()
     begun: set[int] = set()
+    events = list(events)
+    kind = next((event.use_device for event in events if event.use_device), "npu").upper()
     for each, launcher in launched(events, work):
         lane = {"pid": each.device, "tid": each.stream}
         if all(device != each.device for device, _ in places):
-            rows += _lane(each.device, "python", f"NPU {each.device}", FIRST_SORT_INDEX + each.device)
+            rows += _lane(each.device, "python", f"{kind} {each.device}", FIRST_SORT_INDEX + each.device)
         if (each.device, each.stream) not in places:
             name = f"stream {each.stream}"
             rows.append({"ph": "M", "name": "thread_name", **lane, "args": {"name": name}})

@@ -38,7 +38,7 @@ def _doctor() -> int:
         return 1
     print(f"driver: CUDA {api.driver_version()}{', the emulated one' if libraries.emulated() else ''}")
     missing = 0
-    for name in ("cublas",) if libraries.emulated() else ("nvrtc", "cublas"):
+    for name in ("cublas", "nccl") if libraries.emulated() else ("nvrtc", "cublas", "nccl"):
         try:
             print(f"{name}: {libraries.find(name)}")
         except OSError as error:

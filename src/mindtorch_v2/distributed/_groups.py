@@ -58,17 +58,18 @@ __all__ = [
 ]
 
 default_pg_timeout = datetime.timedelta(minutes=30)
-# Where each back end's class is: that of NPUs is loaded when it is asked for.
+# Where each back end's class is: those of devices are loaded when they are asked for.
 _BACKENDS = {
     "gloo": ("_gloo", "ProcessGroupGloo"),
     "hccl": ("_hccl", "ProcessGroupHCCL"),
     "mpi": ("_mpi", "ProcessGroupMPI"),
+    "nccl": ("_nccl", "ProcessGroupNCCL"),
 }
 # What the launchers of MPIs tell the processes that they start.
 _MPI_VARIABLES = frozenset(
     {"MPI_LOCALNRANKS", "MV2_COMM_WORLD_RANK", "OMPI_COMM_WORLD_RANK", "PALS_RANKID", "PMIX_RANK", "PMI_RANK"}
 )
-_DEVICES = {"gloo": "cpu", "hccl": "npu"}
+_DEVICES = {"gloo": "cpu", "hccl": "npu", "nccl": "cuda"}
 _NOT_INITIALISED = "Default process group has not been initialized, please make sure to call init_process_group."
 
 
@@ -86,8 +87,8 @@ class Backend(str):
     MPI = "mpi"
     UCC = "ucc"
     XCCL = "xccl"
-    backend_list = [UNDEFINED, GLOO, HCCL, MPI]
-    default_device_backend_map = {"cpu": GLOO, "npu": HCCL}
+    backend_list = [UNDEFINED, GLOO, NCCL, HCCL, MPI]
+    default_device_backend_map = {"cpu": GLOO, "cuda": NCCL, "npu": HCCL}
 
     def __new__(cls, name: str) -> Any:
         if not isinstance(name, str):
@@ -106,12 +107,14 @@ def is_available() -> bool:
 
 
 def is_backend_available(backend: str) -> bool:
-    """Whether the communication library of that name can be used: "gloo", "hccl" for Ascend NPUs, "mpi" with mpi4py.
+    """Whether the communication library of that name can be used: "gloo", "hccl" for Ascend NPUs, "nccl" for NVIDIA GPUs, "mpi" with
+    mpi4py.
 
     >>> torch.distributed.is_backend_available("gloo"), torch.distributed.is_backend_available("pigeons")
     (True, False)
     """
-    return backend.lower() in _BACKENDS and (backend.lower() != "mpi" or is_mpi_available())
+    asked = {"mpi": is_mpi_available, "nccl": is_nccl_available}.get(backend.lower())
+    return backend.lower() in _BACKENDS and (asked is None or asked())
 
 
 def is_gloo_available() -> bool:
@@ -137,12 +140,20 @@ def is_mpi_available() -> bool:
 
 
 def is_nccl_available() -> bool:
-    """Whether NCCL can be used: no.
+    """Whether NCCL can be used: where there is a driver of NVIDIA (or the emulated GPU) and the library, of the wheel nvidia-nccl.
 
-    >>> torch.distributed.is_nccl_available()
-    False
+    >>> torch.distributed.is_nccl_available() <= torch.cuda.is_available()
+    True
     """
-    return False
+    from mindtorch_v2._backends.cuda import libraries
+
+    if not libraries.has_driver():
+        return False
+    try:
+        libraries.find("nccl")
+    except OSError:
+        return False
+    return True
 
 
 def is_ucc_available() -> bool:
@@ -412,7 +423,8 @@ def is_initialized() -> bool:
 def _libraries(backend):
     """{device type: library} for what a program named; None is what each kind of device has."""
     if backend in (None, Backend.UNDEFINED):
-        named = Backend.default_device_backend_map
+        known = Backend.default_device_backend_map
+        named = {device: name for device, name in known.items() if name != Backend.NCCL or is_nccl_available()}
     elif ":" in backend:
         pairs = [part.split(":") for part in backend.lower().split(",")]
         if any(len(pair) != 2 for pair in pairs):
@@ -425,7 +437,7 @@ def _libraries(backend):
     else:
         named = {_DEVICES.get(backend.lower(), "cpu"): backend.lower()}
     for library in named.values():
-        if library in ("nccl", "ucc", "xccl"):
+        if library in ("ucc", "xccl") or (library == "nccl" and not is_nccl_available()):
             raise RuntimeError(f"Distributed package doesn't have {library.upper()} built in")
         if library not in _BACKENDS:
             raise AssertionError(f"Unknown c10d backend type {library.upper()}")
@@ -476,7 +488,8 @@ def init_process_group(
     """Make the default process group. All processes of the job call it, and it returns when they have found each other.
 
     Args:
-        backend: "gloo" for tensors of the CPU, "hccl" for those of NPUs, "cpu:gloo,npu:hccl" (as None) for both; "mpi" by mpi4py.
+        backend: "gloo" for tensors of the CPU, "hccl" for those of NPUs, "nccl" for those of NVIDIA GPUs, "cpu:gloo,npu:hccl" for
+            both, None for all; "mpi" by mpi4py.
         init_method: "env://" (the default: MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE), "tcp://host:port", "file:///path".
         timeout: how long a collective may take, a `datetime.timedelta`; half an hour if None.
         world_size, rank: how many processes there are, and which this one is, unless `init_method` says so, or MPI does.

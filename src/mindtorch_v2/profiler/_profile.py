@@ -15,6 +15,7 @@ from typing import Any
 
 from .._core.profiler_config import check_config as _check_config
 from ..autograd import profiler as _profiler
+from ..autograd._profiler_devices import ACTIVITIES as _ACTIVITIES
 from ..autograd._profiler_devices import can_time as _can_time
 from ..autograd._profiler_devices import is_used as _is_used
 from ..autograd._profiler_devices import why_not as _why_not
@@ -28,17 +29,17 @@ _RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """The activities that can be recorded: the CPU's, and PrivateUse1 where there is an NPU.
+    """The activities that can be recorded: the CPU's, CUDA where there is a GPU, and PrivateUse1 where there is an NPU.
 
     >>> torch.profiler.ProfilerActivity.CPU in torch.profiler.supported_activities()
     True
     """
-    return {ProfilerActivity.CPU, ProfilerActivity.PrivateUse1} if _can_time("npu") else {ProfilerActivity.CPU}
+    return {ProfilerActivity.CPU, *(ProfilerActivity[name] for kind, name in _ACTIVITIES.items() if _can_time(kind))}
 
 
 def _by_default() -> set[ProfilerActivity]:
-    """The activities that are recorded where none is named: an NPU's too, once the program uses one."""
-    return supported_activities() if _is_used("npu") else {ProfilerActivity.CPU}
+    """The activities that are recorded where none is named: a device's too, once the program uses one."""
+    return {ProfilerActivity.CPU, *(ProfilerActivity[name] for kind, name in _ACTIVITIES.items() if _is_used(kind))}
 
 
 def _always(step: int) -> ProfilerAction:
@@ -80,8 +81,8 @@ class profile:
     Without `schedule` all are; with it, `step()` ends a step, and the schedule says what to do in the next. When a cycle
     ends, `on_trace_ready` is called with the profile, which then holds the events of this cycle (with `acc_events`,
     those of the earlier ones too). The other arguments are those of `torch.autograd.profiler.profile`. With
-    the activity PrivateUse1 the kernels of NPUs are timed; without `activities` they are where the program uses an NPU already.
-    Others warn. Most settings of `experimental_config` raise NotImplementedError. An `execution_trace_observer`, or the one that
+    the activity CUDA the kernels of GPUs are timed, with PrivateUse1 those of NPUs; without `activities` they are where the program
+    uses such a device already. Others warn. Most settings of `experimental_config` raise NotImplementedError. An `execution_trace_observer`, or the one that
     the environment asks for, takes down what is recorded, and writes its file at the end.
 
     >>> from mindtorch_v2.profiler import profile, schedule
@@ -120,8 +121,12 @@ class profile:
                 raise TypeError(f"Expected ProfilerActivity or dict, got {type(activity)}")
         if not self.activities:
             raise AssertionError("No valid profiler activities found")
-        self.use_device = "npu" if ProfilerActivity.PrivateUse1 in self.activities and _can_time("npu") else None
-        there = {ProfilerActivity.CPU} | ({ProfilerActivity.PrivateUse1} if self.use_device else set())
+        self.use_device = next(
+            (k for k, name in _ACTIVITIES.items() if ProfilerActivity[name] in self.activities and _can_time(k)), None
+        )
+        there = {ProfilerActivity.CPU}
+        if self.use_device is not None:
+            there.add(ProfilerActivity[_ACTIVITIES[self.use_device]])
         for activity in sorted(self.activities - there, key=lambda a: a.value):
             warnings.warn(
                 _why_not(activity.name if activity.name == "PrivateUse1" else activity.name.lower()), stacklevel=2

@@ -136,16 +136,6 @@ def test_lengths_of_ctc_may_stay_on_the_host():
     torch.testing.assert_close(there.cpu(), here)
 
 
-def test_profiles_say_why_kernels_are_not_timed():
-    told = "kernels of CUDA are not timed, disabling CUDA profiling"
-    activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
-    with pytest.warns(UserWarning, match=told), torch.profiler.profile(activities=activities) as prof:
-        torch.ones(2, device="cuda").add(1)
-    assert [event.key for event in prof.key_averages()] == ["aten::ones", "aten::add"]
-    with pytest.warns(UserWarning, match=told):
-        torch.autograd.profiler.profile(use_device="cuda")
-
-
 @pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor")
 def test_errors_name_what_the_program_called():
     x = torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.quint8).cuda()

@@ -291,9 +291,10 @@ def plain(value):
 if __name__ == "__main__":
     store, rank, size, DEVICE, *only = sys.argv[1:]
     rank, size = int(rank), int(size)
-    backend = {"cpu": "gloo", "npu": "hccl"}[DEVICE]
-    if backend == "hccl":
-        torch.npu.set_device(rank % torch.npu.device_count())
+    backend = {"cpu": "gloo", "npu": "hccl", "cuda": "nccl"}[DEVICE]
+    if DEVICE != "cpu":
+        devices = getattr(torch, DEVICE)
+        devices.set_device(rank % devices.device_count())
     dist.init_process_group(
         backend, init_method=f"file://{store}", rank=rank, world_size=size, timeout=datetime.timedelta(seconds=60)
     )

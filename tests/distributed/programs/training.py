@@ -77,9 +77,10 @@ def train(rank, size, device, variant):
 
 def main(store, rank, size, device, *variants):
     if size > 1:
-        if device == "npu":
-            torch.npu.set_device(rank % torch.npu.device_count())
-        backend = {"cpu": "gloo", "npu": "hccl"}[device]
+        if device != "cpu":
+            devices = getattr(torch, device)
+            devices.set_device(rank % devices.device_count())
+        backend = {"cpu": "gloo", "npu": "hccl", "cuda": "nccl"}[device]
         dist.init_process_group(backend, init_method=f"file://{store}", rank=rank, world_size=size)
     print(json.dumps({variant: train(rank, size, device, variant) for variant in variants or VARIANTS}))
     if size > 1:

@@ -154,7 +154,7 @@ def graph_pool_handle() -> Any:
 def current_blas_handle() -> int:
     from .cublas import current_handle
 
-    return current_handle(_runtime.get().thread.device)[1].value or 0
+    return current_handle(_runtime.get().thread.device).handle
 
 
 def ipc_collect() -> None:

@@ -79,7 +79,17 @@ def function(
                     _keep(digest, image)
                 module = _modules[device, digest] = held.load_module(device, image)
             found = _functions[key] = held.module_function(module, entry)
+            names[found] = what.rpartition(":")[2] if entry in what else f"{entry}<{what}>"
         return found
+
+
+names: dict[int, str] = {}
+"""What profiles call functions: kernels, and those of libraries by their addresses."""
+
+
+def name_of(function: int) -> str:
+    """The name of a kernel in profiles."""
+    return names.get(function, "kernel")
 
 
 def allow_shared(function: int, nbytes: int) -> None:

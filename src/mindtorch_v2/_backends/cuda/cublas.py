@@ -5,17 +5,18 @@ from __future__ import annotations
 import ctypes
 import functools
 import threading
-from ctypes import c_double, c_float, c_int, c_longlong, c_size_t, c_void_p
-from typing import Any
+from ctypes import c_double, c_float, c_size_t, c_void_p
+from typing import Any, NamedTuple
 
+from ... import _C
 from ..._core import float32_products
 from ..._core.dtype import DTYPES
 from ..._operators.table import aten
-from . import libraries, state
+from . import compiler, libraries, state
 
-_WORKSPACE = 32 << 20  # bytes, PyTorch's size for a large device
-_TYPES = {"float32": 0, "float64": 1, "float16": 2, "complex64": 4, "complex128": 5, "bfloat16": 14}  # cudaDataType
-_IN_FLOAT, _IN_DOUBLE, _IN_TF32 = 68, 70, 77  # cublasComputeType_t
+WORKSPACE = 32 << 20  # bytes, PyTorch's size for a large device
+TYPES = {"float32": 0, "float64": 1, "float16": 2, "complex64": 4, "complex128": 5, "bfloat16": 14}  # cudaDataType
+IN_FLOAT, IN_DOUBLE, IN_TF32 = 68, 70, 77  # cublasComputeType_t
 _DEFAULT_ALGORITHM = -1
 _WORDS = {
     1: "CUBLAS_STATUS_NOT_INITIALIZED", 3: "CUBLAS_STATUS_ALLOC_FAILED", 7: "CUBLAS_STATUS_INVALID_VALUE",
@@ -36,15 +37,12 @@ def _load() -> Any:
             library.cublasCreate_v2.argtypes = (c_void_p,)
             library.cublasSetStream_v2.argtypes = (c_void_p, c_void_p)
             library.cublasSetWorkspace_v2.argtypes = (c_void_p, c_void_p, c_size_t)
-            library.cublasGemmStridedBatchedEx.argtypes = (
-                c_void_p, c_int, c_int, c_int, c_int, c_int, c_void_p, c_void_p, c_int, c_int, c_longlong, c_void_p, c_int, c_int,
-                c_longlong, c_void_p, c_void_p, c_int, c_int, c_longlong, c_int, c_int, c_int,
-            )  # fmt: skip
             _library = library
         return _library
 
 
-def _check(function: str, code: int) -> None:
+def check(function: str, code: int) -> None:
+    """Raise the error of a code that is not 0."""
     if code:
         raise RuntimeError(f"CUDA error: {_WORDS.get(code, 'CUBLAS error')} ({code}) when calling `{function}`")
 
@@ -56,34 +54,36 @@ class _Handle:
         self.library = _load()
         state.get().runtime.activate(index)
         handle = c_void_p()
-        _check("cublasCreate", self.library.cublasCreate_v2(ctypes.byref(handle)))
-        self.handle, self.index = handle, index
+        check("cublasCreate", self.library.cublasCreate_v2(ctypes.byref(handle)))
+        self.handle, self.index = handle.value or 0, index
+        self.product = ctypes.cast(self.library.cublasGemmStridedBatchedEx, c_void_p).value or 0
+        compiler.names[self.product] = "cublasGemmStridedBatchedEx"
         self.stream = -1
         self.workspace: dict[int, Any] = {}  # by stream: work of two streams may run at once
 
-    def on(self, stream: int) -> c_void_p:
-        """The handle, with a stream as its own."""
-        if stream != self.stream:
-            _check("cublasSetStream", self.library.cublasSetStream_v2(self.handle, stream or None))
-            if stream not in self.workspace:
-                self.workspace[stream] = aten.empty([_WORKSPACE], dtype=DTYPES["uint8"], device=f"cuda:{self.index}")
-            address = self.workspace[stream].data_ptr()
-            _check("cublasSetWorkspace", self.library.cublasSetWorkspace_v2(self.handle, address, _WORKSPACE))
-            self.stream = stream
-        return self.handle
+    def on(self, stream: int) -> None:
+        """Let a stream be its own."""
+        check("cublasSetStream", self.library.cublasSetStream_v2(self.handle, stream or None))
+        if stream not in self.workspace:
+            self.workspace[stream] = aten.empty([WORKSPACE], dtype=DTYPES["uint8"], device=f"cuda:{self.index}")
+        address = self.workspace[stream].data_ptr()
+        check("cublasSetWorkspace", self.library.cublasSetWorkspace_v2(self.handle, address, WORKSPACE))
+        self.stream = stream
 
 
-def current_handle(index: int) -> tuple[Any, c_void_p]:
-    """The library, and this thread's handle on a device with the current stream."""
+def current_handle(index: int) -> _Handle:
+    """This thread's handle on a device, with the current stream as its own."""
     handles = getattr(_local, "handles", None)
     if handles is None:
         handles = _local.handles = {}
-    if index not in handles:
-        handles[index] = _Handle(index)
-    runtime = state.get().runtime
-    runtime.activate(index)
-    held = handles[index]
-    return held.library, held.on(runtime.stream_handle(index))
+    held: _Handle | None = handles.get(index)
+    if held is None:
+        held = handles[index] = _Handle(index)
+    stream = _C._cuda_stream(index)
+    if stream != held.stream:
+        state.get().runtime.activate(index)
+        held.on(stream)
+    return held
 
 
 _NAMES: dict[Any, str] = {}
@@ -95,14 +95,19 @@ def _name_of(dtype: Any) -> str:
 
 def takes(dtype: Any) -> bool:
     """Whether cuBLAS multiplies matrices of a dtype."""
-    return _name_of(dtype) in _TYPES
+    return _name_of(dtype) in TYPES
 
 
 @functools.cache
-def _one_or_none(name: str, value: int) -> tuple[Any, Any]:
-    """The number 0 or 1 as cuBLAS takes it, and a reference to it."""
+def _one_or_none(name: str, value: int) -> tuple[Any, int]:
+    """The number 0 or 1 as cuBLAS takes it, and its address."""
+    return _number(name, value)
+
+
+def _number(name: str, value: Any) -> tuple[Any, int]:
+    """A factor as cuBLAS takes it, and its address."""
     number = _scalar(name, value)
-    return number, ctypes.byref(number)
+    return number, ctypes.addressof(number)
 
 
 def _scalar(name: str, value: Any) -> Any:
@@ -112,12 +117,6 @@ def _scalar(name: str, value: Any) -> Any:
     if name == "complex128":
         return (c_double * 2)(number.real, number.imag)
     return c_double(number.real) if name == "float64" else c_float(number.real)
-
-
-def _reference(name: str, value: Any) -> Any:
-    if value == 0 or value == 1:
-        return _one_or_none(name, int(value.real))[1]
-    return ctypes.byref(_scalar(name, value))
 
 
 def _layout(rows: int, columns: int, row: int, column: int) -> tuple[int, int] | None:
@@ -132,14 +131,57 @@ def _layout(rows: int, columns: int, row: int, column: int) -> tuple[int, int] |
     return None
 
 
-def _operand(matrix: Any) -> tuple[int, int, int, int, Any]:
-    """(address, whether it is transposed, leading dimension, distance of two matrices, tensor) of matrices; a copy if need be."""
+def operand(matrix: Any) -> tuple[int, int, int] | None:
+    """(whether it is transposed, leading dimension, distance of two matrices) of matrices; None where they have to be copied."""
     *_, rows, columns = matrix.shape
     *batch, row, column = matrix.stride()
     found = _layout(rows, columns, row, column)
-    if found is None:
-        return _operand(matrix.contiguous())
-    return matrix.data_ptr(), *found, batch[0] if batch else 0, matrix
+    return None if found is None else (*found, batch[0] if batch else 0)
+
+
+class _Plan(NamedTuple):
+    """What calls with the same shapes, strides and factors have in common: which factors are copied first, and the arguments."""
+
+    copies: tuple[bool, bool]
+    head: tuple[int, ...]  # operations, sizes, alpha
+    of_a: tuple[int, ...]  # type, leading dimension, distance
+    of_b: tuple[int, ...]
+    beta: int
+    of_out: tuple[int, ...]
+    tail: tuple[int, ...]  # number of products, how to compute
+    numbers: tuple[Any, Any]  # which alpha and beta point to
+
+
+_PLANS: dict[tuple, _Plan] = {}
+_MOST_PLANS = 4096
+
+
+def _plan(a: Any, b: Any, out: Any, alpha: Any, beta: Any, shortened: bool) -> _Plan:
+    *batch, m, n = out.shape
+    *distance, row, _ = out.stride()
+    name = _name_of(out.dtype)
+    kind = TYPES[name]
+    compute = IN_DOUBLE if name in ("float64", "complex128") else IN_FLOAT
+    if name in ("float32", "complex64") and shortened:
+        compute = IN_TF32
+    of_a, of_b = operand(a), operand(b)
+    copies = of_a is None, of_b is None
+    a_transposed, *of_a_ = of_a or operand(a.contiguous()) or ()
+    b_transposed, *of_b_ = of_b or operand(b.contiguous()) or ()
+    numbers = [
+        _one_or_none(name, int(value.real)) if value in (0, 1) else _number(name, value) for value in (alpha, beta)
+    ]
+    return _Plan(
+        copies,
+        # The transposes of row-major matrices: out' = b' a'.
+        (b_transposed, a_transposed, n, m, a.shape[-1], numbers[0][1]),
+        (kind, *of_a_),
+        (kind, *of_b_),
+        numbers[1][1],
+        (kind, max(row if m > 1 else n, n, 1), distance[0] if distance else 0),
+        (batch[0] if batch else 1, compute, _DEFAULT_ALGORITHM),
+        (numbers[0][0], numbers[1][0]),
+    )
 
 
 def multiply(a: Any, b: Any, out: Any, alpha: Any = 1, beta: Any = 0) -> None:
@@ -147,21 +189,20 @@ def multiply(a: Any, b: Any, out: Any, alpha: Any = 1, beta: Any = 0) -> None:
 
     `out` has rows next to each other; a batch of an operand may be one matrix that is repeated (stride 0).
     """
-    *batch, m, n = out.shape
-    *distance, row, _ = out.stride()
-    k = a.shape[-1]
-    name = _NAMES.get(out.dtype) or _name_of(out.dtype)
-    kind = _TYPES[name]
-    compute = _IN_DOUBLE if name in ("float64", "complex128") else _IN_FLOAT
-    if name in ("float32", "complex64") and float32_products.may_be_shortened():
-        compute = _IN_TF32
-    a_address, a_transposed, a_leading, a_distance, a = _operand(a)
-    b_address, b_transposed, b_leading, b_distance, b = _operand(b)
-    library, handle = current_handle(out.device.index)
-    # The transposes of row-major matrices: out' = b' a'.
-    code = library.cublasGemmStridedBatchedEx(
-        handle, b_transposed, a_transposed, n, m, k, _reference(name, alpha), b_address, kind, b_leading, b_distance, a_address,
-        kind, a_leading, a_distance, _reference(name, beta), out.data_ptr(), kind, max(row if m > 1 else n, n, 1),
-        distance[0] if distance else 0, batch[0] if batch else 1, compute, _DEFAULT_ALGORITHM,
+    shortened = float32_products.may_be_shortened()
+    key = a.shape, a.stride(), b.shape, b.stride(), out.shape, out.stride(), out.dtype, alpha, beta, shortened
+    plan = _PLANS.get(key)
+    if plan is None:
+        if len(_PLANS) >= _MOST_PLANS:
+            _PLANS.clear()
+        plan = _PLANS[key] = _plan(a, b, out, alpha, beta, shortened)
+    if plan.copies != (False, False):
+        a, b = (matrix.contiguous() if copied else matrix for matrix, copied in zip((a, b), plan.copies, strict=True))
+    index = out.device.index
+    held = current_handle(index)
+    code = _C._cuda_call(
+        index, held.product, held.handle, *plan.head, b.data_ptr(), *plan.of_b, a.data_ptr(), *plan.of_a, plan.beta,
+        out.data_ptr(), *plan.of_out, *plan.tail,
     )  # fmt: skip
-    _check("cublasGemmStridedBatchedEx", code)
+    if code:
+        check("cublasGemmStridedBatchedEx", code)

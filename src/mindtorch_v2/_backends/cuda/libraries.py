@@ -18,6 +18,8 @@ EMULATED = "MINDTORCH_CUDA_EMULATOR"
 _WHEELS = {
     "nvrtc": ("cuda_nvrtc", ("libnvrtc.so.13", "libnvrtc.so.12"), "nvidia-cuda-nvrtc", "nvrtcVersion"),
     "cublas": ("cublas", ("libcublas.so.13", "libcublas.so.12"), "nvidia-cublas", "cublasCreate_v2"),
+    "cublasLt": ("cublas", ("libcublasLt.so.13", "libcublasLt.so.12"), "nvidia-cublas", "cublasLtMatmul"),
+    "nccl": ("nccl", ("libnccl.so.2",), "nvidia-nccl-cu13", "ncclGetVersion"),
 }
 
 
@@ -57,7 +59,7 @@ def _folders(wheel: str) -> list[pathlib.Path]:
 
 @functools.cache
 def find(library: str) -> str:
-    """Path or name of a library, "nvrtc" or "cublas". OSError, which names the wheel to install, if there is none."""
+    """Path or name of a library: "nvrtc", "cublas", "cublasLt", "nccl". OSError, which names the wheel to install, if there is none."""
     wheel, names, package, probe = _WHEELS[library]
     if emulated():
         return str(EMULATOR / names[0])
@@ -74,8 +76,8 @@ def find(library: str) -> str:
         if hasattr(found, probe):
             return name
     raise OSError(
-        f"{names[0]} was not found, which CUDA needs for this. Install it with `pip install {package}` (or {package}-cu12 for a "
-        "driver of CUDA 12), or name its folder in MINDTORCH_CUDA_LIBRARIES."
+        f"{names[0]} was not found, which CUDA needs for this. Install it with `pip install {package}` (or "
+        f"{package.removesuffix('-cu13')}-cu12 for a driver of CUDA 12), or name its folder in MINDTORCH_CUDA_LIBRARIES."
     )
 
 

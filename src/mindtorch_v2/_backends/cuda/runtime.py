@@ -115,6 +115,7 @@ class Runtime(_common.Runtime):
         self.contexts: dict[int, int] = {}
         _C._cuda_open(path, self._failed, self.blocking)
         self._targets: dict[int, str] = {}
+        self._attributes: dict[tuple[int, int], int] = {}
         self.activate(0)
         self.end_with_process()
 
@@ -165,10 +166,21 @@ class Runtime(_common.Runtime):
 
     def attribute(self, number: int, index: int) -> int:
         """A property of a device by the driver's number."""
-        return self._int(self.cuDeviceGetAttribute, number, self.devices[index])
+        found = self._attributes.get((number, index))
+        if found is None:
+            found = self._attributes[number, index] = self._int(self.cuDeviceGetAttribute, number, self.devices[index])
+        return found
 
     def capability(self, index: int) -> tuple[int, int]:
         return self.attribute(75, index), self.attribute(76, index)
+
+    def has_tensor_cores(self, index: int) -> bool:
+        """Whether a device has those that kernels are written for: products of bfloat16, copies beside them."""
+        return self.attribute(75, index) >= 8
+
+    def most_shared(self, index: int) -> int:
+        """Bytes of shared memory that a block can have when its kernel asks for them."""
+        return self.attribute(97, index)
 
     def target(self, index: int) -> str:
         """The architecture that kernels are compiled for: "sm_90", or the host of an emulated device."""

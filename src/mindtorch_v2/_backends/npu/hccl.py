@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from ctypes import Structure, c_char, c_char_p, c_int, c_uint32, c_uint64, c_void_p
 from typing import Any
 
+from ..common import communicator
+from ..common.communicator import offsets
 from . import state
 from .errors import NPUError
 from .libraries import find
@@ -69,7 +72,7 @@ class SendRecvItem(Structure):
 SEND, RECV = 0, 1
 
 
-class Library:
+class Library(communicator.Library):
     """The functions of libhccl.so; RuntimeError that lists every path tried if it is not there."""
 
     def __init__(self) -> None:
@@ -77,23 +80,14 @@ class Library:
         if path is None:
             places = "\n  ".join(tried)
             raise RuntimeError(f"Ascend's libhccl.so was not found. Tried:\n  {places}")
-        library = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
-        self.functions: dict[str, Any] = {}
-        for name, argtypes in SIGNATURES.items():
-            function = getattr(library, name)
-            function.argtypes = argtypes
-            function.restype = RESULTS.get(name, c_int)
-            self.functions[name] = function
+        super().__init__(ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL), SIGNATURES, RESULTS)
 
-    def call(self, name: str, *arguments: Any) -> None:
-        """Call a function; NPUError for a result that is not 0."""
-        code = self.functions[name](*arguments)
-        if code:
-            meaning = self.functions["HcclGetErrorString"](code)
-            error = NPUError(name, code, state.get().runtime.message())
-            error.meaning = meaning.decode() if meaning else "error"
-            error.args = (f"{name} returned {code} ({error.meaning})" + (f": {error.detail}" if error.detail else ""),)
-            raise error
+    def fail(self, name: str, code: int) -> None:
+        meaning = self.functions["HcclGetErrorString"](code)
+        error = NPUError(name, code, state.get().runtime.message())
+        error.meaning = meaning.decode() if meaning else "error"
+        error.args = (f"{name} returned {code} ({error.meaning})" + (f": {error.detail}" if error.detail else ""),)
+        raise error
 
     def root_info(self) -> bytes:
         """The token that the first rank of a communicator makes for all."""
@@ -102,41 +96,54 @@ class Library:
         return bytes(info)
 
 
-class Communicator:
+class Communicator(communicator.Communicator):
     """One rank of a communicator on a device. Made by all ranks together."""
 
     def __init__(self, library: Library, size: int, root: bytes, rank: int, device: int) -> None:
-        self.library, self.device = library, device
-        self.runtime = state.get().runtime
-        self.runtime.activate(device)
-        info = RootInfo.from_buffer_copy(root)
-        handle = c_void_p()
-        library.call("HcclCommInitRootInfo", size, ctypes.byref(info), rank, ctypes.byref(handle))
-        self.handle: Any = handle
-        self.runtime.finalizers.append(self.close)
+        super().__init__(library, state.get().runtime, size, root, rank, device)
 
-    def call(self, name: str, *arguments: Any) -> None:
-        """Enqueue a collective on the device's current stream of this thread."""
-        self.runtime.activate(self.device)
-        stream = self.runtime.stream_handle(self.device) or None
-        self.library.call(name, *arguments, self.handle, stream)
-        if self.runtime.waits:
-            self.synchronize()
+    def join(self, size: int, root: bytes, rank: int) -> Any:
+        info, handle = RootInfo.from_buffer_copy(root), c_void_p()
+        self.library.call("HcclCommInitRootInfo", size, ctypes.byref(info), rank, ctypes.byref(handle))
+        return handle
 
-    def synchronize(self) -> None:
-        """Wait for the device's current stream of this thread."""
-        self.runtime.synchronize_stream(self.device, self.runtime.stream_handle(self.device))
+    def leave(self, handle: Any) -> None:
+        self.library.call("HcclCommDestroy", handle)
 
-    def close(self) -> None:
-        """Destroy it, once what was enqueued is done."""
-        if self.handle is not None and not self.runtime.closed:
-            handle, self.handle = self.handle, None
-            self.runtime.activate(self.device)
-            self.runtime.aclrtSynchronizeDevice()  # work that failed was reported where it was waited for
-            self.library.call("HcclCommDestroy", handle)
+    def reduce(self, at: int, count: int, kind: int, op: int, root: int | None = None) -> None:
+        if root is None:
+            self.call("HcclAllReduce", at, at, count, kind, op)
+        else:
+            self.call("HcclReduce", at, at, count, kind, op, root)
+
+    def broadcast(self, at: int, count: int, kind: int, root: int) -> None:
+        self.call("HcclBroadcast", at, count, kind, root)
+
+    def all_gather(self, at: int, into: int, count: int, kind: int) -> None:
+        self.call("HcclAllGather", at, into, count, kind)
+
+    def reduce_scatter(self, at: int, into: int, count: int, kind: int, op: int) -> None:
+        self.call("HcclReduceScatter", at, into, count, kind, op)
+
+    def scatter(self, at: int, into: int, count: int, kind: int, root: int) -> None:
+        self.call("HcclScatter", at, into, count, kind, root)
+
+    def exchange(self, at: int, sends: Sequence[int], into: int, receives: Sequence[int], kind: int) -> None:
+        out = at, counts(sends), counts(offsets(sends)), kind
+        self.call("HcclAlltoAllV", *out, into, counts(receives), counts(offsets(receives)), kind)
+
+    def transfer(self, items: Sequence[tuple[bool, int, int, int, int]]) -> None:
+        told = (SendRecvItem * len(items))()
+        for item, (sends, at, count, kind, rank) in zip(told, items, strict=True):
+            item.kind, item.rank = SEND if sends else RECV, rank
+            item.buffer, item.count, item.type = at, count, kind
+        self.call("HcclBatchSendRecv", ctypes.byref(told), len(told))
+
+    def barrier(self) -> None:
+        self.call("HcclBarrier")
 
 
-def counts(values: list[int]) -> Any:
+def counts(values: Sequence[int]) -> Any:
     """Numbers for the ranks, as a host array; keep it until the call returns."""
     return (c_uint64 * len(values))(*values)
 

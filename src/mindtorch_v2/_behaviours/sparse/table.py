@@ -9,7 +9,7 @@ from ... import _C
 from ..._operators.table import ROWS, class_name
 
 COO, CSR = "SparseCPU", "SparseCsrCPU"
-DENSE = ("CPU", "NPU")
+DENSE = ("CPU", "CUDA", "NPU")
 """The keys of dense tensors on the devices where the parts of sparse ones may be."""
 
 

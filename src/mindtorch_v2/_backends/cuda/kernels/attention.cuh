@@ -1,26 +1,11 @@
 // Attention in tiles: the scores of 16 queries (or keys) against 32 keys (or queries) are all that exists at a time; the softmax runs
-// along. The words: IN and MASK (element types), D and DV (features of keys and of values), CAUSAL, HAS_MASK, DROPOUT (`kept` says which
-// weights stay). Tensors are contiguous [batch, head, position, feature]. A block is 4 warps, each of which has 4 of the 16.
+// along (attention_args.cuh has the words). A block is 4 warps, each of which has 4 of the 16.
 #pragma once
 #undef BOUNDS
 #define BOUNDS __launch_bounds__(128)
+#include "attention_args.cuh"
 
-typedef math_of<IN>::type T;
 constexpr int FEATURES = ((D > DV ? D : DV) + 31) / 32;
-
-struct Args {
-    int64_t heads, key_heads, queries, keys;
-    double scale, keep_scale;
-    const IN *q, *k, *v;
-    const MASK* mask;
-    int64_t mask_stride[4];
-    const b8* kept;
-    IN* out;
-    T* lse;
-    const IN* grad;
-    T* delta;  // of each query the sum of grad * out
-    IN *by_q, *by_k, *by_v;
-};
 
 DEVICE T warp_sum(T x) {
     for (int m = 16; m > 0; m /= 2) x += __shfl_xor_sync(0xffffffffu, x, m);
@@ -36,10 +21,10 @@ DEVICE T warp_top(T x) {
 
 // Rows of a tensor to shared memory; those beyond its end are 0.
 template <int ROWS, int N, int STRIDE>
-DEVICE void load_rows(T* to_, const IN* from, int64_t first, int64_t rows) {
+DEVICE void load_rows(T* to_, const IN* from, int64_t stride, int64_t first, int64_t rows) {
     for (int i = threadIdx.y * 32 + threadIdx.x; i < ROWS * N; i += 128) {
         const int row = i / N, feature = i % N;
-        to_[row * STRIDE + feature] = first + row < rows ? to<T>(from[(first + row) * N + feature]) : T(0);
+        to_[row * STRIDE + feature] = first + row < rows ? to<T>(from[(first + row) * stride + feature]) : T(0);
     }
 }
 template <int N>
@@ -50,25 +35,8 @@ DEVICE T dot(const T* x, const T* y) {
     return sum;
 }
 
-struct Place {
-    int64_t b, h, query_base, key_base;  // the first query and key of the head, in rows
-};
-DEVICE bool sees(const Args& a, int64_t query, int64_t key) {
-    return query < a.queries && key < a.keys && (!CAUSAL || key <= query);
-}
 DEVICE T score(const Args& a, const Place& p, int64_t query, int64_t key, T product) {
-    T s = product * T(a.scale);
-    if (HAS_MASK)
-        s += to<T>(a.mask[p.b * a.mask_stride[0] + p.h * a.mask_stride[1] + query * a.mask_stride[2] + key * a.mask_stride[3]]);
-    return s;
-}
-DEVICE T keep(const Args& a, const Place& p, int64_t query, int64_t key) {
-    if (!DROPOUT) return T(1);
-    return a.kept[(p.query_base + query) * a.keys + key] ? T(a.keep_scale) : T(0);
-}
-DEVICE Place place_of(const Args& a, int64_t head) {
-    const int64_t b = head / a.heads, h = head % a.heads, key_head = h / (a.heads / a.key_heads);
-    return Place{b, h, head * a.queries, (b * a.key_heads + key_head) * a.keys};
+    return product * T(a.scale) + masked(a, p, query, key);
 }
 // acc[f] += weights[j] * rows[j][feature] over 32 rows.
 template <int N, int STRIDE>
@@ -84,10 +52,10 @@ DEVICE void accumulate(T* acc, const T* weights, const T* rows) {
 KERNEL(attend, Args) {
     SHARED(T, space);
     T *ks = space, *vs = ks + 32 * (D + 1), *qs = vs + 32 * (DV + 1), *ps = qs + 16 * D + threadIdx.y * 128;
-    const Place p = place_of(a, blockIdx.y);
-    const int64_t first = static_cast<int64_t>(blockIdx.x) * 16;
+    const int64_t of_head = (a.queries + 15) / 16, first = blockIdx.x % of_head * 16;
+    const Place p = place_of(a, blockIdx.x / of_head);
     const int lane = threadIdx.x, row = threadIdx.y * 4;
-    load_rows<16, D, D>(qs, a.q + p.query_base * D, first, a.queries);
+    load_rows<16, D, D>(qs, a.q.of(p.b, p.h), a.q.position, first, a.queries);
     T top[4], sum[4], acc[4][FEATURES];
     for (int r = 0; r < 4; r++) {
         top[r] = lowest<T>(), sum[r] = 0;
@@ -96,8 +64,8 @@ KERNEL(attend, Args) {
     const int64_t last = CAUSAL && first + 16 < a.keys ? first + 16 : a.keys;
     for (int64_t tile = 0; tile < last; tile += 32) {
         __syncthreads();
-        load_rows<32, D, D + 1>(ks, a.k + p.key_base * D, tile, a.keys);
-        load_rows<32, DV, DV + 1>(vs, a.v + p.key_base * DV, tile, a.keys);
+        load_rows<32, D, D + 1>(ks, a.k.of(p.b, p.key_h), a.k.position, tile, a.keys);
+        load_rows<32, DV, DV + 1>(vs, a.v.of(p.b, p.key_h), a.v.position, tile, a.keys);
         __syncthreads();
         const int64_t key = tile + lane;
 #pragma unroll
@@ -121,8 +89,8 @@ KERNEL(attend, Args) {
         const int64_t query = first + row + r;
         if (query >= a.queries) continue;
         for (int f = 0; f < FEATURES; f++)
-            if (f * 32 + lane < DV) a.out[(p.query_base + query) * DV + f * 32 + lane] = to<IN>(sum[r] == 0 ? T(0) : acc[r][f] / sum[r]);
-        if (lane == 0) a.lse[p.query_base + query] = sum[r] == 0 ? T(0) : top[r] + log(sum[r]);
+            if (f * 32 + lane < DV) a.out.of(p.b, p.h)[query * a.out.position + f * 32 + lane] = to<IN>(sum[r] == 0 ? T(0) : acc[r][f] / sum[r]);
+        if (lane == 0) a.lse.of(p.b, p.h)[query * a.lse.position] = sum[r] == 0 ? T(0) : top[r] + log(sum[r]);
     }
 }
 
@@ -130,28 +98,28 @@ KERNEL(attend, Args) {
 KERNEL(attend_backward_queries, Args) {
     SHARED(T, space);
     T *ks = space, *vs = ks + 32 * (D + 1), *qs = vs + 32 * (DV + 1), *gs = qs + 16 * D, *ps = gs + 16 * DV + threadIdx.y * 128;
-    const Place p = place_of(a, blockIdx.y);
-    const int64_t first = static_cast<int64_t>(blockIdx.x) * 16;
+    const int64_t of_head = (a.queries + 15) / 16, first = blockIdx.x % of_head * 16;
+    const Place p = place_of(a, blockIdx.x / of_head);
     const int lane = threadIdx.x, row = threadIdx.y * 4;
-    load_rows<16, D, D>(qs, a.q + p.query_base * D, first, a.queries);
-    load_rows<16, DV, DV>(gs, a.grad + p.query_base * DV, first, a.queries);
+    load_rows<16, D, D>(qs, a.q.of(p.b, p.h), a.q.position, first, a.queries);
+    load_rows<16, DV, DV>(gs, a.grad.of(p.b, p.h), a.grad.position, first, a.queries);
     __syncthreads();
     T delta[4], lse[4], acc[4][FEATURES];
     for (int r = 0; r < 4; r++) {
         const int64_t query = first + row + r;
         const bool live = query < a.queries;
         T mine = 0;
-        for (int f = lane; live && f < DV; f += 32) mine += gs[(row + r) * DV + f] * to<T>(a.out[(p.query_base + query) * DV + f]);
+        for (int f = lane; live && f < DV; f += 32) mine += gs[(row + r) * DV + f] * to<T>(a.out.of(p.b, p.h)[query * a.out.position + f]);
         delta[r] = warp_sum(mine);
-        lse[r] = live ? a.lse[p.query_base + query] : T(0);
-        if (live && lane == 0) a.delta[p.query_base + query] = delta[r];
+        lse[r] = live ? a.lse.of(p.b, p.h)[query * a.lse.position] : T(0);
+        if (live && lane == 0) a.delta.of(p.b, p.h)[query * a.delta.position] = delta[r];
         for (int f = 0; f < FEATURES; f++) acc[r][f] = 0;
     }
     const int64_t last = CAUSAL && first + 16 < a.keys ? first + 16 : a.keys;
     for (int64_t tile = 0; tile < last; tile += 32) {
         __syncthreads();
-        load_rows<32, D, D + 1>(ks, a.k + p.key_base * D, tile, a.keys);
-        load_rows<32, DV, DV + 1>(vs, a.v + p.key_base * DV, tile, a.keys);
+        load_rows<32, D, D + 1>(ks, a.k.of(p.b, p.key_h), a.k.position, tile, a.keys);
+        load_rows<32, DV, DV + 1>(vs, a.v.of(p.b, p.key_h), a.v.position, tile, a.keys);
         __syncthreads();
         const int64_t key = tile + lane;
 #pragma unroll
@@ -172,7 +140,7 @@ KERNEL(attend_backward_queries, Args) {
     for (int r = 0; r < 4; r++) {
         const int64_t query = first + row + r;
         for (int f = 0; f < FEATURES; f++)
-            if (query < a.queries && f * 32 + lane < D) a.by_q[(p.query_base + query) * D + f * 32 + lane] = to<IN>(acc[r][f]);
+            if (query < a.queries && f * 32 + lane < D) a.by_q.of(p.b, p.h)[query * a.by_q.position + f * 32 + lane] = to<IN>(acc[r][f]);
     }
 }
 
@@ -181,24 +149,24 @@ KERNEL(attend_backward_keys, Args) {
     SHARED(T, space);
     T *qs = space, *gs = qs + 32 * (D + 1), *ks = gs + 32 * (DV + 1), *vs = ks + 16 * D;
     T *ps = vs + 16 * DV + threadIdx.y * 128, *ds = vs + 16 * DV + 512 + threadIdx.y * 128;
-    const int64_t per = a.heads / a.key_heads, b = blockIdx.y / a.key_heads, key_head = blockIdx.y % a.key_heads;
-    const int64_t key_base = static_cast<int64_t>(blockIdx.y) * a.keys, first = static_cast<int64_t>(blockIdx.x) * 16;
+    const int64_t of_head = (a.keys + 15) / 16, place = blockIdx.x / of_head, first = blockIdx.x % of_head * 16;
+    const int64_t b = place / a.key_heads, key_h = place % a.key_heads, per = a.heads / a.key_heads;
     const int lane = threadIdx.x, row = threadIdx.y * 4;
-    load_rows<16, D, D>(ks, a.k + key_base * D, first, a.keys);
-    load_rows<16, DV, DV>(vs, a.v + key_base * DV, first, a.keys);
+    load_rows<16, D, D>(ks, a.k.of(b, key_h), a.k.position, first, a.keys);
+    load_rows<16, DV, DV>(vs, a.v.of(b, key_h), a.v.position, first, a.keys);
     T by_k[4][FEATURES], by_v[4][FEATURES];
     for (int r = 0; r < 4; r++)
         for (int f = 0; f < FEATURES; f++) by_k[r][f] = by_v[r][f] = 0;
     for (int64_t shared = 0; shared < per; shared++) {
-        const Place p = place_of(a, b * a.heads + key_head * per + shared);
+        const Place p = {b, key_h * per + shared, key_h};
         for (int64_t tile = CAUSAL ? first / 32 * 32 : 0; tile < a.queries; tile += 32) {
             __syncthreads();
-            load_rows<32, D, D + 1>(qs, a.q + p.query_base * D, tile, a.queries);
-            load_rows<32, DV, DV + 1>(gs, a.grad + p.query_base * DV, tile, a.queries);
+            load_rows<32, D, D + 1>(qs, a.q.of(p.b, p.h), a.q.position, tile, a.queries);
+            load_rows<32, DV, DV + 1>(gs, a.grad.of(p.b, p.h), a.grad.position, tile, a.queries);
             __syncthreads();
             const int64_t query = tile + lane;
-            const T lse = query < a.queries ? a.lse[p.query_base + query] : T(0);
-            const T delta = query < a.queries ? a.delta[p.query_base + query] : T(0);
+            const T lse = query < a.queries ? a.lse.of(p.b, p.h)[query * a.lse.position] : T(0);
+            const T delta = query < a.queries ? a.delta.of(p.b, p.h)[query * a.delta.position] : T(0);
 #pragma unroll
             for (int r = 0; r < 4; r++) {
                 const int64_t key = first + row + r;
@@ -225,8 +193,8 @@ KERNEL(attend_backward_keys, Args) {
         const int64_t key = first + row + r;
         if (key >= a.keys) continue;
         for (int f = 0; f < FEATURES; f++) {
-            if (f * 32 + lane < D) a.by_k[(key_base + key) * D + f * 32 + lane] = to<IN>(by_k[r][f]);
-            if (f * 32 + lane < DV) a.by_v[(key_base + key) * DV + f * 32 + lane] = to<IN>(by_v[r][f]);
+            if (f * 32 + lane < D) a.by_k.of(b, key_h)[key * a.by_k.position + f * 32 + lane] = to<IN>(by_k[r][f]);
+            if (f * 32 + lane < DV) a.by_v.of(b, key_h)[key * a.by_v.position + f * 32 + lane] = to<IN>(by_v[r][f]);
         }
     }
 }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...._operators.table import aten
 from ...common.matmul import matmul_backward
 from ..cublas import multiply, takes
+from ..cublaslt import BIAS, BIAS_GRADIENT, product
 from ..table import CONTIGUOUS, Source, blocks, element, kernel, pack
 
 if TYPE_CHECKING:
@@ -115,11 +116,20 @@ def _rows(tensor: Tensor) -> Tensor:
     return tensor.reshape(1, -1, tensor.shape[-1])
 
 
+def _followed(a: Tensor, b: Tensor, out: Tensor, epilogue: int, bias: Tensor) -> bool:
+    """Whether a product and what follows it were done in one call; else nothing was."""
+    if not out.numel() or not a.shape[1] or out.is_complex() or not bias.is_contiguous():
+        return False
+    return product(_plain(a), _plain(b), out, epilogue, bias)
+
+
 @kernel("linear", flags=CONTIGUOUS)
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor) -> None:
     matrix = weight if weight.dim() == 2 else weight.unsqueeze(0)
     to = out.view(1, -1, matrix.shape[0])
     if bias is not None:
+        if _followed(_rows(input)[0], matrix.t(), to[0], BIAS, bias):
+            return
         aten.copy_(to, bias)
     batched(_rows(input), matrix.t().unsqueeze(0), to, 1, 0 if bias is None else 1)
 
@@ -137,6 +147,10 @@ def linear_backward(
     upstream = grad_output.reshape(1, -1, matrix.shape[0])
     if grad_self is not None:
         batched(upstream, matrix.conj().unsqueeze(0), grad_self.view(1, -1, matrix.shape[1]))
+    if grad_weight is not None and grad_bias is not None:
+        transposed, out = upstream[0].t(), grad_weight.view(*matrix.shape)
+        if _followed(transposed, _rows(self)[0], out, BIAS_GRADIENT, grad_bias):
+            return
     if grad_weight is not None:
         batched(upstream.transpose(1, 2), _rows(self.conj()), grad_weight.view(1, *matrix.shape))
     if grad_bias is not None:

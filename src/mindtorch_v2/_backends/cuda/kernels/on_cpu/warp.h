@@ -18,6 +18,12 @@ static inline unsigned long long emulated_warp(int operation, unsigned mask, uns
     return result;
 }
 
+static inline void emulated_together(const char* name, void* mine, void (*compute)(void* const*)) {
+    uint3 me = threadIdx;
+    emulated_now->together(emulated_now, emulated_thread(), name, mine, compute);
+    threadIdx = me;
+}
+
 static inline void __syncthreads() { emulated_barrier(EMULATED_SYNC, 0); }
 static inline int __syncthreads_count(int predicate) { return (int)emulated_barrier(EMULATED_COUNT, predicate); }
 static inline int __syncthreads_and(int predicate) { return (int)emulated_barrier(EMULATED_AND, predicate); }
