@@ -18,7 +18,8 @@ from .checks import GEConversionError
 from .proto import Message
 from .types import DataType
 
-importlib.import_module(f"{__package__}.converters")  # they register themselves
+for _part in ("converters", "scopes"):
+    importlib.import_module(f"{__package__}.{_part}")  # they register themselves
 
 
 class Output(NamedTuple):
