@@ -294,8 +294,20 @@ class _OpNamespace(types.ModuleType):
         # As PyTorch: the packets that somebody has asked for.
         return sorted(name for name in self.__dict__ if not name.startswith("__"))
 
+    def _packet(self, op_name: str) -> Any:
+        """The packet of a name, of one that the namespace has an attribute of its own for too: `name`."""
+        here = self.__dict__.get(op_name)
+        if isinstance(here, OpOverloadPacket):
+            return here
+        return (
+            OpOverloadPacket(self.name, op_name, self._named(op_name))
+            if op_name in self.__dict__
+            else getattr(self, op_name)
+        )
+
     def _forget(self, op_name: str) -> None:
-        self.__dict__.pop(op_name, None)
+        if isinstance(self.__dict__.get(op_name), OpOverloadPacket):
+            del self.__dict__[op_name]
 
 
 class _Ops(types.ModuleType):

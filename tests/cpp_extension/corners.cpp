@@ -9,13 +9,16 @@
 #include <ATen/core/MT19937RNGEngine.h>
 #include <ATen/core/PhiloxRNGEngine.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/native/UpSample.h>
 #include <c10/core/StreamGuard.h>
 #include <c10/util/Logging.h>
 #include <c10/util/Registry.h>
 #include <c10/util/SmallVector.h>
 #include <c10/util/Synchronized.h>
 #include <c10/util/Type.h>
+#include <torch/csrc/autograd/autograd_not_implemented_fallback.h>
 #include <torch/csrc/utils/object_ptr.h>
+#include <torch/custom_class.h>
 
 #include <sstream>
 #include <thread>
@@ -196,7 +199,83 @@ static py::object tripled(const py::object& number) {
     return py::reinterpret_steal<py::object>(PyNumber_Multiply(number.ptr(), other.get()));
 }
 
+// ---- operators without a gradient, which say so ----
+
+static at::Tensor rounded(const at::Tensor& x) { return at::round(x); }
+static at::Tensor& doubled_(at::Tensor& x) {
+    float* p = x.data_ptr<float>();
+    for (int64_t i = 0; i < x.numel(); i++) p[i] *= 2;
+    return x;
+}
+static std::vector<at::Tensor> signs(at::TensorList all) {
+    std::vector<at::Tensor> made;
+    for (const at::Tensor& t : all) made.push_back(t.sign());
+    return made;
+}
+
+// ---- a class for graphs ----
+
+struct Slope : torch::CustomClassHolder {
+    double by;
+    int64_t calls = 0;
+    explicit Slope(double by) : by(by) {}
+    at::Tensor of(const at::Tensor& x) {
+        calls++;
+        return x * by;
+    }
+};
+
+static void pixels() {
+    using namespace at::native;
+    EXPECT(compute_scales_value<float>(std::nullopt, 4, 8) == 0.5f);
+    EXPECT(compute_scales_value<double>(4.0, 4, 8) == 0.25);
+    EXPECT(area_pixel_compute_scale<double>(5, 9, true, std::nullopt) == 0.5);
+    EXPECT(area_pixel_compute_scale<double>(5, 1, true, std::nullopt) == 0);
+    EXPECT(area_pixel_compute_source_index<double>(0.5, 3, false, false) == 1.25);
+    EXPECT(area_pixel_compute_source_index<double>(0.5, 0, false, false) == 0);
+    EXPECT(area_pixel_compute_source_index<double>(0.5, 0, false, true) == -0.25);
+    EXPECT(area_pixel_compute_source_index<double>(0.5, 3, true, false) == 1.5);
+    EXPECT(nearest_neighbor_compute_source_index(0.4f, 9, 3) == 2);
+    EXPECT(nearest_neighbor_exact_compute_source_index(0.5f, 1, 3) == 0);
+}
+
+TORCH_LIBRARY(corners, m) {
+    m.class_<Slope>("Slope")
+        .def(torch::init<double>())
+        .def("of", &Slope::of)
+        .def("__obj_flatten__",
+             [](const c10::intrusive_ptr<Slope>& self) {
+                 return std::tuple<std::tuple<std::string, double>>{{"by", self->by}};
+             })
+        .def_readonly("calls", &Slope::calls)
+        .def_pickle([](const c10::intrusive_ptr<Slope>& self) { return self->by; },
+                    [](double by) { return c10::make_intrusive<Slope>(by); });
+    m.def("rounded(Tensor x) -> Tensor", &rounded);
+    m.def("doubled_(Tensor(a!) x) -> Tensor(a!)");
+    m.def("signs(Tensor[] all) -> Tensor[]");
+    m.def("name(Tensor x) -> Tensor", &rounded);
+    m.def("sloped(__torch__.torch.classes.corners.Slope slope, Tensor x) -> Tensor");
+}
+TORCH_LIBRARY_FRAGMENT(corners, m) { m.def("without_gradient(Tensor x) -> Tensor"); }
+TORCH_LIBRARY_IMPL(corners, CPU, m) {
+    m.impl("without_gradient", &rounded);
+    m.impl("doubled_", &doubled_);
+    m.impl("signs", &signs);
+}
+TORCH_LIBRARY_IMPL(corners, CompositeExplicitAutograd, m) {
+    m.impl("sloped", [](const c10::intrusive_ptr<Slope>& slope, const at::Tensor& x) { return slope->of(x); });
+}
+TORCH_LIBRARY_IMPL(corners, Autograd, m) {
+    m.impl("without_gradient", torch::autograd::autogradNotImplementedFallback());
+    m.impl("doubled_", torch::autograd::autogradNotImplementedFallback());
+    m.impl("signs", torch::autograd::autogradNotImplementedFallback());
+}
+TORCH_LIBRARY_IMPL(corners, ADInplaceOrView, m) {
+    m.impl("doubled_", torch::autograd::autogradNotImplementedInplaceOrViewFallback());
+}
+
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+    m.def("pixels", &pixels);
     m.def("names", &names);
     m.def("generators", &generators);
     m.def("engines", &engines);

@@ -23,8 +23,11 @@ inline at::Tensor from_functional_tensor(const at::Tensor& t, bool = true) {
 // Views are made anew when they are used: there is nothing to bring up to date, and nothing to commit.
 inline void sync(const at::Tensor&) {}
 inline void commit_update(const at::Tensor&) {}
+inline void propagate_xla_data(const at::Tensor&, const at::Tensor&) {}  // there is none
 // `value` is the value of `t` from now on.
-inline void replace_(const at::Tensor& t, const at::Tensor& value) { const_cast<at::Tensor&>(t).copy_(value); }
+inline void replace_(const at::Tensor& t, const at::Tensor& value) {
+    mindtorch::call_python("mindtorch_v2", "_functionalize_replace", {mindtorch::arg(t), mindtorch::arg(value)});
+}
 
 }  // namespace impl
 }  // namespace functionalization

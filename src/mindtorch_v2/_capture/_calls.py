@@ -15,6 +15,7 @@ from mindtorch_v2._capture import _known
 from mindtorch_v2._capture._guard_kinds import is_constant
 from mindtorch_v2._capture._methods import BoundSlot, TensorMethod
 from mindtorch_v2._capture._sources import Attribute, look_up
+from mindtorch_v2._core.torch_dispatch import overload_of
 from mindtorch_v2._sizes.recorded import RecordedNumber, RecordedSize
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ class Calls:
             return self.trace.tensors.method(f.tensor, f.name, args, kwargs)
         if kind is BoundSlot:
             return self.slot(f.descriptor, f.obj, args, kwargs)
+        if kind is torch._C.Operator:  # within a method of a class in C++
+            return self._operator(overload_of(f), args, kwargs)
         if kind in _OPERATORS:
             return self._operator(f, args, kwargs)
         if isinstance(f, type):

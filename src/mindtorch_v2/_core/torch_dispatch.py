@@ -30,7 +30,7 @@ def overload_of(handle: Any) -> Any:
     """The OpOverload of `torch.ops` that stands for an operator of the registry."""
     found = handle.__dict__.get("op_overload")
     if found is None:
-        packet = getattr(getattr(above.operators(), handle.namespace), handle.name)
+        packet = getattr(above.operators(), handle.namespace)._packet(handle.name)
         found = handle.__dict__["op_overload"] = getattr(packet, handle.overload or "default")
     return found
 

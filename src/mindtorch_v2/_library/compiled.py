@@ -232,6 +232,10 @@ def define_method(library: Any, class_name: str, name: str, kind: Any, doc: str)
     elif kind == "s":
         setattr(cls, name, staticmethod(lambda *args, **kwargs: handle(*args, **kwargs)))
     elif kind == "g":
-        setattr(cls, name, property(lambda self: handle(self), doc=doc or None))
+
+        def refuse(self: Any, value: Any) -> Any:
+            raise RuntimeError("can't set attribute")
+
+        setattr(cls, name, property(lambda self: handle(self), refuse, doc=doc or None))
     elif kind == "w":
         setattr(cls, name, getattr(cls, name).setter(lambda self, value: handle(self, value) and None))

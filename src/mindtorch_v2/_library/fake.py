@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from mindtorch_v2 import _C
+
 from .names import find_handle
 
 if TYPE_CHECKING:
@@ -104,6 +106,15 @@ def _context(op: str) -> Iterator[None]:
         _state.context = before
 
 
+# "ns.Name", a class in C++ -> the object that a fake kernel is given in place of one of that class.
+stand_ins: dict[str, Callable[[Any], Any]] = {}
+
+
+def _standing_in(value: Any) -> Any:
+    made = stand_ins.get(value._qualified) if isinstance(value, _C.CompiledObject) else None
+    return value if made is None else made(value)
+
+
 def register_fake_for(library: Any, name: str, fn: Callable[..., Any], allow_override: bool = True) -> Any:
     """Make `fn` the kernel of the meta device, with a context while it runs."""
     if not callable(fn):
@@ -130,6 +141,9 @@ def register_fake_for(library: Any, name: str, fn: Callable[..., Any], allow_ove
         )
 
     def fake(*args: Any, **kwargs: Any) -> Any:
+        if stand_ins:
+            args = tuple(_standing_in(value) for value in args)
+            kwargs = {name: _standing_in(value) for name, value in kwargs.items()}
         with _context(_overload(full)):
             return fn(*args, **kwargs)
 

@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._C import CompiledObject
+from mindtorch_v2._library.compiled import class_named, object_of_state
 from mindtorch_v2._ops import HigherOrderOperator, OpOverload
 from mindtorch_v2._sizes import Condition, Expression, Junction, SymInt, symbol
 from mindtorch_v2._sizes.expressions import FUNCTIONS, Apply, Symbol
@@ -77,14 +79,22 @@ def save(
         archive.writestr("program.json", json.dumps(_program(ep)))
         for name, value in (
             ("weights", dict(ep.state_dict)),
-            ("constants", dict(ep.constants)),
-            ("example_inputs", pytree.tree_leaves((args, kwargs))),
+            ("constants", {name: _kept(each) for name, each in ep.constants.items()}),
+            ("example_inputs", [_kept(each) for each in pytree.tree_leaves((args, kwargs))]),
         ):
             buffer = io.BytesIO()
             torch.save(value, buffer)
             archive.writestr(f"{name}.pt", buffer.getvalue())
         for name, value in (extra_files or {}).items():
             archive.writestr(f"extra_files/{name}", value)
+
+
+def _kept(value: Any) -> Any:
+    """The form of a constant in the file: of an object of a class in C++ what its `__getstate__` gives; RuntimeError without one."""
+    if not isinstance(value, CompiledObject):
+        return value
+    qualified, state = value.__reduce__()[1]
+    return {"object": qualified, "state": state}
 
 
 _OF_DATA = 3  # stands for a size that data decide
@@ -128,7 +138,7 @@ def _spec(spec) -> dict:
 
 
 def _argument(arg) -> list:
-    value = _value(arg.value) if isinstance(arg, signatures.ConstantArgument) else None
+    value = _value(arg.value) if isinstance(arg, signatures.ConstantArgument) else getattr(arg, "class_fqn", None)
     return [type(arg).__name__, arg.name, value]
 
 
@@ -192,6 +202,8 @@ def _value(value):
         return {"tuple" if isinstance(value, tuple) else "list": [_value(each) for each in value]}
     if isinstance(value, torch.device):
         return {"device": str(value)}
+    if isinstance(value, CompiledObject):
+        return {"object": value._qualified}
     for kind, cls in _NAMED.items():
         if isinstance(value, cls):
             return {kind: str(value).rpartition(".")[2]}
@@ -236,7 +248,8 @@ def load(f: Any, *, extra_files: Any = None, expected_opset_version: Any = None)
     """The ExportedProgram that `save` wrote; `extra_files` (a dict with names as keys) is given what was kept beside.
 
     Nothing that a file contains is run or imported: operators are looked up by name, tensors are loaded as
-    `torch.load(weights_only=True)` does. RuntimeError for a file that is no such program.
+    `torch.load(weights_only=True)` does, and objects of classes in C++ are made by their classes, which are to be loaded
+    before. RuntimeError for a file that is no such program.
 
     >>> import io
     >>> file = io.BytesIO()
@@ -280,6 +293,12 @@ def _refused(error: BaseException) -> RuntimeError:
     )
 
 
+def _made_anew(value: Any) -> Any:
+    if isinstance(value, dict) and value.keys() == {"object", "state"}:
+        return object_of_state(class_named(value["object"]), value["state"])
+    return value
+
+
 class _Reader:
     """Make a program of what a file says."""
 
@@ -290,11 +309,25 @@ class _Reader:
         constants: dict[str, torch.Tensor],
         example: Sequence[float | torch.Tensor],
     ) -> None:
-        self.data, self.weights, self.constants, self.example = data, weights, constants, example
+        self.data, self.weights = data, weights
+        self.constants = {name: _made_anew(each) for name, each in constants.items()}
+        self.example = [_made_anew(each) for each in example]
+        self.objects = self._objects()
         self.hints = {name: each[0] for name, each in data["symbols"].items()}
         self.dims = {name: Dim(name, min=lower, max=upper) for name, (_, lower, upper) in data["symbols"].items()}
         self.symbols = {name: symbol(name) for name in self.hints}  # of the file -> of the program that is made
         self.nodes: dict[Any, Any] = {}
+
+    def _objects(self) -> dict[str, Any]:
+        """The objects of classes in C++ among the inputs, by the names of these."""
+        given = iter(self.example)
+        found = {}
+        for spec in self.data["inputs"]:
+            if spec["kind"] == "USER_INPUT":
+                found[spec["arg"][1]] = next(given, None)
+            elif spec["kind"] == "CUSTOM_OBJ":
+                found[spec["arg"][1]] = self.constants[spec["target"]]
+        return {name: each for name, each in found.items() if isinstance(each, CompiledObject)}
 
     def program(self) -> Any:
         data = self.data
@@ -344,6 +377,8 @@ class _Reader:
     def example_of(self, node: Any) -> tuple:
         """The value, the Dims of its sizes, and the name of an input."""
         (kind, said), = node["val"].items()  # fmt: skip
+        if node["name"] in self.objects:
+            return self.objects[node["name"]], None, node["name"]
         if kind != "tensor":
             return self.value(said), None, node["name"]
         shape, strides, _, dtype, device, requires_grad = said
@@ -492,9 +527,11 @@ class _Reader:
     def argument(self, said: Any) -> Any:
         name, node, value = said
         arg = getattr(signatures, name)
-        if arg not in (signatures.TensorArgument, signatures.SymIntArgument, signatures.ConstantArgument):
-            raise RuntimeError(f"torch.export.load(): {name!r} is no kind of argument")
-        return arg(node, self.value(value)) if arg is signatures.ConstantArgument else arg(node)
+        if arg in (signatures.TensorArgument, signatures.SymIntArgument):
+            return arg(node)
+        if arg in (signatures.ConstantArgument, signatures.CustomObjArgument):
+            return arg(node, self.value(value))
+        raise RuntimeError(f"torch.export.load(): {name!r} is no kind of argument")
 
     def signature(self, said: Any) -> ModuleCallSignature:
         inputs, outputs = ([self.argument(each) for each in said[name]] for name in ("inputs", "outputs"))

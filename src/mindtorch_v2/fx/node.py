@@ -447,8 +447,13 @@ def _is_impure(target, impure_random) -> bool:
             return True
         if "default" in target.overloads():
             return _is_impure(target.default, impure_random)
-    # An operator without results is called for its effect: an assertion, a check of error codes.
-    if isinstance(target, OpOverload) and (target._schema.is_mutable or not target._schema.returns):
+    # An operator without results is called for its effect: an assertion, a check of error codes. One that is given an object
+    # of a class in C++ may change that.
+    if isinstance(target, OpOverload) and (
+        target._schema.is_mutable
+        or not target._schema.returns
+        or "__torch__." in str(target._schema).partition("->")[0]
+    ):
         return True
     if isinstance(target, OpOverload) and impure_random and draws(target):
         return True

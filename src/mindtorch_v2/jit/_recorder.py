@@ -267,7 +267,7 @@ class Recorder(TorchFunctionMode):
         """Record a call of an operator by its own name; NotImplemented within another call that is recorded."""
         if _recorder() is not self:
             return NotImplemented
-        packet = getattr(getattr(torch.ops, handle.namespace), handle.name)
+        packet = getattr(torch.ops, handle.namespace)._packet(handle.name)
         return self.call(getattr(packet, handle.overload or "default"), args, kwargs)
 
     def settle(self, tensor: Any, shown: bool) -> None:

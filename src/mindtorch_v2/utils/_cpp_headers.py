@@ -95,6 +95,7 @@ _FORWARDS = {
     "torch/csrc/autograd/generated/variable_factories.h ATen/core/grad_mode.h c10/core/GradMode.h "
     "ATen/core/VariableHooksInterface.h c10/core/InferenceMode.h torch/csrc/autograd/engine.h torch/csrc/autograd/edge.h "
     "torch/csrc/autograd/saved_variable.h torch/csrc/autograd/functions/utils.h torch/csrc/autograd/functions/accumulate_grad.h",
+    "mindtorch/not_implemented.h": "torch/csrc/autograd/autograd_not_implemented_fallback.h",
     "mindtorch/custom_class.h": "ATen/core/custom_class.h torch/library.h torch/custom_class.h torch/custom_class_detail.h",
     "mindtorch/ivalue.h": "ATen/core/ivalue.h ATen/core/List.h ATen/core/Dict.h ATen/core/IListRef.h "
     "ATen/core/ivalue_inl.h ATen/core/ivalue_to.h ATen/core/IListRef_inl.h ATen/core/List_inl.h ATen/core/Dict_inl.h",
@@ -159,7 +160,8 @@ _FORWARDS = {
     "mindtorch/blas.h": "ATen/native/CPUBlas.h ATen/native/TransposeType.h",
     "mindtorch/quantized.h": "ATen/native/quantized/AffineQuantizerBase.h ATen/native/quantized/AffineQuantizer.h "
     "c10/util/qint8.h c10/util/quint8.h c10/util/qint32.h c10/util/quint4x2.h c10/util/quint2x4.h",
-    "mindtorch/native.h": "ATen/native/cpu/utils.h ATen/native/EmbeddingBag.h ATen/native/IndexingUtils.h ATen/native/UpSample.h "
+    "mindtorch/upsample.h": "ATen/native/UpSample.h",
+    "mindtorch/native.h": "ATen/native/cpu/utils.h ATen/native/EmbeddingBag.h ATen/native/IndexingUtils.h "
     "ATen/native/Resize.h ATen/native/ResizeCommon.h ATen/native/CanUse32BitIndexMath.h ATen/native/Pool.h ATen/native/NonEmptyUtils.h "
     "ATen/native/cpu/AtomicAddFloat.h",
     "mindtorch/hash_map.h": "c10/util/flat_hash_map.h",

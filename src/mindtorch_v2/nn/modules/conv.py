@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -319,6 +320,15 @@ class _ConvTransposeNd(_ConvNd):
                     f"from {min_sizes} to {max_sizes} (for an input of {input.size()[2:]})"
                 )
         return [size - low for size, low in zip(output_size, min_sizes, strict=True)]
+
+
+class _ConvTransposeMixin(_ConvTransposeNd):
+    """`_ConvTransposeNd` under its older name, by which programs ask for the class of a layer; making one warns."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        text = "`_ConvTransposeMixin` is a deprecated internal class. Please consider using public APIs."
+        warnings.warn(text, FutureWarning, stacklevel=2)
+        super().__init__(*args, **kwargs)
 
 
 class ConvTranspose1d(_ConvTransposeNd):
