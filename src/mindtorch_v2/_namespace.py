@@ -304,16 +304,17 @@ PARTS["torch._C._functorch"] = _functorch_names
 
 _OF_DISTRIBUTED = (  # names that PyTorch's own torch.distributed takes from its native part, and libraries with it
     "AllToAllOptions AllgatherOptions AllreduceCoalescedOptions AllreduceOptions Backend BarrierOptions BroadcastOptions "
-    "BuiltinCommHookType DebugLevel FileStore GatherOptions GradBucket HashStore PrefixStore ProcessGroup ProcessGroupGloo "
-    "ReduceOp ReduceOptions ReduceScatterOptions ScatterOptions Store TCPStore Work _compute_bucket_assignment_by_size "
+    "BuiltinCommHookType DebugLevel FakeProcessGroup FileStore GatherOptions GradBucket HashStore PrefixStore ProcessGroup ProcessGroupGloo "
+    "ReduceOp ReduceOptions ReduceScatterOptions ScatterOptions Store TCPStore Work _create_work_from_future _set_thread_isolation_mode _compute_bucket_assignment_by_size "
     "get_debug_level set_debug_level set_debug_level_from_env"
 ).split()
 
 
 def _distributed_names() -> dict[str, Any]:
     from . import distributed  # which few programs ask for
+    from .distributed import _fake
 
-    parts = (distributed, distributed.distributed_c10d)
+    parts = (distributed, distributed.distributed_c10d, _fake)
     return {name: getattr(part, name) for name in _OF_DISTRIBUTED for part in parts if hasattr(part, name)}
 
 

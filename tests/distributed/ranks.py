@@ -30,6 +30,7 @@ RUNS = {
     "hooks": ["hooks.py|2"],
     "joined": ["joined.py|2", "joined.py|3"],
     "methods": ["methods.py|2"],
+    "registered": ["registered.py|1", "registered.py|2"],
     "parallel": ["parallel.py|1|single|single clipped", "parallel.py|4|fsdp mixed"],
     "wrapped": ["wrapped.py|2"],
     "training": ["training.py|2"],

@@ -54,5 +54,5 @@ def test_a_rank_that_is_stopped_is_named_and_what_was_under_way_is_written_down(
         ["BFloat16"],
     )
     assert last["frames"][0]["filename"].endswith("failures.py") and last["frames"][0]["name"] == "stop_one"
-    assert trace["pg_config"] == {"default_pg": {"name": "default_pg", "desc": "default_pg", "ranks": "[0, 1, 2]"}}
-    assert trace["pg_status"]["default_pg"]["last_completed_collective"] == 2
+    assert trace["pg_config"] == {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1, 2]"}}
+    assert trace["pg_status"]["0"]["last_completed_collective"] == 2

@@ -21,6 +21,8 @@ def close(ours, theirs, name):
         assert len(ours) == len(theirs), name
         for mine, its in zip(ours, theirs, strict=True):
             close(mine, its, name)
+    elif isinstance(theirs, str):
+        assert ours == theirs, name
     else:
         assert ours == pytest.approx(theirs, rel=1e-4, abs=2e-5), name
 

@@ -35,11 +35,61 @@ FILES: dict[str, str] = {
     "functorch/test_minifier export/test_tree_utils export/test_pass_infra export/test_functionalized_assertions export/test_sparse "
     "export/test_torchbind export/test_passes export/test_lift_unlift export/test_verifier profiler/test_execution_trace "
     "profiler/test_record_function profiler/test_memory_profiler profiler/test_profiler_tree profiler/test_torch_tidy",
+    "distributed": " ".join(
+        f"distributed/{name}"
+        for name in (
+            "_tensor/test_dtensor _tensor/test_api _tensor/test_init _tensor/test_redistribute _tensor/test_pointwise_ops "
+            "_tensor/test_math_ops _tensor/test_matrix_ops _tensor/test_tensor_ops _tensor/test_view_ops "
+            "_tensor/test_embedding_ops _tensor/test_random_ops _tensor/test_convolution_ops _tensor/test_experimental_ops "
+            "_tensor/test_optimizers _tensor/test_utils _tensor/test_common_rules _tensor/test_op_strategy "
+            "_tensor/test_attention _tensor/test_dtensor_ops _tensor/debug/test_comm_mode "
+            "_tensor/debug/test_comm_mode_features _tensor/debug/test_op_coverage _tensor/experimental/test_local_map "
+            "_tensor/experimental/test_register_sharding _tensor/experimental/test_tp_transform "
+            "_tensor/test_dtensor_compile tensor/parallel/test_parallelize_api tensor/parallel/test_tp_style "
+            "tensor/parallel/test_tp_examples tensor/parallel/test_tp_random_state tensor/parallel/test_micro_pipeline_tp "
+            "_composable/test_contract _composable/test_checkpoint _composable/test_replicate "
+            "_composable/test_replicate_with_compiler _composable/fsdp/test_fully_shard_init "
+            "_composable/fsdp/test_fully_shard_training _composable/fsdp/test_fully_shard_state_dict "
+            "_composable/fsdp/test_fully_shard_mixed_precision _composable/fsdp/test_fully_shard_state "
+            "_composable/fsdp/test_fully_shard_clip_grad_norm_ _composable/fsdp/test_fully_shard_frozen "
+            "_composable/fsdp/test_fully_shard_autograd _composable/fsdp/test_fully_shard_comm "
+            "_composable/fsdp/test_fully_shard_extensions _composable/fsdp/test_fully_shard_logging "
+            "_composable/test_composability/test_2d_composability _composable/test_composability/test_pp_composability "
+            "checkpoint/test_dedup_tensors checkpoint/test_nested_dict checkpoint/test_save_load_api "
+            "checkpoint/test_fsdp_model_state checkpoint/test_compatibility checkpoint/test_format_utils "
+            "checkpoint/test_utils checkpoint/test_tp_checkpoint checkpoint/test_traverse checkpoint/test_hsdp_checkpoint "
+            "checkpoint/test_state_dict_utils checkpoint/test_dtensor_checkpoint checkpoint/test_dtensor_resharding "
+            "checkpoint/test_planner checkpoint/test_checkpoint checkpoint/test_file_system_checkpoint_cpu "
+            "checkpoint/test_file_system_checkpoint checkpoint/e2e/test_e2e_save_and_load checkpoint/e2e/test_fine_tuning "
+            "checkpoint/test_state_dict checkpoint/test_fsspec checkpoint/fsdp/test_fsdp_dsd pipelining/test_pipe "
+            "pipelining/test_unflatten pipelining/test_microbatch pipelining/test_backward pipelining/test_stage "
+            "pipelining/test_schedule pipelining/test_schedule_multiproc pipelining/test_transformer test_c10d_gloo "
+            "test_c10d_common test_store test_device_mesh test_c10d_object_collectives test_c10d_pypg test_c10d_spawn_gloo "
+            "test_c10d_logger test_backends test_fake_pg test_multi_threaded_pg test_functional_api "
+            "test_c10d_functional_native test_collective_utils test_control_collectives test_data_parallel "
+            "test_inductor_collectives test_dynamo_distributed test_pg_wrapper test_launcher launcher/test_run "
+            "test_distributed_spawn algorithms/test_join algorithms/ddp_comm_hooks/test_ddp_hooks "
+            "algorithms/quantization/test_quantization optim/test_apply_optimizer_in_backward optim/test_named_optimizer "
+            "optim/test_zero_redundancy_optimizer elastic/test_control_plane fsdp/test_wrap fsdp/test_utils "
+            "fsdp/test_shard_utils fsdp/test_checkpoint_wrapper fsdp/test_fsdp_fx fsdp/test_fsdp_flatten_params "
+            "fsdp/test_fsdp_misc fsdp/test_fsdp_sharded_grad_scaler _shard/sharded_tensor/test_sharded_tensor "
+            "_shard/sharding_spec/test_sharding_spec _shard/sharding_plan/test_sharding_plan _shard/test_sharder "
+            "_shard/sharded_tensor/test_logger _tools/test_mod_tracker _tools/test_memory_tracker "
+            "_tools/test_runtime_estimator _tools/test_mem_tracker _tools/test_sac_estimator _tools/test_fsdp2_mem_tracker "
+            "flight_recorder/test_fr_analysis nn/jit/test_instantiator"
+        ).split()
+    ),
 }
 
 
 # Modules of the infrastructure that a file needs as they were in its version: its set-up calls itself without end otherwise.
 AS_THEY_WERE = {"test_linalg": ["common_device_type"]}
+AS_THEY_WERE |= {
+    file: ["common_dtensor"] for file in FILES["distributed"].split()
+}  # today's stands on tensors of many ranks in one process
+AS_THEY_WERE["distributed/_tensor/test_dtensor_ops"] += (
+    "common_methods_invocations core linalg fft special sparse _masked nested signal".split()
+)
 
 
 BEGIN, END = "<!-- made by python -m tests.pytorch_suite --record: -->", "<!-- end -->"

@@ -11,6 +11,9 @@ from ._names import ARTIFACTS, COMPONENTS, SAME, SILENT
 
 __all__ = ["ARTIFACTS", "COMPONENTS", "artifact", "getArtifactLogger", "set_logs", "trace_structured", "warning_once"]
 
+trace_log = logging.getLogger(
+    "torch.__trace"
+)  # PyTorch's name: what `TORCH_TRACE` would write; nothing here writes to it
 _on: set[str] = set()
 _handled: list[tuple[logging.Logger, logging.Handler]] = []
 

@@ -16,11 +16,13 @@ from mindtorch_v2.distributed.device_mesh import DeviceMesh
 
 __all__ = [
     "AsyncCollectiveTensor",
+    "all_gather_into_tensor_coalesced",
     "all_gather_single",
     "all_gather_single_autograd",
     "all_gather_tensor",
     "all_gather_tensor_autograd",
     "all_reduce",
+    "all_reduce_coalesced",
     "all_to_all_single",
     "all_to_all_single_autograd",
     "broadcast",
@@ -29,6 +31,7 @@ __all__ = [
     "reduce_scatter_single_autograd",
     "reduce_scatter_tensor",
     "reduce_scatter_tensor_autograd",
+    "reduce_scatter_tensor_coalesced",
     "wait_tensor",
 ]
 
@@ -94,6 +97,35 @@ def reduce_scatter_single(
     if scatter_dim:
         self = torch.cat(self.chunk(group.size(), scatter_dim))
     return _ops.reduce_scatter_tensor(self, reduceOp.lower(), group.size(), group.group_name)
+
+
+def all_reduce_coalesced(self: list[torch.Tensor], reduceOp: str, group: Any, tag: str = "") -> list[torch.Tensor]:
+    """`all_reduce` of each of some tensors."""
+    return _ops.all_reduce_coalesced(self, reduceOp.lower(), _resolve(group).group_name)
+
+
+def all_gather_into_tensor_coalesced(self: list[torch.Tensor], group: Any, tag: str = "") -> list[torch.Tensor]:
+    """`all_gather_single` of each of some tensors, along the first dimension."""
+    group = _resolve(group)
+    return _ops.all_gather_into_tensor_coalesced(self, group.size(), group.group_name)
+
+
+def reduce_scatter_tensor_coalesced(
+    inputs: list[torch.Tensor], reduceOp: str, scatter_dim: list[int], group: Any, tag: str = ""
+) -> list[torch.Tensor]:
+    """`reduce_scatter_single` of each of some tensors, each along its own dimension of `scatter_dim`."""
+    if len(scatter_dim) != len(inputs):
+        raise AssertionError(f"Length of scatter_dim ({len(scatter_dim)}) must equal length of inputs ({len(inputs)})")
+    group = _resolve(group)
+    for each, dim in zip(inputs, scatter_dim, strict=True):
+        if each.size(dim) % group.size():
+            raise AssertionError(
+                f"input dimension {dim} ({each.size(dim)}) must be a multiple of group_size {group.size()}"
+            )
+    rows = [
+        torch.cat(each.chunk(group.size(), dim)) if dim else each for each, dim in zip(inputs, scatter_dim, strict=True)
+    ]
+    return _ops.reduce_scatter_tensor_coalesced(rows, reduceOp.lower(), group.size(), group.group_name)
 
 
 def all_to_all_single(

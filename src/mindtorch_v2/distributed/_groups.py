@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import datetime
 import importlib
@@ -15,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2.distributed import _flight
-from mindtorch_v2.distributed._group_calls import GroupCalls
-from mindtorch_v2.distributed._stores import PrefixStore, seconds_of
+from mindtorch_v2.distributed._foreign import as_backend
+from mindtorch_v2.distributed._group import LIBRARIES, Backend, ProcessGroup, libraries_of, made_by_plugin
+from mindtorch_v2.distributed._stores import HashStore, PrefixStore, seconds_of
 from mindtorch_v2.distributed._tcp_store import TCPStore
 from mindtorch_v2.distributed.rendezvous import rendezvous
 
 if TYPE_CHECKING:
-    from mindtorch_v2.distributed._group import ProcessGroup as _ProcessGroup
     from mindtorch_v2.types import Device
 
 
@@ -58,6 +57,7 @@ __all__ = [
 ]
 
 default_pg_timeout = datetime.timedelta(minutes=30)
+<<<<<<< HEAD
 # Where each back end's class is: those of devices are loaded when they are asked for.
 _BACKENDS = {
     "gloo": ("_gloo", "ProcessGroupGloo"),
@@ -65,10 +65,13 @@ _BACKENDS = {
     "mpi": ("_mpi", "ProcessGroupMPI"),
     "nccl": ("_nccl", "ProcessGroupNCCL"),
 }
+=======
+>>>>>>> h-dist
 # What the launchers of MPIs tell the processes that they start.
 _MPI_VARIABLES = frozenset(
     {"MPI_LOCALNRANKS", "MV2_COMM_WORLD_RANK", "OMPI_COMM_WORLD_RANK", "PALS_RANKID", "PMIX_RANK", "PMI_RANK"}
 )
+<<<<<<< HEAD
 _DEVICES = {"gloo": "cpu", "hccl": "npu", "nccl": "cuda"}
 _NOT_INITIALISED = "Default process group has not been initialized, please make sure to call init_process_group."
 
@@ -97,6 +100,11 @@ class Backend(str):
         return value if isinstance(value, str) else name.lower()
 
 
+=======
+_NOT_INITIALISED = "Default process group has not been initialized, please make sure to call init_process_group."
+
+
+>>>>>>> h-dist
 def is_available() -> bool:
     """Whether process groups can be made: yes.
 
@@ -113,8 +121,13 @@ def is_backend_available(backend: str) -> bool:
     >>> torch.distributed.is_backend_available("gloo"), torch.distributed.is_backend_available("pigeons")
     (True, False)
     """
+<<<<<<< HEAD
     asked = {"mpi": is_mpi_available, "nccl": is_nccl_available}.get(backend.lower())
     return backend.lower() in _BACKENDS and (asked is None or asked())
+=======
+    name = backend.lower()
+    return name in Backend.backend_list[1:] and (name != "mpi" or is_mpi_available())
+>>>>>>> h-dist
 
 
 def is_gloo_available() -> bool:
@@ -183,119 +196,18 @@ def is_torchelastic_launched() -> bool:
     return "TORCHELASTIC_RUN_ID" in os.environ
 
 
-class ProcessGroup(GroupCalls):
-    """Some of the job's processes, with a back end for each kind of device. Made by `init_process_group` and `new_group`.
+class _World:
+    """The groups that this process is in, in PyTorch's fields: libraries read them, and put another world in its place.
 
-    >>> import mindtorch_v2.distributed as dist
-    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-    >>> group = dist.group.WORLD
-    >>> isinstance(group, dist.ProcessGroup), group.rank(), group.size()
-    (True, 0, 1)
-    >>> dist.destroy_process_group()
+    One that has threads for ranks gives each thread its own (`torch.distributed.distributed_c10d._world`).
     """
 
-    def __init__(
-        self,
-        name: str,
-        ranks: Any,
-        rank: int,
-        backends: dict[str, Any],
-        asked_for: str | None,
-        timeout: Any,
-        description: str,
-    ) -> None:
-        self._name, self._ranks, self._rank = name, ranks, rank
-        self._backends = backends  # {device type: back end}
-        self._asked_for = asked_for  # the argument `backend` that it was made with
-        self._timeout, self._description = timeout, description
-
-    def rank(self) -> int:
-        """This process' rank in the group."""
-        return self._rank
-
-    def size(self) -> int:
-        """How many processes there are in the group."""
-        return len(self._ranks)
-
-    def name(self) -> str:
-        """The back end's name."""
-        return self._get_backend_name()
-
-    @property
-    def group_name(self) -> str:
-        """The group's own name, the same on all ranks."""
-        return self._name
-
-    @property
-    def group_desc(self) -> str:
-        """The purpose of the group, as the program said it."""
-        return self._description
-
-    @property
-    def bound_device_id(self) -> None:
-        """The device that the group was tied to: none."""
-        return None
-
-    def _get_backend_name(self):
-        if self._asked_for is None:
-            return Backend.UNDEFINED
-        return "custom" if ":" in self._asked_for else Backend(self._asked_for)
-
-    def _get_backend(self, device):
-        """The back end for a device; RuntimeError if the group has none."""
-        backend = self._backends.get(torch.device(device).type)
-        if backend is None:
-            raise RuntimeError(f"No backend type associated with device type {torch.device(device).type}")
-        return backend
-
-    @property
-    def _device_types(self) -> list:
-        return [torch.device(kind) for kind in self._backends]
-
-    def abort(self) -> None:
-        """Break the group's connections, here and at the other ranks."""
-        for backend in self._backends.values():
-            backend.abort()
-
-    def shutdown(self) -> None:
-        """Finish what was started and hang up."""
-        for backend in self._backends.values():
-            backend.close()
-        self._backends = {}
-
-
-class _World:
-    """The groups that this process is in."""
-
     def __init__(self) -> None:
-        self.default = None
-        self.groups: dict[Any, Any] = {}  # ProcessGroup -> its back ends by device, as text
-        self.store: Any = None
-        self.made: collections.Counter[Any] = (
-            collections.Counter()
-        )  # how many groups got a name that begins so: no name is used twice
-
-    # What libraries read by PyTorch's names, each made anew from the groups.
-
-    @property
-    def pg_map(self) -> dict[Any, tuple[str, Any]]:
-        """{group: (its back end's name, its store)}."""
-        return {each: (each.name(), PrefixStore(each.group_name, self.store)) for each in self.groups}
-
-    @property
-    def pg_names(self) -> dict[Any, str]:
-        """{group: its name}."""
-        return {each: each.group_name for each in self.groups}
-
-    @property
-    def pg_group_ranks(self) -> dict[Any, dict[int, int]]:
-        """{group: {rank among all processes: rank in it}}."""
-        return {each: {rank: place for place, rank in enumerate(each._ranks)} for each in self.groups}
-
-    @property
-    def pg_backend_config(self) -> dict[Any, str]:
-        """{group: its back ends by device, as text}."""
-        return dict(self.groups)
+        self.default_pg: Any = None
+        self.pg_map: dict[Any, tuple[str, Any]] = {}  # group -> (its back end's name, its store)
+        self.pg_names: dict[Any, str] = {}
+        self.pg_group_ranks: dict[Any, dict[int, int]] = {}  # group -> {rank in the job: rank in the group}
+        self.pg_backend_config: dict[Any, str] = {}  # group -> its back ends by device, as text
 
 
 _world = _World()
@@ -305,7 +217,7 @@ class _WorldMember(type):
     @property
     def WORLD(cls) -> Any:  # PyTorch's name
         """The default group; None before `init_process_group`."""
-        return _world.default
+        return _world.default_pg
 
 
 class group(metaclass=_WorldMember):  # PyTorch's name
@@ -333,17 +245,35 @@ class GroupMember(metaclass=_WorldMember):
 
 
 def _get_default_group():
-    if _world.default is None:
+    if _world.default_pg is None:
         raise ValueError(_NOT_INITIALISED)
-    return _world.default
+    return _world.default_pg
 
 
 def _get_default_store():
-    _get_default_group()
-    return _world.store
+    return _world.pg_map[_get_default_group()][1]
 
 
-def _set_pg_timeout(timeout: datetime.timedelta, group: _ProcessGroup | None = None) -> None:
+def _set_thread_isolation_mode(enable: bool) -> None:
+    """Say whether threads have groups of their own: there is nothing to switch, as names are looked up in `_world`."""
+
+
+def _store_based_barrier(
+    rank: int,
+    store: Any,
+    group_name: str,
+    rendezvous_count: int,
+    timeout: datetime.timedelta,
+    logging_interval: Any = None,
+) -> None:
+    """Wait until that many processes came here with the same name."""
+    key = f"store_based_barrier_key:{group_name}"
+    if store.add(key, 1) == rendezvous_count:
+        store.set(f"{key}:last_worker", "1")
+    store.wait([f"{key}:last_worker"], timeout)
+
+
+def _set_pg_timeout(timeout: datetime.timedelta, group: ProcessGroup | None = None) -> None:
     """Say how long the collectives of a group may take that begin from now on. All ranks call it."""
     if not isinstance(timeout, datetime.timedelta):
         raise TypeError(
@@ -355,7 +285,7 @@ def _set_pg_timeout(timeout: datetime.timedelta, group: _ProcessGroup | None = N
         each.set_timeout(timeout)
 
 
-def resolve(group: _ProcessGroup | None) -> ProcessGroup:
+def resolve(group: ProcessGroup | None) -> ProcessGroup:
     """The group that an argument means: None is the default one. ValueError for what is no group."""
     if group is None:
         return _get_default_group()
@@ -366,9 +296,14 @@ def resolve(group: _ProcessGroup | None) -> ProcessGroup:
     return group
 
 
+def known_groups() -> list[ProcessGroup]:
+    """The groups that this process is in, the first one first."""
+    return list(_world.pg_backend_config)
+
+
 def resolve_name(name: str) -> ProcessGroup:
     """The group of that name; RuntimeError if this process is in none."""
-    for each in _world.groups:
+    for each in known_groups():
         if each.group_name == name:
             return each
     raise RuntimeError(f"Could not resolve the process group registered under the name {name}")
@@ -376,13 +311,13 @@ def resolve_name(name: str) -> ProcessGroup:
 
 def group_of_ranks(ranks: list[int]) -> ProcessGroup:
     """The group of those ranks of the job; ValueError if there is none."""
-    for each in _world.groups:
+    for each in known_groups():
         if list(each._ranks) == list(ranks):
             return each
     raise ValueError(f"no process group of the ranks {list(ranks)} was made: torch.distributed.new_group makes one")
 
 
-def outside(group: _ProcessGroup | None) -> bool:
+def outside(group: Any) -> bool:
     """Whether this process is not in the group."""
     return group == GroupMember.NON_GROUP_MEMBER
 
@@ -395,7 +330,7 @@ def warn_outside(function: str) -> None:
 
 
 def root_in(
-    group: _ProcessGroup | None, global_rank: int | None, group_rank: int | None, default: int | None = None
+    group: ProcessGroup | None, global_rank: int | None, group_rank: int | None, default: int | None = None
 ) -> int:
     """The rank in the group of what a program names by its rank in the job or in the group."""
     if global_rank is None and group_rank is None:
@@ -417,9 +352,10 @@ def is_initialized() -> bool:
     >>> torch.distributed.is_initialized()
     False
     """
-    return _world.default is not None
+    return _world.default_pg is not None
 
 
+<<<<<<< HEAD
 def _libraries(backend):
     """{device type: library} for what a program named; None is what each kind of device has."""
     if backend in (None, Backend.UNDEFINED):
@@ -446,19 +382,40 @@ def _libraries(backend):
 
 def _make(name, ranks, rank, backend, timeout, description):
     backends, libraries = {}, _libraries(backend)
+=======
+def _make(store, name, ranks, rank, backend, timeout, description, options=None):
+    """A group of those ranks, known from now on. Only the job's first one is made of a store that is not the default group's."""
+    libraries = libraries_of(backend)
+    about = description or "undefined"
+    group, backends = None, {}
+>>>>>>> h-dist
     with contextlib.ExitStack() as failed:
         for device, library in libraries.items():
-            module, class_name = _BACKENDS[library]
-            kind = getattr(importlib.import_module(f"mindtorch_v2.distributed.{module}"), class_name)
-            backends[device] = kind(PrefixStore(f"{name}/{library}", _world.store), rank, len(ranks), timeout)
-            failed.callback(backends[device].close)
+            place = PrefixStore(f"{name}/{library}", store)
+            if library in Backend._plugins:
+                each = made_by_plugin(library, place, rank, ranks, timeout, name, options)
+                if isinstance(each, ProcessGroup):  # the program's own class is the group, for all devices
+                    group, backends = each, dict.fromkeys(libraries, each)
+                    break
+            else:
+                module, class_name = LIBRARIES[library]
+                kind = getattr(importlib.import_module(f"mindtorch_v2.distributed.{module}"), class_name)
+                each = kind(*(() if library == "fake" else (place,)), rank, len(ranks), timeout)
+                failed.callback(each.close)
+            backends[device] = each
         failed.pop_all()
-    made = ProcessGroup(name, list(ranks), rank, backends, backend, timeout, description or "undefined")
+    group = ProcessGroup(rank, len(ranks)) if group is None else group
+    backends = {device: as_backend(each) for device, each in backends.items()}
+    group._adopt(name, ranks, backends, backend, timeout, about)
     for each in backends.values():
         if hasattr(each, "recorded"):
-            _flight.names_of_group(each.recorded, name, made._description, ranks)
-    _world.groups[made] = ",".join(f"{device}:{library}" for device, library in libraries.items())
-    return made
+            _flight.names_of_group(each.recorded, name, about, ranks)
+    own = store if _world.default_pg is None else PrefixStore(name, store)
+    _world.pg_map[group] = Backend(backend or Backend.UNDEFINED), own
+    _world.pg_names[group] = name
+    _world.pg_group_ranks[group] = {each: place for place, each in enumerate(ranks)}
+    _world.pg_backend_config[group] = ",".join(f"{device}:{library}" for device, library in libraries.items())
+    return group
 
 
 def _store_of_mpi(timeout):
@@ -505,7 +462,7 @@ def init_process_group(
     (0, 1)
     >>> dist.destroy_process_group()
     """
-    if _world.default is not None:
+    if _world.default_pg is not None:
         raise ValueError("trying to initialize the default process group twice!")
     if store is not None and init_method is not None:
         raise AssertionError("Cannot specify both init_method and store.")
@@ -516,7 +473,9 @@ def init_process_group(
             raise AssertionError("rank must be non-negative if using store")
     timeout = default_pg_timeout if timeout is None else timeout
     seconds_of(timeout)
-    if store is None and init_method is None and "mpi" in (backend or "").lower() and "MASTER_ADDR" not in os.environ:
+    if backend == Backend.FAKE:
+        store = HashStore()  # nobody else is there
+    elif store is None and init_method is None and "mpi" in (backend or "").lower() and "MASTER_ADDR" not in os.environ:
         store, rank, world_size = _store_of_mpi(timeout)
     elif store is None:
         store, rank, world_size = next(rendezvous(init_method or "env://", rank, world_size, timeout=timeout))
@@ -524,12 +483,9 @@ def init_process_group(
     if not 0 <= rank < world_size:
         raise ValueError(f"rank {rank} is not one of the {world_size} of the world size")
     # A store may outlive the group (a launcher's does): what the ranks said in an earlier one must not be taken for this one's.
-    _world.store = PrefixStore(f"default_pg/{store.add(f'default_pg/{rank}', 1)}", store)
-    try:
-        _world.default = _make("default_pg", range(world_size), rank, backend, timeout, "default_pg")
-    except BaseException:
-        _world.store = None
-        raise
+    store = PrefixStore(f"default_pg/{store.add(f'default_pg/{rank}', 1)}", store)
+    ranks = list(range(world_size))
+    _world.default_pg = _make(store, "0", ranks, rank, backend, timeout, "default_pg", pg_options)
 
 
 def new_group(
@@ -571,17 +527,18 @@ def new_group(
         raise ValueError(f"ranks list must not contain duplicate entries, got {ranks}")
     timeout = default._timeout if timeout is None else timeout
     seconds_of(timeout)
-    kind = "of_" + "_".join(map(str, ranks)) if use_local_synchronization else "group"
-    _world.made[kind] += 1
+    kind = f"of_{'_'.join(map(str, ranks))}/" if use_local_synchronization else ""  # others do not count such groups
+    default._made[kind] += 1
     if default.rank() not in ranks:
         return GroupMember.NON_GROUP_MEMBER
     backend = default._asked_for if backend is None else backend
-    return _make(f"{kind}/{_world.made[kind]}", ranks, ranks.index(default.rank()), backend, timeout, group_desc)
+    name, place = f"{kind}{default._made[kind]}", ranks.index(default.rank())
+    return _make(_get_default_store(), name, ranks, place, backend, timeout, group_desc, pg_options)
 
 
 def new_subgroups(
     group_size: int | None = None,
-    group: _ProcessGroup | None = None,
+    group: ProcessGroup | None = None,
     timeout: Any = None,
     backend: str | None = None,
     pg_options: Any = None,
@@ -605,7 +562,7 @@ def new_subgroups(
         raise ValueError(f"The arg 'group_size' ({group_size}) must not exceed the world size ({size})")
     if size % group_size:
         raise ValueError(f"The world size ({size}) must be divisible by '{group_size=}'")
-    members = resolve(group)._ranks
+    members = list(resolve(group)._ranks)
     return new_subgroups_by_enumeration(
         [members[start : start + group_size] for start in range(0, size, group_size)],
         timeout,
@@ -642,7 +599,7 @@ def new_subgroups_by_enumeration(
     return next((group for group in made if not outside(group)), None), made
 
 
-def destroy_process_group(group: _ProcessGroup | None = None) -> None:
+def destroy_process_group(group: ProcessGroup | None = None) -> None:
     """End a group, and with the default group (None) all of them: finish what was started, and hang up.
 
     >>> import mindtorch_v2.distributed as dist
@@ -653,17 +610,17 @@ def destroy_process_group(group: _ProcessGroup | None = None) -> None:
     """
     if group is not None and outside(group):
         return
-    ended = _world.default if group is None else group
+    ended = _world.default_pg if group is None else group
     if ended is None:
         raise AssertionError("Process group cannot be None")
-    if ended not in _world.groups:
+    if ended not in _world.pg_backend_config:
         raise ValueError("Invalid process group specified")
-    all_of_them = list(_world.groups) if ended is _world.default else [ended]
-    if ended is _world.default:
-        _world.default, _world.store = None, None
-        _world.made.clear()
+    all_of_them = list(_world.pg_backend_config) if ended is _world.default_pg else [ended]
+    if ended is _world.default_pg:
+        _world.default_pg = None
     for each in all_of_them:
-        del _world.groups[each]
+        for known in (_world.pg_map, _world.pg_names, _world.pg_group_ranks, _world.pg_backend_config):
+            known.pop(each, None)
     for each in all_of_them:
         each.shutdown()
 
@@ -671,7 +628,7 @@ def destroy_process_group(group: _ProcessGroup | None = None) -> None:
 # ---- questions ----
 
 
-def get_rank(group: _ProcessGroup | None = None) -> int:
+def get_rank(group: ProcessGroup | None = None) -> int:
     """This process' rank in a group; -1 if it is not in it.
 
     >>> import mindtorch_v2.distributed as dist
@@ -683,7 +640,7 @@ def get_rank(group: _ProcessGroup | None = None) -> int:
     return -1 if outside(group) else _ranked(group).rank()
 
 
-def get_world_size(group: _ProcessGroup | None = None) -> int:
+def get_world_size(group: ProcessGroup | None = None) -> int:
     """How many processes a group has; -1 if this one is not in it.
 
     >>> import mindtorch_v2.distributed as dist
@@ -695,7 +652,7 @@ def get_world_size(group: _ProcessGroup | None = None) -> int:
     return -1 if outside(group) else _ranked(group).size()
 
 
-def get_backend(group: _ProcessGroup | None = None) -> str:
+def get_backend(group: ProcessGroup | None = None) -> str:
     """The name of a group's back end.
 
     >>> import mindtorch_v2.distributed as dist
@@ -708,7 +665,7 @@ def get_backend(group: _ProcessGroup | None = None) -> str:
     return Backend(found._asked_for if found._asked_for is not None else found.name())
 
 
-def get_backend_config(group: _ProcessGroup | None = None) -> str:
+def get_backend_config(group: ProcessGroup | None = None) -> str:
     """A group's back ends by device: "cpu:gloo,npu:hccl".
 
     >>> import mindtorch_v2.distributed as dist
@@ -717,7 +674,7 @@ def get_backend_config(group: _ProcessGroup | None = None) -> str:
     'cpu:gloo'
     >>> dist.destroy_process_group()
     """
-    return _world.groups[_known(group)]
+    return _world.pg_backend_config[_known(group)]
 
 
 def _ranked(group):
@@ -729,7 +686,7 @@ def _ranked(group):
 
 def _known(group):
     found = resolve(group)
-    if found not in _world.groups:
+    if found not in _world.pg_backend_config:
         raise ValueError("Invalid process group specified")
     return found
 
@@ -747,7 +704,7 @@ def get_default_backend_for_device(device: str | torch.device) -> str:
     return backend
 
 
-def get_process_group_ranks(group: _ProcessGroup | None) -> list:
+def get_process_group_ranks(group: ProcessGroup | None) -> list:
     """The ranks in the job of a group's processes.
 
     >>> import mindtorch_v2.distributed as dist
@@ -759,7 +716,7 @@ def get_process_group_ranks(group: _ProcessGroup | None) -> list:
     return list(resolve(group)._ranks)
 
 
-def get_global_rank(group: _ProcessGroup | None, group_rank: int) -> int:
+def get_global_rank(group: ProcessGroup | None, group_rank: int) -> int:
     """The rank in the job of a group's process.
 
     >>> import mindtorch_v2.distributed as dist
@@ -768,16 +725,16 @@ def get_global_rank(group: _ProcessGroup | None, group_rank: int) -> int:
     0
     >>> dist.destroy_process_group()
     """
-    if group is None or group is _world.default:
+    if group is None or group is _world.default_pg:
         return group_rank
-    if group not in _world.groups:
+    if group not in _world.pg_backend_config:
         raise ValueError(f"Group {group} is not registered, please create group with torch.distributed.new_group API")
     if not 0 <= group_rank < group.size():
         raise ValueError(f"Group rank {group_rank} is not part of group {group}")
     return group._ranks[group_rank]
 
 
-def get_group_rank(group: _ProcessGroup | None, global_rank: int) -> int:
+def get_group_rank(group: ProcessGroup | None, global_rank: int) -> int:
     """The rank in a group of one of the job's processes.
 
     >>> import mindtorch_v2.distributed as dist
@@ -786,9 +743,9 @@ def get_group_rank(group: _ProcessGroup | None, global_rank: int) -> int:
     0
     >>> dist.destroy_process_group()
     """
-    if group is None or group is _world.default:
+    if group is None or group is _world.default_pg:
         return global_rank
-    if group not in _world.groups:
+    if group not in _world.pg_backend_config:
         raise ValueError(f"Group {group} is not registered, please create group with torch.distributed.new_group API")
     if global_rank not in group._ranks:
         raise ValueError(f"Global rank {global_rank} is not part of group {group}")
@@ -821,4 +778,4 @@ def get_pg_count() -> int:
     2
     >>> dist.destroy_process_group()
     """
-    return len(_world.groups)
+    return len(_world.pg_backend_config)

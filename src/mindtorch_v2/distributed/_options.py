@@ -38,7 +38,7 @@ class _Options:
             raise AttributeError(f"{type(self).__name__} has no option {name!r}, only {', '.join(sorted(fields))}")
         if name == "timeout" and not isinstance(value, datetime.timedelta):
             raise TypeError(f"timeout must be a datetime.timedelta, not {type(value).__name__}: {value!r}")
-        super().__setattr__(name, value)
+        super().__setattr__(name, ReduceOp(value) if name == "reduceOp" else value)
 
     def limit(self) -> datetime.timedelta | None:
         """How long it may take; None is what the group says."""

@@ -24,6 +24,13 @@ class Outcome:
         self._event: threading.Event | None = None  # only where a thread waits
         self._callbacks: list[Callable[[Outcome], Any]] | None = None
 
+    @classmethod
+    def done_with(cls, value: Any) -> Outcome:
+        """One that has ended well already."""
+        outcome = cls()
+        outcome.set_result(value)
+        return outcome
+
     def done(self) -> bool:
         """Whether there is a result or an error."""
         return self._done

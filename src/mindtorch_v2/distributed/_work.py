@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mindtorch_v2._tensor import Tensor
 
 
-__all__ = ["Work", "together"]
+__all__ = ["Work", "of_future", "together"]
 
 
 class Work:
@@ -35,14 +35,16 @@ class Work:
 
     def __init__(
         self,
-        outcome: Any,
+        outcome: Any = None,
         result: Sequence[Tensor] = (),
         description: str = "operation",
         seconds: float | None = None,
         source: int | None = None,
         on_timeout: Callable[..., Any] | None = None,
     ) -> None:
-        self._outcome = outcome
+        self._outcome = (
+            Outcome.done_with(None) if outcome is None else outcome
+        )  # None: a subclass says itself how it ends
         self._result = result
         self._description, self._seconds, self._on_timeout = description, seconds, on_timeout
         self._source = source
@@ -117,6 +119,41 @@ class _Results(Future):
     def wait(self) -> Any:
         """Wait, and return them."""
         return waited(self._work, super().wait)
+
+
+def of_future(future: Any) -> Work:
+    """Work that is done when a `torch.futures.Future` is, with its value as result; PyTorch's `_create_work_from_future`.
+
+    >>> future = torch.futures.Future()
+    >>> work = torch._C._distributed_c10d._create_work_from_future(future)
+    >>> future.set_result([torch.ones(2)])
+    >>> work.wait(), work.result()
+    (True, [tensor([1., 1.])])
+    """
+    return _OfFuture(future)
+
+
+class _OfFuture(Work):
+    """What a future says."""
+
+    def __init__(self, future: Any) -> None:
+        outcome = Outcome()
+        super().__init__(outcome)
+        self._future = future
+
+        def end(done: Any) -> None:
+            try:
+                self._result = done.value()
+            except Exception as error:  # noqa: BLE001  (whoever waits for the work gets it)
+                outcome.set_exception(error)
+            else:
+                outcome.set_result(None)
+
+        future.add_done_callback(end)
+
+    def get_future(self) -> Any:
+        """The future itself."""
+        return self._future
 
 
 def together(works: Sequence[Work]) -> Work:

@@ -1,12 +1,22 @@
 """`torch.distributed.distributed_c10d`, where PyTorch has the functions that `torch.distributed` offers."""
 
+import sys
+import types
+from typing import Any
+
 from mindtorch_v2.distributed import _errors, _groups, _objects, _operations, _options
 from mindtorch_v2.distributed._coalescing import _coalescing_manager, _CoalescingManager
 from mindtorch_v2.distributed._debug import DebugLevel, get_debug_level
 from mindtorch_v2.distributed._errors import *  # noqa: F403  (all names of their __all__)
 from mindtorch_v2.distributed._gloo import ProcessGroupGloo
 from mindtorch_v2.distributed._groups import *  # noqa: F403  (all names of their __all__)
-from mindtorch_v2.distributed._groups import _get_default_group, _get_default_store, _set_pg_timeout, _world
+from mindtorch_v2.distributed._groups import (
+    _get_default_group,
+    _get_default_store,
+    _set_pg_timeout,
+    _set_thread_isolation_mode,
+    _store_based_barrier,
+)
 from mindtorch_v2.distributed._objects import *  # noqa: F403  (all names of their __all__)
 from mindtorch_v2.distributed._operations import *  # noqa: F403  (all names of their __all__)
 from mindtorch_v2.distributed._operations import (
@@ -20,6 +30,8 @@ from mindtorch_v2.distributed._reduce_op import ReduceOp
 from mindtorch_v2.distributed._stores import FileStore, HashStore, PrefixStore, Store
 from mindtorch_v2.distributed._tcp_store import TCPStore
 from mindtorch_v2.distributed._work import Work
+from mindtorch_v2.distributed._work import Work as _Work
+from mindtorch_v2.distributed._work import of_future as _create_work_from_future
 from mindtorch_v2.distributed.rendezvous import register_rendezvous_handler, rendezvous
 
 __all__ = [
@@ -39,13 +51,31 @@ __all__ = [
     "Work",
     "_CoalescingManager",
     "_all_gather_base",
+    "_Work",
     "_coalescing_manager",
+    "_create_work_from_future",
     "_get_default_group",
     "_get_default_store",
     "_reduce_scatter_base",
     "_set_pg_timeout",
-    "_world",
+    "_set_thread_isolation_mode",
+    "_store_based_barrier",
     "get_debug_level",
     "register_rendezvous_handler",
     "rendezvous",
 ]
+
+
+class _Module(types.ModuleType):
+    """The module, whose `_world` is the groups' own: programs read it, and put another one in its place."""
+
+    @property
+    def _world(self) -> Any:
+        return _groups._world
+
+    @_world.setter
+    def _world(self, world: Any) -> None:
+        _groups._world = world
+
+
+sys.modules[__name__].__class__ = _Module

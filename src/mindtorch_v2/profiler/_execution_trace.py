@@ -110,7 +110,7 @@ class ExecutionTraceObserver:
 
     def _groups(self) -> None:
         if torch.distributed.is_available() and torch.distributed.is_initialized():
-            groups = torch.distributed.distributed_c10d._world.groups
+            groups = torch.distributed._groups.known_groups()
             told = json.dumps([
                 {"pg_name": group.group_name, "pg_desc": getattr(group, "group_desc", ""),
                  "backend_config": ",".join(f"{device}:{made.name}" for device, made in group._backends.items()),

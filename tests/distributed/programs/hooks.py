@@ -17,7 +17,13 @@ from torch.distributed.algorithms.ddp_comm_hooks import (
     register_ddp_comm_hook,
 )
 from torch.distributed.algorithms.model_averaging import averagers
-from torch.distributed.optim import PostLocalSGDOptimizer, ZeroRedundancyOptimizer
+from torch.distributed.algorithms.model_averaging.hierarchical_model_averager import HierarchicalModelAverager
+from torch.distributed.optim import (
+    PostLocalSGDOptimizer,
+    ZeroRedundancyOptimizer,
+    _apply_optimizer_in_backward,
+    _get_in_backward_optimizers,
+)
 from torch.nn.parallel import DistributedDataParallel
 
 warnings.simplefilter("ignore")  # PyTorch says of the hooks in C++ that nobody should call them
@@ -81,6 +87,32 @@ def averaged():
     return [[rounded(each) for each in model.parameters()], optimizer.state_dict()["step"]]
 
 
+def averaged_by_levels():
+    """Parameters that differ, and are averaged every other step: by all, as there are two ranks."""
+    model, found = network(RANK), []
+    averager = HierarchicalModelAverager({1: 1, 2: SIZE}, warmup_steps=1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for step in range(5):
+        optimizer.zero_grad()
+        model(inputs(step)).square().sum().backward()
+        optimizer.step()
+        averager.average_parameters(model.parameters())
+        found.append(rounded(model[0].bias))
+    return [found, averager.step]
+
+
+def stepped_in_backward():
+    """Each parameter by an optimizer of its own, within the backward pass; one has two."""
+    model, found = network(), []
+    _apply_optimizer_in_backward(torch.optim.AdamW, model.parameters(), {"lr": 0.01})
+    _apply_optimizer_in_backward(torch.optim.SGD, [model[0].bias], {"lr": 0.1})
+    for step in range(3):
+        model(inputs(step)).square().sum().backward()
+        found.append([rounded(each) for each in model.parameters()])
+    kinds = [type(each).__name__ for each in _get_in_backward_optimizers(model)]
+    return [found, kinds, [each.grad is None for each in model.parameters()]]
+
+
 def local_later():
     group, _ = dist.new_subgroups(1)
     return passes(
@@ -101,6 +133,9 @@ def errors():
         "no function": lambda: plain.register_comm_hook(None, 3),
         "too early": lambda: powerSGD_hook.PowerSGDState(None, start_powerSGD_iter=1),
         "period": lambda: averagers.PeriodicModelAverager(0),
+        "levels": lambda: HierarchicalModelAverager({}),
+        "last level": lambda: HierarchicalModelAverager({2: SIZE + 1}),
+        "levels' warm-up": lambda: HierarchicalModelAverager({2: SIZE}, -1),
         "warm-up": lambda: averagers.PeriodicModelAverager(1, -1),
         "no parameters": lambda: ZeroRedundancyOptimizer([], optimizer_class=torch.optim.SGD, lr=1),
         "no tensors": lambda: ZeroRedundancyOptimizer([torch.ones(1), 3], optimizer_class=torch.optim.SGD, lr=1),
@@ -138,6 +173,8 @@ if __name__ == "__main__":
         "local later": local_later(),
         "sparse": sparse(),
         "averaged": averaged(),
+        "averaged by levels": averaged_by_levels(),
+        "stepped in backward": stepped_in_backward(),
         "ignored": ignored(),
     }
     found = {"values": values, "errors": errors()}

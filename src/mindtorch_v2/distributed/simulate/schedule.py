@@ -96,7 +96,7 @@ def record(path: str | None = None, steps: int = 1) -> Iterator[Schedule]:
 
 def _name(backend: Any, groups: dict[str, dict[str, Any]]) -> str:
     """The name of the group of a back end, which is noted."""
-    for group in _groups._world.groups:
+    for group in _groups.known_groups():
         if any(each is backend for each in group._backends.values()):
             groups[group.group_name] = {"ranks": list(group._ranks), "description": group.group_desc}
             return group.group_name

@@ -99,6 +99,10 @@ class DistributedDataParallel(Module, Joinable):
             raise RuntimeError(
                 "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient."
             )
+        if any(getattr(parameter, "_in_backward_optimizers", ()) for parameter in learned):
+            raise NotImplementedError(
+                "DistributedDataParallel: an optimizer steps in backward, before gradients are averaged; step after backward()"
+            )
         self.device_ids = self._the_device(device_ids, output_device, {parameter.device for _, parameter in named})
         if learned[0].is_cpu and any(isinstance(each, torch.nn.SyncBatchNorm) for each in module.modules()):
             raise ValueError("SyncBatchNorm layers only work with GPU modules")

@@ -1,0 +1,1 @@
+"""Parts of PyTorch's `torch.testing._internal.distributed` that programs take."""
