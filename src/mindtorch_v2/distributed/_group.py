@@ -12,14 +12,15 @@ import mindtorch_v2 as torch
 from mindtorch_v2.distributed._foreign import calls_of, ours
 from mindtorch_v2.distributed._group_calls import GroupCalls
 
-__all__ = ["LIBRARIES", "Backend", "DistributedBackendOptions", "ProcessGroup", "libraries_of", "made_by_plugin"]
+__all__ = ["LIBRARIES", "Backend", "DistributedBackendOptions", "ProcessGroup", "is_nccl_available", "libraries_of", "made_by_plugin"]
 
-# Where each back end's class is: that of NPUs is loaded when it is asked for.
+# Where each back end's class is: those of devices are loaded when they are asked for.
 LIBRARIES = {
     "fake": ("_fake", "FakeProcessGroup"),
     "gloo": ("_gloo", "ProcessGroupGloo"),
     "hccl": ("_hccl", "ProcessGroupHCCL"),
     "mpi": ("_mpi", "ProcessGroupMPI"),
+    "nccl": ("_nccl", "ProcessGroupNCCL"),
 }
 
 
@@ -56,13 +57,14 @@ class Backend(str):
     MPI = "mpi"
     UCC = "ucc"
     XCCL = "xccl"
-    backend_list = [UNDEFINED, GLOO, HCCL, MPI, FAKE]
-    default_device_backend_map = {"cpu": GLOO, "npu": HCCL}
+    backend_list = [UNDEFINED, GLOO, NCCL, HCCL, MPI, FAKE]
+    default_device_backend_map = {"cpu": GLOO, "cuda": NCCL, "npu": HCCL}
     backend_capability = {
         FAKE: ["cpu", "cuda", "npu", "xpu"],
         GLOO: ["cpu"],
         HCCL: ["npu"],
         MPI: ["cpu"],
+        NCCL: ["cuda"],
     }  # the devices of each
     _plugins: dict[str, _Plugin] = {}  # by name, in lower case
 
@@ -246,10 +248,28 @@ class ProcessGroup(GroupCalls):
         self._backends = {}
 
 
+def is_nccl_available() -> bool:
+    """Whether NCCL can be used: where there is a driver of NVIDIA (or the emulated GPU) and the library, of the wheel nvidia-nccl.
+
+    >>> torch.distributed.is_nccl_available() <= torch.cuda.is_available()
+    True
+    """
+    from mindtorch_v2._backends.cuda import libraries
+
+    if not libraries.has_driver():
+        return False
+    try:
+        libraries.find("nccl")
+    except OSError:
+        return False
+    return True
+
+
 def libraries_of(backend: str | None) -> dict[str, str]:
     """{device type: library} for what a program named; None is what each kind of device has."""
     if backend in (None, Backend.UNDEFINED):
-        named = Backend.default_device_backend_map
+        known = Backend.default_device_backend_map
+        named = {device: name for device, name in known.items() if name != Backend.NCCL or is_nccl_available()}
     elif ":" in backend:
         pairs = [part.split(":") for part in backend.lower().split(",")]
         if any(len(pair) != 2 for pair in pairs):
@@ -262,7 +282,7 @@ def libraries_of(backend: str | None) -> dict[str, str]:
     else:
         named = dict.fromkeys(Backend.backend_capability.get(backend.lower(), ["cpu"]), backend.lower())
     for library in named.values():
-        if library in ("nccl", "ucc", "xccl"):
+        if library in ("ucc", "xccl") or (library == "nccl" and not is_nccl_available()):
             raise RuntimeError(f"Distributed package doesn't have {library.upper()} built in")
         if library not in LIBRARIES and library not in Backend._plugins:
             raise AssertionError(f"Unknown c10d backend type {library.upper()}")

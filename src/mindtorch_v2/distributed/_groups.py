@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import mindtorch_v2 as torch
 from mindtorch_v2.distributed import _flight
 from mindtorch_v2.distributed._foreign import as_backend
-from mindtorch_v2.distributed._group import LIBRARIES, Backend, ProcessGroup, libraries_of, made_by_plugin
+from mindtorch_v2.distributed._group import LIBRARIES, Backend, ProcessGroup, is_nccl_available, libraries_of, made_by_plugin
 from mindtorch_v2.distributed._stores import HashStore, PrefixStore, seconds_of
 from mindtorch_v2.distributed._tcp_store import TCPStore
 from mindtorch_v2.distributed.rendezvous import rendezvous
@@ -57,54 +57,13 @@ __all__ = [
 ]
 
 default_pg_timeout = datetime.timedelta(minutes=30)
-<<<<<<< HEAD
-# Where each back end's class is: those of devices are loaded when they are asked for.
-_BACKENDS = {
-    "gloo": ("_gloo", "ProcessGroupGloo"),
-    "hccl": ("_hccl", "ProcessGroupHCCL"),
-    "mpi": ("_mpi", "ProcessGroupMPI"),
-    "nccl": ("_nccl", "ProcessGroupNCCL"),
-}
-=======
->>>>>>> h-dist
 # What the launchers of MPIs tell the processes that they start.
 _MPI_VARIABLES = frozenset(
     {"MPI_LOCALNRANKS", "MV2_COMM_WORLD_RANK", "OMPI_COMM_WORLD_RANK", "PALS_RANKID", "PMIX_RANK", "PMI_RANK"}
 )
-<<<<<<< HEAD
-_DEVICES = {"gloo": "cpu", "hccl": "npu", "nccl": "cuda"}
 _NOT_INITIALISED = "Default process group has not been initialized, please make sure to call init_process_group."
 
 
-class Backend(str):
-    """The name of a communication library, in lower case: `Backend("GLOO") == "gloo"`. ValueError if it is no text.
-
-    >>> torch.distributed.Backend("GLOO"), torch.distributed.Backend.GLOO
-    ('gloo', 'gloo')
-    """
-
-    UNDEFINED = "undefined"
-    GLOO = "gloo"
-    HCCL = "hccl"
-    NCCL = "nccl"
-    MPI = "mpi"
-    UCC = "ucc"
-    XCCL = "xccl"
-    backend_list = [UNDEFINED, GLOO, NCCL, HCCL, MPI]
-    default_device_backend_map = {"cpu": GLOO, "cuda": NCCL, "npu": HCCL}
-
-    def __new__(cls, name: str) -> Any:
-        if not isinstance(name, str):
-            raise ValueError("Backend constructor parameter must be string-ish")
-        value = getattr(cls, name.upper(), name.lower())
-        return value if isinstance(value, str) else name.lower()
-
-
-=======
-_NOT_INITIALISED = "Default process group has not been initialized, please make sure to call init_process_group."
-
-
->>>>>>> h-dist
 def is_available() -> bool:
     """Whether process groups can be made: yes.
 
@@ -121,13 +80,9 @@ def is_backend_available(backend: str) -> bool:
     >>> torch.distributed.is_backend_available("gloo"), torch.distributed.is_backend_available("pigeons")
     (True, False)
     """
-<<<<<<< HEAD
-    asked = {"mpi": is_mpi_available, "nccl": is_nccl_available}.get(backend.lower())
-    return backend.lower() in _BACKENDS and (asked is None or asked())
-=======
     name = backend.lower()
-    return name in Backend.backend_list[1:] and (name != "mpi" or is_mpi_available())
->>>>>>> h-dist
+    asked = {"mpi": is_mpi_available, "nccl": is_nccl_available}.get(name)
+    return name in Backend.backend_list[1:] and (asked is None or asked())
 
 
 def is_gloo_available() -> bool:
@@ -150,23 +105,6 @@ def is_mpi_available() -> bool:
     if importlib.util.find_spec("mpi4py") is None:
         return False
     return os.environ.get("WORLD_SIZE", "1") == "1" or not _MPI_VARIABLES.isdisjoint(os.environ)
-
-
-def is_nccl_available() -> bool:
-    """Whether NCCL can be used: where there is a driver of NVIDIA (or the emulated GPU) and the library, of the wheel nvidia-nccl.
-
-    >>> torch.distributed.is_nccl_available() <= torch.cuda.is_available()
-    True
-    """
-    from mindtorch_v2._backends.cuda import libraries
-
-    if not libraries.has_driver():
-        return False
-    try:
-        libraries.find("nccl")
-    except OSError:
-        return False
-    return True
 
 
 def is_ucc_available() -> bool:
@@ -355,40 +293,11 @@ def is_initialized() -> bool:
     return _world.default_pg is not None
 
 
-<<<<<<< HEAD
-def _libraries(backend):
-    """{device type: library} for what a program named; None is what each kind of device has."""
-    if backend in (None, Backend.UNDEFINED):
-        known = Backend.default_device_backend_map
-        named = {device: name for device, name in known.items() if name != Backend.NCCL or is_nccl_available()}
-    elif ":" in backend:
-        pairs = [part.split(":") for part in backend.lower().split(",")]
-        if any(len(pair) != 2 for pair in pairs):
-            raise ValueError(
-                f"The custom backend string argument is invalid: {backend}.\n"
-                "                Custom backend string is an experimental feature where the backend string must be in the format:\n"
-                "                \"<device_type1>:<backend1>,<device_type2>:<backend2>...\". e.g. 'cpu:gloo,cuda:nccl'"
-            )
-        named = dict(pairs)
-    else:
-        named = {_DEVICES.get(backend.lower(), "cpu"): backend.lower()}
-    for library in named.values():
-        if library in ("ucc", "xccl") or (library == "nccl" and not is_nccl_available()):
-            raise RuntimeError(f"Distributed package doesn't have {library.upper()} built in")
-        if library not in _BACKENDS:
-            raise AssertionError(f"Unknown c10d backend type {library.upper()}")
-    return named
-
-
-def _make(name, ranks, rank, backend, timeout, description):
-    backends, libraries = {}, _libraries(backend)
-=======
 def _make(store, name, ranks, rank, backend, timeout, description, options=None):
     """A group of those ranks, known from now on. Only the job's first one is made of a store that is not the default group's."""
     libraries = libraries_of(backend)
     about = description or "undefined"
     group, backends = None, {}
->>>>>>> h-dist
     with contextlib.ExitStack() as failed:
         for device, library in libraries.items():
             place = PrefixStore(f"{name}/{library}", store)
