@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -53,9 +52,14 @@ def is_used(device: str) -> bool:
 
 def timing_of(device: str, shapes: bool) -> Timing:
     """A clock for a kind of device, which is not started yet."""
-    assert device in ACTIVITIES, device
-    module = importlib.import_module(f"{__name__.partition('.')[0]}._backends.{device}.timing")
-    return module.Timing(shapes)  # type: ignore[no-any-return]  # (by name: only profiles of a device need it)
+    if device == "cuda":  # only profiles of a device need its part
+        from mindtorch_v2._backends.cuda import timing as of_cuda
+
+        return of_cuda.Timing(shapes)
+    from mindtorch_v2._backends.npu import timing as of_npu
+
+    assert device == "npu", device
+    return of_npu.Timing(shapes)
 
 
 def with_kernels(events: EventList, work: Iterable[Work], device: str) -> list[FunctionEvent]:

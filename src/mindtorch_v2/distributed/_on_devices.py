@@ -43,7 +43,7 @@ class DeviceCollectives(Collectives):
     # ---- what a library's class has ----
 
     def root(self) -> bytes:
-        """What all ranks have to know of a new communicator; the first one makes it."""
+        """The token of a new communicator, which the first rank makes and all have to know."""
         raise NotImplementedError
 
     def connect(self, root: bytes, device: int) -> Communicator:

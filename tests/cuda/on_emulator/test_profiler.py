@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import mindtorch_v2 as torch
+from mindtorch_v2._backends.cuda import runtime
 from mindtorch_v2.autograd.profiler_util import DeviceType
 from mindtorch_v2.profiler import ProfilerActivity, profile, record_function, supported_activities
 
@@ -100,9 +101,7 @@ def test_a_gpu_in_use_is_profiled_by_default() -> None:
 
 
 def test_nothing_stays_in_the_way() -> None:
-    """Launches after a profile are not marked: the count of events that are alive does not grow."""
-    from mindtorch_v2._backends.cuda import runtime
-
+    """After a profile launches are not marked, and no event is left."""
     with profile(activities=_BOTH):
         _program()
     alive = len(runtime.get().events)

@@ -1,4 +1,4 @@
-"""What ranks on GPUs are told when one fails: nccl_failures.py STORE RANK SIZE DEVICE CASE. Prints what came of it as JSON."""
+"""Errors that ranks on GPUs are told when one fails: nccl_failures.py STORE RANK SIZE DEVICE CASE. Prints what came of it as JSON."""
 
 import datetime
 import json

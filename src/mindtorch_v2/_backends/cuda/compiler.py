@@ -84,7 +84,7 @@ def function(
 
 
 names: dict[int, str] = {}
-"""What profiles call functions: kernels, and those of libraries by their addresses."""
+"""Names of functions in profiles: of kernels, and of those of libraries by their addresses."""
 
 
 def name_of(function: int) -> str:

@@ -140,7 +140,7 @@ def operand(matrix: Any) -> tuple[int, int, int] | None:
 
 
 class _Plan(NamedTuple):
-    """What calls with the same shapes, strides and factors have in common: which factors are copied first, and the arguments."""
+    """The common part of calls with the same shapes, strides and factors: which of the factors are copied first, and arguments."""
 
     copies: tuple[bool, bool]
     head: tuple[int, ...]  # operations, sizes, alpha

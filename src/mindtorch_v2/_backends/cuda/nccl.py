@@ -28,7 +28,7 @@ _SIZES = dict(zip(TYPES.values(), (1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1), strict=T
 
 
 class UniqueId(Structure):
-    """What the first rank makes and all ranks have to know: opaque."""
+    """The token that the first rank makes and all ranks have to know: opaque."""
 
     _fields_ = [("internal", c_char * 128)]
 
