@@ -60,7 +60,7 @@ LEVELS = {
     "fx.experimental.optimization": 9,
     "_dispatch.python": 5, "_library.opcheck": 9, "_as_torch.mkldnn": 9, "_as_torch.torchvision": 9, "_as_torch.vendor_operators": 9,
     **dict.fromkeys(
-        "_compile _jit_internal _dynamo _export _functorch _inductor _higher_order_ops compiler distributed export graph jit onnx package torchair".split(), 10
+        "_compile _jit_internal _dynamo _export _functorch _inductor _higher_order_ops compiler distributed export graph jit onnx package testing._internal.distributed torchair".split(), 10
     ),
     # GE by the names of torch.compile and torch_npu.
     "_backends.ge.backend": 10, "_backends.ge.compositions": 10, "_backends.ge.torch_compile": 10, "npu.torch_npu": 10,

@@ -19,7 +19,7 @@ __all__ = ["as_backend", "calls_of"]
 
 
 def as_backend(made: Any) -> Any:
-    """What is called for a back end that a plugin or this package made."""
+    """The object that is called for a back end, of a plugin or of this package."""
     return made if isinstance(made, Collectives) else ForeignCalls(made)
 
 

@@ -25,7 +25,7 @@ LIBRARIES = {
 
 
 class DistributedBackendOptions(NamedTuple):
-    """What a back end is told that was registered with `extended_api=True`; PyTorch's `_DistributedBackendOptions`."""
+    """The facts that a back end is told that was registered with `extended_api=True`; PyTorch's `_DistributedBackendOptions`."""
 
     store: Any
     group_rank: int
@@ -292,7 +292,7 @@ def libraries_of(backend: str | None) -> dict[str, str]:
 def made_by_plugin(
     library: str, store: Any, rank: int, ranks: Sequence[int], timeout: datetime.timedelta, name: str, options: Any
 ) -> Any:
-    """What the program's own function makes of a library that it registered."""
+    """The group or back end that a program makes of a library that it registered."""
     create, extended = Backend._plugins[library]
     if extended:
         return create(DistributedBackendOptions(store, rank, len(ranks), timeout, name, ranks), options)

@@ -134,7 +134,7 @@ def of_future(future: Any) -> Work:
 
 
 class _OfFuture(Work):
-    """What a future says."""
+    """Work that a future ends."""
 
     def __init__(self, future: Any) -> None:
         outcome = Outcome()
