@@ -245,6 +245,12 @@ def _save(obj: object, f: Any) -> None:
     save(obj, f)
 
 
+def _file_check() -> Any:
+    from mindtorch_v2.testing import FileCheck
+
+    return FileCheck
+
+
 def _file_records() -> Any:
     from .serialization import _records
 
@@ -337,6 +343,7 @@ provide_absent_modules()
 provide(
     companion_operators=_companion_operators,
     device_module=_device_module,
+    file_check=_file_check,
     file_records=_file_records,
     functional=_functional,
     functional_form=_functional_form,

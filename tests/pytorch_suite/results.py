@@ -34,7 +34,9 @@ FILES: dict[str, str] = {
     "test_native_functions test_file_check test_dispatch test_autoload functorch/test_rearrange functorch/test_parsing "
     "functorch/test_minifier export/test_tree_utils export/test_pass_infra export/test_functionalized_assertions export/test_sparse "
     "export/test_torchbind export/test_passes export/test_lift_unlift export/test_verifier profiler/test_execution_trace "
-    "profiler/test_record_function profiler/test_memory_profiler profiler/test_profiler_tree profiler/test_torch_tidy",
+    "profiler/test_record_function profiler/test_memory_profiler profiler/test_profiler_tree profiler/test_torch_tidy "
+    "dynamo/test_functions dynamo/test_ctx_manager dynamo/test_exceptions dynamo/test_higher_order_ops dynamo/test_modules "
+    "dynamo/test_subclasses dynamo/test_hooks dynamo/test_autograd_function dynamo/test_global dynamo/test_misc dynamo/test_unspec",
     "distributed": " ".join(
         f"distributed/{name}"
         for name in (

@@ -42,6 +42,9 @@ LOST = {
     "torch.nn.attention.flex_attention": ["create_nested_block_mask"],
 }
 
+# Decorators that PyTorch lost because each Python that it runs on has what they asked for: both sides have them, and they do nothing.
+ALWAYS_MET = {"torch._dynamo.testing": ["requiresPy310"]}
+
 
 def _place(root: pathlib.Path, name: str) -> pathlib.Path | None:
     """The file of a module below a folder, if it is there."""
@@ -133,6 +136,25 @@ def give_back_what_was_lost() -> None:
         for each in lost:
             if not hasattr(module, each):
                 setattr(module, each, _gone(f"{name}.{each}"))
+    for name, met in ALWAYS_MET.items():
+        for each in met:
+            vars(importlib.import_module(name)).setdefault(each, lambda test: test)
+    packet = importlib.import_module("torch._ops").OpOverloadPacket
+    packet.__getattr__ = _or_of_named_dimensions(packet.__getattr__)
+
+
+def _or_of_named_dimensions(found: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+    """`__getattr__` of operators, for which overloads on named dimensions are there to be listed: PyTorch has none any more."""
+
+    def find(packet: Any, name: str) -> Any:
+        try:
+            return found(packet, name)
+        except AttributeError:
+            if name.startswith("_") or re.search("dimname|names", name, re.IGNORECASE) is None:
+                raise
+            return object()
+
+    return find
 
 
 def _gone(name: str) -> Callable[..., Any]:

@@ -31,6 +31,7 @@ _missing = object()
 FACTS = (
     "is_grad_enabled get_default_dtype is_inference_mode_enabled is_autocast_enabled get_autocast_dtype promote_types "
     "is_autocast_cache_enabled is_autocast_available result_type can_cast is_conj is_complex is_inference is_neg "
+    "is_autocast_cpu_enabled get_autocast_cpu_dtype get_autocast_gpu_dtype "
     "are_deterministic_algorithms_enabled get_default_device is_deterministic_algorithms_warn_only_enabled"
 ).split()
 
@@ -169,6 +170,15 @@ def _sum(trace: Recorder, items, start=0):
     return start
 
 
+def _chosen(trace: Recorder, compare, a, b):
+    """The greater (or less) of two numbers of which one is in a tensor: chosen in the graph, as a tensor."""
+    if any(isinstance(each, torch.Tensor) and each.numel() != 1 for each in (a, b)):
+        trace.refuse("min() or max() of tensors of several elements", "data_dependent")
+    if not all(isinstance(each, (torch.Tensor, int, float)) for each in (a, b)):
+        trace.refuse("min() or max() of a tensor and what is no number", "comparison")
+    return trace.graph.record("call_function", torch.where, (trace.comparisons.compare(compare, b, a), b, a), {})
+
+
 def _extreme(compare):
     def handler(trace: Recorder, *args: Any, key: Any = None, default: Any = _missing) -> Any:
         items = [*trace.iteration.over(args[0])] if len(args) == 1 else list(args)
@@ -184,6 +194,8 @@ def _extreme(compare):
             f = max if compare == "gt" else min
             value = f(*(i.value if isinstance(i, RecordedNumber) else i for i in items))
             return wrap_number(trace, trace.graph.symbolic_node(f, tuple(items)), value)
+        if key is None and len(items) > 1 and any(isinstance(i, torch.Tensor) for i in items):
+            return functools.reduce(functools.partial(_chosen, trace, compare), items)
         best = items[0]
         best_key = best if key is None else trace.calls.call(key, best)
         for each in items[1:]:
@@ -262,6 +274,23 @@ def _hash(trace: Recorder, value) -> int:
     return hash(value)
 
 
+def _id(trace: Recorder, value) -> int:
+    """Of what comes from outside: guarded to be the same object. The program's own objects are others at each call."""
+    given = trace.graph.input_of(value) if isinstance(value, torch.Tensor) else None
+    source, real = (trace.sources.source_of(value), value) if given is None else (given.source, given.real)
+    if source is None and not isinstance(value, (type, types.ModuleType, types.BuiltinFunctionType)):
+        trace.refuse("id() of an object that the program made", "identity")
+    if source is not None:
+        trace.guards.note("identity", source, real)
+    return id(real)
+
+
+def _vars(trace: Recorder, *args):
+    if not args:
+        trace.refuse("vars() without an argument", "builtin")
+    return trace.attributes.get(args[0], "__dict__")
+
+
 def _type(trace: Recorder, *args):
     if len(args) != 1:
         trace.refuse("making a class", "class_definition")
@@ -281,7 +310,7 @@ def _zip(trace: Recorder, *iterables, strict=False):
 
 
 def _map(trace: Recorder, function, *iterables):
-    return (trace.calls.call(function, *each) for each in zip(*(trace.iteration.over(i) for i in iterables)))
+    return map(lambda *each: trace.calls.call(function, *each), *(trace.iteration.over(i) for i in iterables))
 
 
 def _filter(trace: Recorder, function, items):
@@ -412,7 +441,9 @@ def classes() -> Any:
         torch.iinfo: _plainly(torch.iinfo),
         property: _property,
         types.SimpleNamespace: lambda trace, **kwargs: types.SimpleNamespace(**kwargs),
-        operator.attrgetter: refusing("operator.attrgetter", "call"),
+        operator.attrgetter: lambda trace, *names: operator.attrgetter(*names),
+        operator.itemgetter: lambda trace, *items: operator.itemgetter(*items),
+        operator.methodcaller: lambda trace, name, *args, **kwargs: operator.methodcaller(name, *args, **kwargs),
     }
     for kind in (torch.Generator, threading.local):
         found[kind] = refusing(f"making a {kind.__name__}", "call")
@@ -446,14 +477,16 @@ def builtins_table() -> Any:
         repr: _repr,
         format: _format,
         hash: _hash,
-        ord: _plainly(ord),
-        chr: _plainly(chr),
+        **{f: _plainly(f) for f in (ord, chr, bin, hex, oct)},
+        id: _id,
+        vars: _vars,
         functools.reduce: _reduce,
         print: refusing("print()", "print"),
         _C._set_grad_enabled: state(_C._set_grad_enabled),
         _C._set_inference_mode: state(_C._set_inference_mode),
+        _C._disable_saved_tensors_hooks: state(_C._disable_saved_tensors_hooks),
     }
-    for name in "id vars dir globals locals open input eval exec compile breakpoint __import__".split():
+    for name in "dir globals locals open input eval exec compile breakpoint __import__".split():
         found[getattr(builtins, name)] = refusing(f"{name}()", "builtin")
     found.update({getattr(operator, n): _operator(n) for n in _OPERATORS})
     found[operator.getitem] = lambda trace, a, b: trace.items.get(a, b)

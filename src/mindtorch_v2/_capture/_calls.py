@@ -140,6 +140,7 @@ class Calls:
             return self._object_method(name, obj, args, kwargs)
         if isinstance(obj, (RecordedSize, RecordedNumber)):
             return getattr(obj, name)(*args, **kwargs)
+        obj = self.trace.writes.current(obj)
         source = self.sources.source_of(obj)
         if source is not None:
             return _known.outside_method(self.trace, obj, name, source, args, kwargs)

@@ -138,6 +138,7 @@ class Comparisons:
 
     def contains(self, container: Any, value: Any) -> Any:
         """`value in container`."""
+        container = self.writes.current(container)
         kind = type(container)
         if isinstance(container, torch.Tensor):
             self.trace.refuse("`in` of a tensor depends on values", "data_dependent")
@@ -184,6 +185,9 @@ class Comparisons:
             return self.trace.tensors.method(value, "item", (), {}) != 0
         if is_constant(value) or isinstance(value, RecordedNumber):
             return bool(value)
+        if isinstance(value, dict) and self.writes.to(value) is not None:
+            self.writes.to_copy(value)
+        value = self.writes.current(value)
         kind = type(value)
         for name in ("__bool__", "__len__"):
             method = look_up(kind, name)
@@ -195,8 +199,6 @@ class Comparisons:
         source = self.sources.source_of(value)
         if source is None:
             return bool(value)
-        if self.writes.to(value) is not None:
-            self.trace.refuse("a test of a dictionary outside that was written to", "write")
         if isinstance(value, (list, dict, set, frozenset, collections.deque)):
             self.guards.note("truth", source, len(value) != 0)
             return len(value) != 0

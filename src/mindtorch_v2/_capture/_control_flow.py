@@ -137,7 +137,7 @@ def _flat(trace: Recorder, function, arguments, forms):
 def _record(trace: Recorder, operator, before, functions, anew, after, results) -> list[Any]:
     """The results of a call of an operator of control flow, whose functions are recorded."""
     graph = trace.graph
-    writes, known = len(trace.writes), [*(x for group in after for x in group), *(each.fake for each in graph.inputs)]
+    writes, known = trace.writes.due(), [*(x for group in after for x in group), *(each.fake for each in graph.inputs)]
     versions, memories = [x._version for x in known], {x.untyped_storage()._cdata for x in known}
     regions, found = [], []
     for label, function in functions:
@@ -152,7 +152,7 @@ def _record(trace: Recorder, operator, before, functions, anew, after, results) 
             )
         regions.append((begin, [graph.node_of(each) for each in leaves]))
         found.append(leaves)
-    if len(trace.writes) != writes or [x._version for x in known] != versions:
+    if trace.writes.due() != writes or [x._version for x in known] != versions:
         trace.refuse(f"a function of torch.ops.higher_order.{operator} that writes", "write")
     with DisableTorchFunction():
         made = results(found)

@@ -47,14 +47,14 @@ def apply(trace: Recorder, cls: type[Function], args: Any, kwargs: dict[str, Any
     """
     if trace.graph.has_dynamic:
         trace.refuse(f"the autograd function {cls.__name__} with dynamic sizes", "autograd_function")
-    inputs, writes, versions = len(trace.graph.inputs), len(trace.writes), _versions(args)
+    inputs, writes, versions = len(trace.graph.inputs), trace.writes.due(), _versions(args)
     with trace.graph.taken_back():
         _run(trace, cls, args, kwargs)
     if len(trace.graph.inputs) != inputs:
         trace.refuse(
             f"the autograd function {cls.__name__} reads a tensor that is not its argument", "autograd_function"
         )
-    if len(trace.writes) != writes or _versions(args) != versions:
+    if trace.writes.due() != writes or _versions(args) != versions:
         trace.refuse(f"the autograd function {cls.__name__} writes to its arguments or outside", "autograd_function")
     return trace.calls.leaf(_function(cls), args, kwargs)
 

@@ -9,7 +9,7 @@ import importlib
 import importlib.util
 import sys
 import types
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from mindtorch_v2._capture import _known
 from mindtorch_v2._capture._sources import Attribute, Constant, Item, Source, absent
@@ -31,6 +31,9 @@ class Frame:
 
     def read_global(self, name: str) -> Any:
         """A global variable or a builtin."""
+        written = self.trace.writes.item_written(self.function.__globals__, name)
+        if written is not None:
+            return written[0]
         found = self.names.get(name, absent)
         if found is absent:
             found = self.names[name] = self._global(name)
@@ -51,33 +54,45 @@ class Frame:
 
     def read_cell(self, name: str) -> Any:
         """The content of a cell."""
+        cell, of = self._cell(name)
+        written = self.trace.writes.to(cell)
+        if written is not None:
+            return written.values["cell_contents"]
         found = self.cells.get(name, absent)
         if found is not absent:
             return found
-        trace, function = self.trace, self.function
-        assert function.__closure__ is not None  # it has free variables
-        index = function.__code__.co_freevars.index(name)
-        cell = function.__closure__[index]
-        if self.source is not None:
-            of: Source = trace.sources.source(
-                Item, trace.sources.source(Attribute, self.source, "__closure__"), index, False
-            )
-        else:
-            of = trace.sources.source(Constant, cell, f"{function.__qualname__}.<{name}>")
         try:
             value = cell.cell_contents
         except ValueError:
             raise NameError(f"cannot access free variable {name!r}") from None
-        found = self.cells[name] = trace.sources.wrap(value, trace.sources.source(Attribute, of, "cell_contents"))
+        where = self.trace.sources.source(Attribute, of, "cell_contents")
+        found = self.cells[name] = self.trace.sources.wrap(value, where)
         return found
 
-    def write_global(self, value: Any, name: str) -> NoReturn:
-        """Assignment to a global variable."""
-        self.trace.refuse(f"assignment to the global variable {name!r}", "write")
+    def _cell(self, name: str) -> tuple[types.CellType, Source]:
+        """The cell of a variable, and where it comes from."""
+        sources, function = self.trace.sources, self.function
+        assert function.__closure__ is not None  # it has free variables
+        index = function.__code__.co_freevars.index(name)
+        cell = function.__closure__[index]
+        if self.source is None:
+            return cell, sources.source(Constant, cell, f"{function.__qualname__}.<{name}>")
+        return cell, sources.source(Item, sources.source(Attribute, self.source, "__closure__"), index, False)
 
-    def write_cell(self, value: Any, name: str) -> NoReturn:
+    def write_global(self, value: Any, name: str) -> None:
+        """Assignment to a global variable."""
+        if not self.trace.keeps_writes:
+            self.trace.refuse(f"assignment to the global variable {name!r}", "write")
+        trace, space = self.trace, self.function.__globals__
+        where = trace.sources.source(Constant, space, f"G[{space.get('__name__', '?')}]")
+        trace.sources.register(space, where)
+        trace.writes.item(space, name, value)
+
+    def write_cell(self, value: Any, name: str) -> None:
         """Assignment to a variable of a function around, which has been left."""
-        self.trace.refuse(f"assignment to the variable {name!r} of a function around", "write")
+        if not self.trace.keeps_writes:
+            self.trace.refuse(f"assignment to the variable {name!r} of a function around", "write")
+        self.trace.writes.cell(*self._cell(name), value)
 
     def imported(self, name: str, whole: bool) -> types.ModuleType:
         """`import name`."""

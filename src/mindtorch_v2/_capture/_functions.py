@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
-from mindtorch_v2._capture import _known
+from mindtorch_v2._capture import _known, _transforms
 from mindtorch_v2._capture._frame import Frame
 from mindtorch_v2._capture._result import ForbiddenCall, Uncapturable
 from mindtorch_v2._capture._rewrite import PARTS, instrument
@@ -63,7 +63,7 @@ class Functions:
         replacement = told.SUBSTITUTES.get(f) or marks.get("_torchdynamo_orig_callable")
         if replacement is not None:
             return lambda trace, *args, **kwargs: trace.calls.call(replacement, *args, **kwargs)
-        return None
+        return _transforms.of_wrapper(self.trace, f)
 
     def call(self, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """A call of a Python function: of its instrumented copy."""

@@ -214,8 +214,13 @@ class TracedGraph:
             return {k: self._argument(v) for k, v in value.items()}
         if kind is slice:
             return slice(*(self._argument(v) for v in (value.start, value.stop, value.step)))
-        if isinstance(value, (bool, int, float, str)):
-            return value
+        for plain in (
+            int,
+            float,
+            str,
+        ):  # NumPy's scalars and members of enumerations among them, which have no literals
+            if isinstance(value, plain):
+                return plain.__str__(value) if plain is str else plain(value)
         if isinstance(value, _C.CompiledObject):
             return self._object(value)
         self.trace.refuse(f"a {kind.__name__} as an argument of a torch function cannot be captured", "argument")
@@ -317,15 +322,20 @@ class TracedGraph:
             given.append(made)
         return begin, given
 
+    def let_vary(self, tensors: Sequence[torch.Tensor]) -> None:
+        """Note that sizes of these, which look like results that come, may differ between calls."""
+        self.trace.kept.extend(tensors)
+        self._dynamic.update(map(id, tensors))
+
     def end_regions(
         self,
         operator: str,
-        before: Sequence[torch.Tensor],
+        before: Sequence[Any],
         regions: Sequence[tuple[Node, list[Node]]],
         after: Sequence[Sequence[torch.Tensor]],
         results: Sequence[torch.Tensor],
     ) -> list[torch.Tensor]:
-        """Call an operator with the functions whose nodes stand before; `results` look like what it gives."""
+        """Call an operator, or a transform, with the functions whose nodes stand before; `results` look like what it gives."""
         arguments = (
             self._argument(tuple(before)),
             tuple(regions),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._capture._guard_kinds import is_constant
-from mindtorch_v2._capture._sources import Item, Source, look_up
+from mindtorch_v2._capture._sources import Item, Source, look_up, sequence_item
 from mindtorch_v2._sizes.recorded import RecordedInt, RecordedNumber, RecordedSize
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class Items:
             return RecordedSize(obj[key]) if isinstance(key, slice) else obj[key]
         if kind is torch.Size:
             return obj[key]
+        obj = self.writes.current(obj)
         source = self.sources.source_of(obj)
         if isinstance(obj, type):
             members: Any = obj
@@ -70,14 +71,12 @@ class Items:
         if isinstance(obj, (list, collections.deque)):
             if isinstance(key, slice):
                 return [*self.trace.iteration.over(obj)][key]
-            if isinstance(obj, collections.deque):
-                return [*self.trace.iteration.over(obj)][key]
             self.guards.note("length", source, len(obj))
             index = key.__index__()
             if not -len(obj) <= index < len(obj):
-                raise IndexError("list index out of range")
+                raise IndexError(f"{'list' if isinstance(obj, list) else 'deque'} index out of range")
             index %= len(obj)
-            return self.sources.wrap(list.__getitem__(obj, index), self.sources.source(Item, source, index, False))
+            return self.sources.wrap(sequence_item(obj, index), self.sources.source(Item, source, index, False))
         if isinstance(obj, dict):
             self.check_key(key)
             written = self.writes.item_written(obj, key)
@@ -87,7 +86,13 @@ class Items:
                 return self.sources.wrap(dict.__getitem__(obj, key), self.sources.source(Item, source, key))
             self.guards.note("absent", source, key)
             missing = look_up(kind, "__missing__")
-            if missing is not None:
+            if (
+                isinstance(obj, collections.defaultdict)
+                and kind is collections.defaultdict
+                and obj.default_factory is not None
+            ):
+                return self.writes.to_copy(obj)[key]
+            if missing is not None and kind is not collections.defaultdict:
                 self.trace.refuse(f"a missing item of a {kind.__name__}", "write")
             raise KeyError(key)
         self.trace.refuse(f"an item of a {kind.__name__} cannot be captured", "item")
@@ -110,11 +115,14 @@ class Items:
                 "call_function", operator.setitem, (obj, self.trace.values.deep(key), self.trace.values.deep(value)), {}
             )
             return
+        obj = self.writes.current(obj)
         if self.sources.source_of(obj) is not None:
-            if type(obj) is not dict or not is_constant(key):
-                self.trace.refuse(f"assignment to an item of a {type(obj).__name__} outside", "write")
-            self.writes.item(obj, key, value)
-            return
+            if type(obj) is dict and is_constant(key):
+                self.writes.item(obj, key, value)
+                return
+            if isinstance(obj, dict):
+                self.check_key(key)
+            obj = self.writes.to_copy(obj)
         setter = look_up(type(obj), "__setitem__")
         if type(setter) is types.FunctionType:
             self.sources.type_attribute(type(obj), "__setitem__")
@@ -127,6 +135,9 @@ class Items:
     def delete(self, obj: Any, key: Any) -> None:
         """`del obj[key]`."""
         self.trace.alive()
+        obj = self.writes.current(obj)
+        if self.sources.source_of(obj) is not None and isinstance(obj, (list, dict, collections.deque)):
+            obj = self.writes.to_copy(obj)
         deleter = look_up(type(obj), "__delitem__")
         if self.sources.source_of(obj) is not None or not self.trace.values.is_native(obj):
             self.trace.refuse(f"del of an item of a {type(obj).__name__} outside", "write")
@@ -150,11 +161,12 @@ class Items:
         if type(method) is types.FunctionType:
             self.sources.type_attribute(kind, "__len__")
             return self.trace.calls.call(method, value)
+        if self.writes.to(value) is not None:
+            self.writes.to_copy(value)
+        value = self.writes.current(value)
         source = self.sources.source_of(value)
         if source is not None:
             if not isinstance(value, (list, dict, set, frozenset, collections.deque)):
                 self.trace.refuse(f"len() of a {kind.__name__} cannot be captured", "length")
-            if self.writes.to(value) is not None:
-                self.trace.refuse("len() of a dictionary outside that was written to", "write")
             self.guards.note("length", source, len(value))
         return len(value)

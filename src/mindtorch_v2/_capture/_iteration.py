@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._capture._guard_kinds import is_constant
-from mindtorch_v2._capture._sources import Item, look_up
+from mindtorch_v2._capture._sources import Item, look_up, pairs_of, sequence_item
 from mindtorch_v2._sizes.recorded import RecordedSize
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class Iteration:
             return self.graph.record("call_method", "unbind", (obj, 0), {})
         if kind is RecordedSize:
             return obj
+        obj = self.writes.current(obj)
         source = self.sources.source_of(obj)
         if isinstance(obj, enum.EnumMeta):
             return iter(obj)
@@ -89,9 +90,7 @@ class Iteration:
     def _outside_iterator(self, obj, kind, source):
         if isinstance(obj, (list, collections.deque)):
             self.guards.note("length", source, len(obj))
-            if isinstance(obj, collections.deque):
-                self.trace.refuse("a loop over a deque outside", "iteration")
-            items = [(list.__getitem__(obj, i), self.sources.source(Item, source, i, False)) for i in range(len(obj))]
+            items = [(sequence_item(obj, i), self.sources.source(Item, source, i, False)) for i in range(len(obj))]
             return (self.sources.wrap(value, where) for value, where in items)
         if isinstance(obj, dict):
             return iter(self.keys(obj, source))
@@ -119,8 +118,11 @@ class Iteration:
     def keys(self, obj: Any, source: Any) -> tuple[int | str, ...]:
         """The keys of a dictionary outside, guarded."""
         if self.writes.to(obj) is not None:
-            self.trace.refuse("the keys of a dictionary outside that was written to", "write")
-        found = tuple(dict.keys(obj))
+            return tuple(self.writes.to_copy(obj))
+        return self._keys_before(obj, source)
+
+    def _keys_before(self, obj: Any, source: Any) -> tuple[int | str, ...]:
+        found = tuple(key for key, _ in pairs_of(obj))
         if not all(is_constant(k) or isinstance(k, (type, types.FunctionType)) for k in found):
             self.trace.refuse("a dictionary outside with keys that are no constants", "iteration")
         self.guards.note("keys", source, found)
@@ -128,7 +130,13 @@ class Iteration:
 
     def items(self, obj: Any, source: Any) -> list:
         """The items of a dictionary outside."""
-        keys = self.keys(obj, source)
+        if self.writes.to(obj) is not None:
+            return pairs_of(self.writes.to_copy(obj))
+        return self.items_before(obj, source)
+
+    def items_before(self, obj: Any, source: Any) -> list:
+        """The items of a dictionary outside, past what the program wrote to it."""
+        keys = self._keys_before(obj, source)
         return [
             (key, self.sources.wrap(dict.__getitem__(obj, key), self.sources.source(Item, source, key))) for key in keys
         ]
@@ -136,6 +144,7 @@ class Iteration:
     def mapping(self, obj: Any) -> dict[str, Any]:
         """The dictionary that `**obj` gives."""
         self.trace.alive()
+        obj = self.writes.current(obj)
         source = self.sources.source_of(obj)
         if isinstance(obj, dict):
             if (
@@ -146,7 +155,7 @@ class Iteration:
                     key: self.trace.items.get(obj, key)
                     for key in self.over(self.trace.calls.call(self.trace.attributes.get(obj, "keys")))
                 }
-            return dict(self.items(obj, source)) if source is not None else dict(dict.items(obj))
+            return dict(self.items(obj, source)) if source is not None else dict(pairs_of(obj))
         if isinstance(obj, types.MappingProxyType) and source is None:
             return dict(obj)
         return {

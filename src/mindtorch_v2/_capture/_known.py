@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
-from mindtorch_v2._capture import _control_flow, _custom_function
+from mindtorch_v2._capture import _control_flow, _custom_function, _transforms
 from mindtorch_v2._capture._builtins import FACTS, builtins_table, classes, fact, make_dict, refusing, sort
 from mindtorch_v2._capture._guard_kinds import is_constant
 from mindtorch_v2._capture._sources import look_up
@@ -146,10 +146,6 @@ def _tensor_fact(name):
     return handler
 
 
-def _vmap(trace: Recorder, func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None) -> None:
-    trace.refuse("torch.vmap cannot be captured", "transform")
-
-
 # ---- Python functions with a meaning of their own ----
 
 
@@ -242,7 +238,6 @@ def functions() -> Any:
         torch.is_tensor: _is_tensor,
         torch.numel: _tensor_fact("numel"),
         torch.is_floating_point: _tensor_fact("is_floating_point"),
-        torch.vmap: _vmap,
         torch.manual_seed: refusing("torch.manual_seed", "random"),
         torch.utils.checkpoint.checkpoint: _checkpoint,
         torch._dynamo.graph_break: refusing("torch._dynamo.graph_break()", "graph_break"),
@@ -260,6 +255,7 @@ def functions() -> Any:
         copy.deepcopy: _deep_copied,
         os.getenv: _guarded_result(os.getenv),
         **_control_flow.handlers(),
+        **_transforms.handlers(),
     }
     for name in FACTS:
         for space in (torch, torch.amp):
@@ -294,7 +290,7 @@ def _log_once(f):
 
 
 def cached(trace: Recorder, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    """A call of what functools.lru_cache made: its result is guarded by calling it again."""
+    """A call of what functools.lru_cache made: its result is guarded by calling it again, or else the function itself is called."""
     if _is_logging(f):
         if all(map(is_constant, args)) and all(map(is_constant, kwargs.values())):
             f(*args, **kwargs)
@@ -304,11 +300,11 @@ def cached(trace: Recorder, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
             f(*args, **kwargs)
             return None
     if not all(is_constant(a) or isinstance(a, (type, types.FunctionType)) for a in (*args, *kwargs.values())):
-        trace.refuse(f"the cached function {f.__qualname__!r} with arguments that are no constants", "lru_cache")
+        return trace.calls.call(f.__wrapped__, *args, **kwargs)
     with outside_of():
         value = f(*args, **kwargs)
     if not (is_constant(value) or isinstance(value, (type, types.FunctionType, types.ModuleType))):
-        trace.refuse(f"the cached function {f.__qualname__!r} gave a {type(value).__name__}", "lru_cache")
+        return trace.calls.call(f.__wrapped__, *args, **kwargs)
     call = functools.partial(f, **kwargs) if kwargs else f
     trace.guards.note("result", None, (call, tuple(args), value))
     return value
@@ -396,7 +392,8 @@ def outside_method(trace: Recorder, obj: Any, name: str, source: Any, args: Any,
     if name in _WRITES:
         if isinstance(obj, dict) and name == "setdefault" and dict.__contains__(obj, args[0]):
             return trace.items.get(obj, args[0])
-        trace.refuse(f"a write ({name}) to a {type(obj).__name__} outside", "write")
+        copy = trace.writes.to_copy(obj)
+        return native_method(trace, copy, look_up(type(copy), name), args, kwargs)
     if isinstance(obj, dict):
         if name == "get":
             if trace.comparisons.contains(obj, args[0]):
@@ -502,10 +499,47 @@ def method_handler(obj: Any, name: str) -> Any:
     return _methods().get((type(obj), name))
 
 
+def _getter(one):
+    """A call of what `operator` makes: the same is done here, for each thing that it was made to get."""
+
+    def handler(trace: Recorder, getter: Any, obj: Any) -> Any:
+        source = trace.sources.source_of(getter)
+        if source is not None:
+            trace.guards.note("identity", source, getter)
+        found = tuple(one(trace, obj, each) for each in getter.__reduce__()[1])
+        return found if len(found) > 1 else found[0]
+
+    return handler
+
+
+def _attribute_by_path(trace: Recorder, obj, path):
+    return functools.reduce(trace.attributes.get, path.split("."), obj)
+
+
+def _method_called(trace: Recorder, caller, obj):
+    source = trace.sources.source_of(caller)
+    if source is not None:
+        trace.guards.note("identity", source, caller)
+    made, args = caller.__reduce__()
+    name, args, kwargs = (
+        (made.args[0], args, made.keywords) if type(made) is functools.partial else (*args[:1], args[1:], {})
+    )
+    return trace.calls.call(trace.attributes.get(obj, name), *args, **kwargs)
+
+
+_GETTERS: dict[type, Callable[..., Any]] = {
+    operator.itemgetter: _getter(lambda trace, obj, key: trace.items.get(obj, key)),
+    operator.attrgetter: _getter(_attribute_by_path),
+    operator.methodcaller: _method_called,
+}
+
+
 def object_handler(f: Any) -> Any:
     """The handler of a call of an object that is no function; None if it is not known."""
     if isinstance(f, CustomOpDef):
         return lambda trace, obj, *args, **kwargs: trace.calls.leaf(obj._opoverload, args, kwargs)
+    if type(f) in _GETTERS:
+        return _GETTERS[type(f)]
     if isinstance(f, torch._dynamo.eval_frame.OptimizedModule):
         return lambda trace, obj, *args, **kwargs: trace.calls.call(
             trace.attributes.get(obj, "_orig_mod"), *args, **kwargs

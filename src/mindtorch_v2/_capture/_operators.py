@@ -70,11 +70,14 @@ class Operators:
         if isinstance(a, torch.Tensor):
             return self.graph.record("call_function", _IN_PLACE[name], (a, self.trace.values.deep(b)), {})
         if isinstance(a, (list, set, dict, collections.deque)) and name in ("add", "or_", "and_", "sub", "xor", "mul"):
+            outside, a = a, self.trace.writes.current(a)
             if self.sources.source_of(a) is not None:
-                self.trace.refuse(f"a write to a {type(a).__name__} outside", "write")
+                a = self.trace.writes.to_copy(a)
             if name == "add":
-                return operator.iadd(a, [*self.trace.iteration.over(b)])
-            return _IN_PLACE[name](a, self.trace.values.deep(b))
+                operator.iadd(a, [*self.trace.iteration.over(b)])
+            else:
+                _IN_PLACE[name](a, self.trace.values.deep(b))
+            return outside
         special = f"__i{name.strip('_')}__"
         method = look_up(type(a), special)
         if type(method) is types.FunctionType:

@@ -73,6 +73,10 @@ class Sources:
         found = self._outside.get(id(obj))
         return None if found is None else found[1]
 
+    def read(self, source: Source) -> Any:
+        """The value that the program got from a source; `absent` if it did not read there."""
+        return self._read.get(source, absent)
+
     def others_like(self, obj: Any) -> Iterator[Source]:
         """The sources of the other objects from outside that are of an object's class."""
         return (source for other, source in self._outside.values() if type(other) is type(obj) and other is not obj)

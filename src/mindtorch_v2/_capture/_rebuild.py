@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import collections
+import functools
 import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._capture._guard_kinds import is_constant
+from mindtorch_v2._capture._sources import pairs_of
 from mindtorch_v2._sizes.recorded import RecordedNumber, RecordedSize
 
 if TYPE_CHECKING:
@@ -17,6 +19,19 @@ if TYPE_CHECKING:
 
 
 __all__ = ["Rebuilding"]
+
+
+def _partial(function, args, keywords):
+    return functools.partial(function, *args, **keywords)
+
+
+# Iterators that a program may give back -> what makes one over the items that are left.
+_ITERATORS: dict[type, Callable[[list[Any]], Any]] = {
+    zip: lambda items: zip(*zip(*items)),
+    map: lambda items: map(lambda each: each, items),
+    type(iter([])): iter,
+    types.GeneratorType: lambda items: (each for each in items),
+}
 
 
 class Rebuilding:
@@ -35,13 +50,18 @@ class Rebuilding:
             self.nodes.append(node)
         return self.places[node]
 
+    def gives(self, tensor: torch.Tensor) -> bool:
+        """Whether a tensor was given to the call, or is among what it gives by now."""
+        graph = self.trace.graph
+        return graph.input_of(tensor) is not None or graph.node_of(tensor) in self.places
+
     def recipe(self, value: Any) -> Callable[..., Any]:
         """How to make such a value."""
         trace = self.trace
         if isinstance(value, torch.Tensor):
             given = trace.graph.input_of(value)
             if given is not None:
-                return self._from(given.source)
+                return given.source.of_call
             place = self.output(trace.graph.node_of(value))
             return lambda outputs, args, kwargs, memo: outputs[place]
         if isinstance(value, RecordedNumber):
@@ -51,7 +71,7 @@ class Rebuilding:
             return lambda outputs, args, kwargs, memo: value
         source = trace.sources.source_of(value)
         if source is not None:
-            return self._from(source)
+            return source.of_call
         if isinstance(value, type) or isinstance(
             value, (types.ModuleType, types.BuiltinFunctionType, torch.finfo, torch.iinfo)
         ):
@@ -62,11 +82,13 @@ class Rebuilding:
             return lambda outputs, args, kwargs, memo: value
         if isinstance(value, tuple):
             return self._tuple(value)
+        if type(value) is functools.partial:
+            parts = [self.recipe(each) for each in (value.func, value.args, dict(value.keywords))]
+            return lambda *given: _partial(*(part(*given) for part in parts))
+        if type(value) in _ITERATORS:
+            again, items = _ITERATORS[type(value)], self.recipe([*value])
+            return lambda *given: again(items(*given))
         return self._object(value)
-
-    @staticmethod
-    def _from(source):
-        return lambda outputs, args, kwargs, memo: source.get(args, kwargs)
 
     def _tuple(self, value):
         kind = torch.Size if isinstance(value, RecordedSize) else type(value)
@@ -100,7 +122,7 @@ class Rebuilding:
         if base in (list, set, collections.deque):
             parts = [self.recipe(each) for each in value]
         elif base is not object:
-            items = [(self.recipe(k), self.recipe(v)) for k, v in dict.items(value)]
+            items = [(self.recipe(k), self.recipe(v)) for k, v in pairs_of(value)]
         attributes = [(name, self.recipe(each)) for name, each in (getattr(value, "__dict__", None) or {}).items()]
         slots = [
             (slot, self.recipe(slot.__get__(value)))
@@ -112,6 +134,8 @@ class Rebuilding:
         def make(*given: Any) -> Any:
             memo = given[-1]
             made = memo[key] = object.__new__(kind) if base is object else kind.__new__(kind)
+            if base is collections.deque:
+                collections.deque.__init__(made, (), value.maxlen)
             if base is list:
                 list.extend(made, [part(*given) for part in parts])
             elif base is set:

@@ -41,10 +41,12 @@ __all__ = ["Recorder", "line_of"]
 class Recorder:
     """A trace by its parts. `dynamic_sizes` tells which sizes of an input may differ between calls.
 
-    With `records_data` numbers that are read out of tensors become nodes.
+    With `records_data` numbers that are read out of tensors become nodes. With `keeps_writes` variables and containers outside may
+    change.
     """
 
-    def __init__(self, dynamic_sizes: Callable[..., Any], records_data: bool) -> None:
+    def __init__(self, dynamic_sizes: Callable[..., Any], records_data: bool, keeps_writes: bool) -> None:
+        self.keeps_writes = keeps_writes
         self.kept: list[Any] = []  # what ids are taken of
         self.failed: Uncapturable | None = None
         # What is recorded.

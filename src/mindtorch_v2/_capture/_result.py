@@ -164,6 +164,11 @@ class Capture:
             self._written = ()
         memo: dict[Any, Any] = {}
         result = self._recipe(outputs, args, kwargs, memo)
-        for write, source, name, recipe in self._effects:
-            write(source.get(args, kwargs), name, recipe(outputs, args, kwargs, memo))
+        # All that is written is made first: a write may change where another reads.
+        due = [
+            (write, found(outputs, args, kwargs, memo), name, recipe(outputs, args, kwargs, memo))
+            for write, found, name, recipe in self._effects
+        ]
+        for write, target, name, value in due:
+            write(target, name, value)
         return result

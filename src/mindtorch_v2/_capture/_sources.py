@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import collections
 from typing import Any
 
-__all__ = ["Argument", "Attribute", "Constant", "Dictionary", "Item", "Keyword", "OfClass", "Source", "look_up"]
+__all__ = [
+    "Argument",
+    "Attribute",
+    "Constant",
+    "Dictionary",
+    "Item",
+    "Keyword",
+    "OfClass",
+    "Source",
+    "is_registry",
+    "look_up",
+    "pairs_of",
+]
 
 _absent = object()
 _REGISTRIES = ("_parameters", "_buffers", "_modules")
@@ -49,6 +62,10 @@ class Source:
     def get(self, args: Any, kwargs: dict[str, Any]) -> Any:
         """The value now."""
         raise NotImplementedError
+
+    def of_call(self, outputs: Any, args: Any, kwargs: dict[str, Any], memo: Any) -> Any:
+        """The value now, for what is put round a graph's outputs."""
+        return self.get(args, kwargs)
 
 
 class Constant(Source):
@@ -200,8 +217,23 @@ class OfClass(Source):
 
 
 def sequence_item(sequence: Any, index: Any) -> Any:
-    """`sequence[index]` of a list or tuple, past what a subclass makes of it."""
-    return tuple.__getitem__(sequence, index) if isinstance(sequence, tuple) else list.__getitem__(sequence, index)
+    """`sequence[index]` of a list, tuple or deque, past what a subclass makes of it."""
+    if isinstance(sequence, tuple):
+        return tuple.__getitem__(sequence, index)
+    kind: Any = list if isinstance(sequence, list) else collections.deque
+    return kind.__getitem__(sequence, index)
+
+
+def pairs_of(mapping: Any) -> list[tuple[Any, Any]]:
+    """The items of a dictionary in its order, past what a subclass makes of `[]` and `items`."""
+    if isinstance(mapping, collections.OrderedDict):  # whose order that of dict does not know
+        return list(collections.OrderedDict.items(mapping))
+    return list(dict.items(mapping))
+
+
+def is_registry(source: Source) -> bool:
+    """Whether a source is that of a Module's parameters, buffers or children."""
+    return isinstance(source, Item) and isinstance(source.parent, Dictionary) and source.key in _REGISTRIES
 
 
 absent = _absent

@@ -96,12 +96,14 @@ def capture(
     dynamic: Any = None,
     previous: Sequence[Capture] = (),
     records_data: bool = False,
+    keeps_writes: bool = False,
 ) -> Any:
     """Capture the call `function(*args, **kwargs)` whole.
 
     `function` is a function, a method or a Module. `dynamic` is whether sizes of inputs may differ between calls: None
     lets those that differ from `previous`, the captures of earlier calls; `mark_dynamic` and `mark_static` are heeded.
-    With `records_data` numbers that are read out of tensors become nodes, where nothing is decided by them.
+    With `records_data` numbers that are read out of tensors become nodes, where nothing is decided by them. With `keeps_writes`
+    a program may change variables and containers outside, though each call that finds them changed needs another capture.
     Nothing is computed, and nothing outside the program's own objects is changed.
 
     Returns a `Capture`; raises `Uncapturable`, with the place in the program, for what cannot be captured whole, and
@@ -109,7 +111,7 @@ def capture(
     """
     if active_modes():
         raise Uncapturable("a mode that sees calls of torch functions is active", "mode")
-    trace = Recorder(_Dynamic(dynamic, previous), records_data)
+    trace = Recorder(_Dynamic(dynamic, previous), records_data, keeps_writes)
     trace.guards.note("state", None, global_state())
     trace.guards.note("arguments", None, (len(args), tuple(kwargs)))
     try:
@@ -175,7 +177,7 @@ def _finish(trace: Recorder, result: Any, function: Any) -> Capture:
         trace.refuse("a call in the block of a try statement, in a program that writes to its inputs", "try")
     rebuilding = Rebuilding(trace)
     recipe = rebuilding.recipe(result)
-    effects = trace.writes.effects(rebuilding.recipe)
+    effects = trace.writes.effects(rebuilding)
     _guard_memory(trace, graph.inputs)
     shapes = graph.shape_program()
     shape_sources = [each.source for each in graph.inputs]

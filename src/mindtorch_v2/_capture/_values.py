@@ -80,6 +80,7 @@ class Values:
 
         What holds nothing from outside stays the object that it is.
         """
+        value = self.trace.writes.current(value)
         kind = type(value)
         source = self.sources.source_of(value)
         if kind in (list, tuple):

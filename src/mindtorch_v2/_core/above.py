@@ -18,6 +18,8 @@ class _Above:
     """Register the operators of a companion package, "torchvision" say; whether there are such."""
     device_module: Callable[[str], Any]
     """The module `torch.<name>` of a kind of device, "npu" say."""
+    file_check: Callable[[], Any]
+    """The class of expectations about a text."""
     file_records: Callable[[], Any]
     """The module with the classes of the records of files."""
     functional: Callable[[], Any]

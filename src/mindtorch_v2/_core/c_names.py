@@ -124,6 +124,8 @@ def _lazily(name: str) -> Any:
     """Names about schemas and dispatch, which most programs never ask for."""
     if name in ("PyTorchFileReader", "PyTorchFileWriter"):
         return getattr(above.file_records(), name)
+    if name == "FileCheck":
+        return above.file_check()
     if not name.startswith("__"):
         from mindtorch_v2._core import suite_names  # loaded on demand, like the other
         from mindtorch_v2._dispatch import pytorch_names

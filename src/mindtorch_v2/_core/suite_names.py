@@ -49,6 +49,16 @@ def _get_function_stack_at(level: int) -> Any:
     return torch_function.modes()[level]
 
 
+def _push_on_torch_function_stack(mode: Any) -> None:
+    """Enter a mode on this thread, as its block does."""
+    torch_function._push(mode)
+
+
+def _pop_torch_function_stack() -> Any:
+    """Leave the innermost mode of this thread, and give it."""
+    return torch_function._pop()
+
+
 class _WeakTensorRef:
     """A reference that does not keep a tensor alive."""
 
@@ -177,6 +187,8 @@ NAMES: dict[str, Any] = {
         _is_alias_of,
         _is_cow_tensor,
         _len_torch_function_stack,
+        _pop_torch_function_stack,
+        _push_on_torch_function_stack,
         _storage_address,
         _warn,
         _warn_deprecation,

@@ -50,6 +50,7 @@ __all__ = [
     "mark_static_address",
     "maybe_mark_dynamic",
     "optimize",
+    "optimize_assert",
     "register_backend",
     "reset",
     "reset_code_caches",
@@ -79,6 +80,11 @@ def optimize(
             "torch._dynamo.optimize(guard_export_fn=, guard_fail_fn=) is not implemented in mindtorch_v2"
         )
     return compile(backend=backend, fullgraph=nopython, dynamic=dynamic, disable=disable)
+
+
+def optimize_assert(backend: Any, *, dynamic: bool | None = None, **ignored: Any) -> Callable[..., Any]:
+    """The older form of `torch.compile(fullgraph=True)`: a function that compiles what it is given, whole."""
+    return compile(backend=backend, fullgraph=True, dynamic=dynamic)
 
 
 def run(fn: Any = None) -> Any:

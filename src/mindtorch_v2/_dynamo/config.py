@@ -11,11 +11,11 @@ and sizes that depend on values end a graph; nor can `compiled_autograd`.
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import types
-from collections.abc import Iterator
 from typing import Any
+
+from mindtorch_v2._core.settings import Patch
 
 accumulated_recompile_limit = 256
 allow_ignore_mark_dynamic = False
@@ -41,6 +41,38 @@ specialize_int = False
 suppress_errors = False
 verbose = False
 
+# What these ask for is so already, or they are about parts of PyTorch's compiler that are not here.
+allow_rnn = False
+allow_unspec_int_on_nn_module = False
+assume_dunder_attributes_remain_unchanged = True
+automatic_dynamic_local_pgo = True
+capture_autograd_function = True
+capture_func_transforms = True
+capture_profiler_record_function = False
+capture_sparse_compute = True
+do_not_emit_runtime_asserts = False
+enable_faithful_generator_behavior = True
+enable_trace_contextlib = True
+enable_trace_unittest = False
+error_on_nested_fx_trace = True
+force_nn_module_property_static_shapes = True
+guard_nn_modules = True
+guard_nn_modules_using_dict_tags = True
+install_free_tensors = False
+nontraceable_tensor_subclasses: set[type] = set()
+only_allow_pt2_compliant_ops = False
+prefer_deferred_runtime_asserts_over_guards = False
+prepare_freezing = False
+raise_on_ctx_manager_usage = True
+report_guard_failures = True
+rewrite_assert_with_torch_assert = True
+run_gc_after_compile = True
+skip_nnmodule_hook_guards = True
+specialize_float = False
+traceable_tensor_subclasses: set[type] = set()
+use_graph_deduplication = False
+use_lazy_graph_module = True
+
 _SAME = {"cache_size_limit": "recompile_limit", "accumulated_cache_size_limit": "accumulated_recompile_limit"}
 _SAME |= {other: name for name, other in _SAME.items()}
 _REFUSED = {
@@ -65,22 +97,7 @@ class _Config(types.ModuleType):
             super().__setattr__(_SAME[name], value)
 
 
-@contextlib.contextmanager
-def patch(arg1: Any = None, arg2: Any = None, **changes: Any) -> Iterator[None]:
-    """Within the block (or the decorated function) settings have other values: a name and a value, a dict, or keywords."""
-    if isinstance(arg1, dict):
-        changes = {**arg1, **changes}
-    elif arg1 is not None:
-        changes = {arg1: arg2, **changes}
-    this = sys.modules[__name__]
-    before = {name: getattr(this, name) for name in changes}
-    try:
-        for name, value in changes.items():
-            setattr(this, name, value)
-        yield
-    finally:
-        for name, value in before.items():
-            setattr(this, name, value)
+patch = Patch(__name__)
 
 
 def is_fbcode() -> bool:

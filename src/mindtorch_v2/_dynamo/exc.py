@@ -10,6 +10,8 @@ from mindtorch_v2._core.errors import TorchDynamoException, Unsupported, UserErr
 __all__ = [
     "BackendCompilerFailed",
     "FailOnRecompileLimitHit",
+    "IncorrectUsage",
+    "InternalTorchDynamoError",
     "InvalidBackend",
     "RecompileError",
     "RecompileLimitExceeded",
@@ -55,3 +57,11 @@ class RecompileLimitExceeded(TorchDynamoException):
 
 class FailOnRecompileLimitHit(RecompileLimitExceeded):
     """Raised under `fullgraph=True` for a function that has been compiled as often as the limit allows."""
+
+
+class IncorrectUsage(Exception):
+    """Raised where a part of `torch._dynamo` is used in a way that it is not meant for."""
+
+
+class InternalTorchDynamoError(TorchDynamoException):
+    """The error of PyTorch's compiler about itself; nothing raises it here."""

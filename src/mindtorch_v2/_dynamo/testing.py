@@ -1,8 +1,10 @@
-"""Back ends that count."""
+"""Back ends that count and keep, and what tests of compiled programs compare."""
 
 from __future__ import annotations
 
 import functools
+import re
+import sys
 import threading
 import unittest
 import unittest.mock
@@ -10,19 +12,36 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._dynamo import config
 from mindtorch_v2._dynamo.backends.registry import lookup_backend
-from mindtorch_v2._dynamo.utils import counters
+from mindtorch_v2._dynamo.utils import counters, same
 
 if TYPE_CHECKING:
     from mindtorch_v2.fx.graph_module import GraphModule
 
 
 __all__ = [
+    "AotEagerAndRecordGraphs",
     "CompileCounter",
     "CompileCounterWithBackend",
+    "EagerAndRecordGraphs",
+    "check_dynamic_shape_capture",
+    "empty_line_normalizer",
+    "expectedFailureDynamic",
     "make_test_cls_with_patches",
+    "normalize_gm",
     "rand_strided",
+    "remove_trailing_space",
     "reset_counters",
+    "same",
+    "skipIfNotPy311",
+    "skipIfNotPy312",
+    "skipIfOnlyNotPy312",
+    "skipIfPy312",
+    "skipIfPy313",
+    "standard_test",
+    "strip_comment",
+    "unsupported",
 ]
 
 
@@ -80,6 +99,103 @@ class EagerAndRecordGraphs:
     def __call__(self, gm: GraphModule, example_inputs: Any) -> Any:
         self.graphs.append(gm)
         return gm.forward
+
+
+class AotEagerAndRecordGraphs:
+    """A back end that lowers graphs, runs them operator by operator, and keeps `graphs`, `fw_graphs` and `bw_graphs`."""
+
+    def __init__(self) -> None:
+        self.graphs: list[Any] = []
+        self.fw_graphs: list[Any] = []
+        self.bw_graphs: list[Any] = []
+
+    def __call__(self, gm: GraphModule, example_inputs: Any) -> Any:
+        from mindtorch_v2._dynamo.backends.common import aot_autograd
+
+        self.graphs.append(gm)
+        keep = [functools.partial(self._kept, graphs) for graphs in (self.fw_graphs, self.bw_graphs)]
+        return aot_autograd(fw_compiler=keep[0], bw_compiler=keep[1])(gm, example_inputs)
+
+    @staticmethod
+    def _kept(graphs: list[Any], gm: GraphModule, example_inputs: Any) -> GraphModule:
+        graphs.append(gm)
+        return gm
+
+
+def unsupported(a: Any, b: Any) -> Any:
+    """`b`, after the end of the graph that is being made: for tests of what becomes of the rest."""
+    torch._dynamo.graph_break("unsupported()")
+    return b
+
+
+def check_dynamic_shape_capture() -> bool:
+    """Whether sizes are left open from a function's first graph on."""
+    return not config.assume_static_by_default
+
+
+def strip_comment(prog: str) -> str:
+    """A program's text without the lines that are a comment."""
+    return re.sub(r"(?m)^ *#.*\n?", "", str(prog))
+
+
+def remove_trailing_space(code: str) -> str:
+    """A text without spaces at the ends of its lines."""
+    return "\n".join(line.rstrip() for line in code.split("\n"))
+
+
+def normalize_gm(gm_str: str) -> str:
+    """The text of a graph without what differs from place to place: comments, and spaces at the ends of lines.
+
+    >>> torch._dynamo.testing.normalize_gm("def forward(self):  \\n    # File: x.py\\n    return 1")
+    'def forward(self):\\n    return 1'
+    """
+    return remove_trailing_space(strip_comment(gm_str))
+
+
+def empty_line_normalizer(code: str) -> str:
+    """A text without empty lines."""
+    return re.sub(r"[\r\n]+", "\n", code)
+
+
+def expectedFailureDynamic(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a test that is expected to fail where sizes are left open."""
+    vars(fn)["_expected_failure_dynamic"] = True
+    return fn
+
+
+def _of_python(skipped: bool, reason: str) -> Callable[[Any], Any]:
+    return unittest.skipIf(skipped, reason)
+
+
+skipIfNotPy311 = _of_python(sys.version_info < (3, 11), "needs Python 3.11 or later")
+skipIfNotPy312 = _of_python(sys.version_info < (3, 12), "needs Python 3.12 or later")
+skipIfOnlyNotPy312 = _of_python(sys.version_info[:2] != (3, 12), "needs Python 3.12")
+skipIfPy312 = _of_python(sys.version_info >= (3, 12), "not with Python 3.12 or later")
+skipIfPy313 = _of_python(sys.version_info >= (3, 13), "not with Python 3.13 or later")
+
+
+def standard_test(
+    self: Any,
+    fn: Callable[..., Any],
+    nargs: int,
+    expected_ops: int | None = None,
+    expected_ops_dynamic: int | None = None,
+    expected_frame_count: int = 1,
+) -> None:
+    """Let a test case `self` see that a function of `nargs` tensors compiled gives the same, by so many graphs and calls."""
+    if config.assume_static_by_default is False and expected_ops_dynamic is not None:
+        expected_ops = expected_ops_dynamic
+    counter = CompileCounter()
+    all_args = [[torch.randn(10, 10) for _ in range(nargs)] for _ in range(2)]
+    expected = [fn(*args) for args in all_args]
+    torch._dynamo.reset()
+    compiled = torch._dynamo.optimize(counter)(fn)
+    found = [compiled(*args) for args in [*all_args, *all_args]]
+    for mine, theirs in zip(found, [*expected, *expected], strict=True):
+        self.assertTrue(same(mine, theirs))
+    self.assertEqual(counter.frame_count, expected_frame_count)
+    if expected_ops is not None:
+        self.assertEqual(counter.op_count, expected_ops)
 
 
 def reset_counters() -> None:

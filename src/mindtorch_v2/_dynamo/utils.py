@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import enum
 import functools
+import math
 import sys
+import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any
 
+import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2._dynamo import config
 
-__all__ = ["LazyString", "counters", "is_compile_supported", "warn_once"]
+__all__ = [
+    "LazyString",
+    "counters",
+    "dynamo_timed",
+    "hashable",
+    "ifdynstaticdefault",
+    "is_compile_supported",
+    "is_safe_constant",
+    "istype",
+    "preserve_rng_state",
+    "same",
+    "warn_once",
+]
 
 counters: collections.defaultdict = collections.defaultdict(collections.Counter)
 """`counters["stats"]`: unique_graphs, calls_captured; `["frames"]`: total, ok; `["not_captured_whole"]` and
@@ -51,3 +67,106 @@ def clone_input(x: Any, *, dtype: Any = None) -> Any:
 def warn_once(msg: str, stacklevel: int = 1) -> None:
     """Warn with a text, the first time that it is said."""
     warnings.warn(msg, stacklevel=stacklevel + 1)
+
+
+def same(
+    ref: Any,
+    res: Any,
+    fp64_ref: Any = None,
+    cos_similarity: bool = False,
+    tol: float = 1e-4,
+    equal_nan: bool = False,
+    exact_dtype: bool = True,
+    **ignored: Any,
+) -> bool:
+    """Whether two results, nested in any containers and objects, are the same, numbers within `tol`.
+
+    >>> torch._dynamo.utils.same([torch.ones(2), {"a": 1}], [torch.ones(2) + 1e-6, {"a": 1}])
+    True
+    """
+    again = functools.partial(
+        same, cos_similarity=cos_similarity, tol=tol, equal_nan=equal_nan, exact_dtype=exact_dtype
+    )
+    if isinstance(ref, torch.Tensor):
+        return isinstance(res, torch.Tensor) and _same_tensors(ref, res, cos_similarity, tol, equal_nan, exact_dtype)
+    if isinstance(ref, Mapping):
+        return isinstance(res, Mapping) and set(ref) == set(res) and all(again(ref[key], res[key]) for key in ref)
+    if isinstance(ref, Set):
+        return isinstance(res, Set) and len(ref) == len(res) and all(any(again(a, b) for b in res) for a in ref)
+    if isinstance(ref, (list, tuple, collections.deque)):
+        return (
+            isinstance(res, (list, tuple, collections.deque))
+            and len(ref) == len(res)
+            and all(again(a, b) for a, b in zip(ref, res, strict=True))
+        )
+    if isinstance(ref, float):
+        return isinstance(res, (int, float)) and (
+            math.isclose(ref, res, rel_tol=tol, abs_tol=tol) or (equal_nan and math.isnan(ref) and math.isnan(res))
+        )
+    if ref is None or isinstance(ref, (str, bytes, int, complex, type, enum.Enum, _C.dtype, _C.device)):
+        return bool(ref == res)
+    if type(ref) is not type(res):
+        return False
+    if hasattr(ref, "__dict__") and not callable(ref):
+        return again(vars(ref), vars(res))
+    return bool(ref == res)
+
+
+def _same_tensors(
+    ref: torch.Tensor, res: torch.Tensor, cos_similarity: bool, tol: float, equal_nan: bool, exact_dtype: bool
+) -> bool:
+    if ref.shape != res.shape or (exact_dtype and ref.dtype != res.dtype):
+        return False
+    if ref.layout != torch.strided:
+        ref, res = ref.to_dense(), res.to_dense()
+    if ref.dtype == torch.bool:
+        return torch.equal(ref, res)
+    if cos_similarity:
+        found = torch.nn.functional.cosine_similarity(ref.flatten().float(), res.flatten().float(), dim=0, eps=1e-6)
+        return bool(torch.equal(ref, res) or found.item() >= 0.99)
+    return torch.allclose(ref, res.to(ref.dtype), atol=tol, rtol=tol, equal_nan=equal_nan)
+
+
+def istype(obj: object, allowed_types: Any) -> bool:
+    """Whether an object's class is this one, or one of these; a class made of it is another."""
+    kinds = allowed_types if isinstance(allowed_types, (tuple, list, set)) else (allowed_types,)
+    return type(obj) in kinds
+
+
+def hashable(x: Any) -> bool:
+    """Whether an object can be a key."""
+    try:
+        hash(x)
+    except TypeError:
+        return False
+    return True
+
+
+def is_safe_constant(v: Any) -> bool:
+    """Whether a value may stand in a graph as it is: a number, text, dtype, device, enumeration's member, or a tuple of such."""
+    if istype(v, (tuple, frozenset)):
+        return all(map(is_safe_constant, v))
+    kinds = (types.CodeType, int, float, bool, str, bytes, type(None), slice, type(type), _C.device, _C.dtype)
+    return isinstance(v, enum.Enum) or istype(v, kinds)
+
+
+@contextlib.contextmanager
+def preserve_rng_state() -> Iterator[None]:
+    """Within the block random numbers may be drawn: after it the CPU's generator goes on where it was before."""
+    state = torch.random.get_rng_state()
+    try:
+        yield
+    finally:
+        torch.random.set_rng_state(state)
+
+
+@contextlib.contextmanager
+def dynamo_timed(key: str, *args: Any, **kwargs: Any) -> Iterator[None]:
+    """Show what runs in the block to profilers, under the name `key`."""
+    with torch.profiler.record_function(f"{key} (dynamo_timed)"):
+        yield
+
+
+def ifdynstaticdefault(count1: Any, count2: Any) -> Any:
+    """The first where sizes are fixed until they are seen to change, the second where they are left open from the start."""
+    return count1 if config.assume_static_by_default else count2

@@ -9,7 +9,7 @@ becomes an operand.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
@@ -18,6 +18,10 @@ from mindtorch_v2.fx.graph_module import GraphModule
 from mindtorch_v2.fx.node import Node, map_arg
 
 __all__ = ["call", "carried", "has_regions", "outline", "region"]
+
+TRANSFORMS: dict[str, tuple[Callable[..., Any], Callable[..., list[Any]]]] = {}
+"""Functions that are called as operators of control flow are, by name: what transforms a function (`torch.vmap`). With each
+what gives tensors that look like its results, of the same arguments with the function's results in the place of the function."""
 
 
 def region(label: str) -> None:
@@ -35,12 +39,14 @@ def call(
     regions: Sequence[tuple[None, Sequence[Any]]],
     after: Sequence[Sequence[Any]],
 ) -> Sequence[Any]:
-    """Here end the functions of a call of the operator `torch.ops.higher_order.<operator>`.
+    """Here end the functions of a call of the operator `torch.ops.higher_order.<operator>`, or of one of `TRANSFORMS`.
 
     `before` and `after` are its arguments before and after the functions; each function is its region and its results. The last
     of `after` are tensors that all functions are given after what is carried; what they read besides is added there. A graph that
     is run before it is finished, to learn its sizes, gives what looks like the operator's results.
     """
+    if operator in TRANSFORMS:
+        return TRANSFORMS[operator][1](before, regions[-1][1], after)
     results = list(regions[-1][1])
     if operator not in ("map_impl", "scan"):
         return results
@@ -104,12 +110,12 @@ def _take_out(graph, end, held) -> None:
     lifted: dict[Node, None] = {}
     for body, (_, outs) in zip(bodies, regions):
         own = {*body, *begins, *given}
-        read = [used for node in body for used in node.all_input_nodes]
+        read = [used for node in body if node.target is not carried for used in node.all_input_nodes]
         lifted |= dict.fromkeys(used for used in (*read, *outs) if used not in own)
     operands = [*given, *lifted]
     parts = [_part(body, outs, operands, held) for body, (_, outs) in zip(bodies, regions)]
     _refuse_outer_uses(end, bodies)
-    target = getattr(torch.ops.higher_order, operator)
+    target = TRANSFORMS[operator][0] if operator in TRANSFORMS else getattr(torch.ops.higher_order, operator)
     with graph.inserting_before(end):
         graphs = []
         for begin, part in zip(begins, parts):
@@ -120,10 +126,14 @@ def _take_out(graph, end, held) -> None:
     done.meta.update(end.meta)
     end.replace_all_uses_with(done)
     graph.erase_node(end)
+    firsts = [each for body in bodies for node in body if node.target is carried for each in node.args[2:]]
     for begin, body in reversed(list(zip(begins, bodies))):
         for node in reversed(body):
             graph.erase_node(node)
         graph.erase_node(begin)
+    for first in dict.fromkeys(firsts):
+        if first.op == "call_method" and first.target == "select" and not first.users:
+            graph.erase_node(first)  # the slice that stood for the others
 
 
 def _without_outer(begin, body, held):

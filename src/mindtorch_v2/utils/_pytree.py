@@ -48,6 +48,7 @@ __all__ = [
 
 PyTree = Any
 Context = Any
+_cxx_pytree_exists = _cxx_pytree_dynamo_traceable = False  # there is no second implementation in C++
 
 
 class NodeDef(NamedTuple):
