@@ -191,6 +191,12 @@ def _load_backend(kind: str) -> bool:
     return False
 
 
+def _functional_form(handle: Any) -> Any:
+    from ._behaviours.functional import functional_variant
+
+    return functional_variant(handle)
+
+
 def _load_functionalization() -> None:
     from ._behaviours import functional  # noqa: F401  (it registers the handler)
 
@@ -332,6 +338,7 @@ provide(
     device_module=_device_module,
     file_records=_file_records,
     functional=_functional,
+    functional_form=_functional_form,
     generator_maker=_generator_maker,
     install_parts=_install_parts,
     is_onednn_enabled=_is_onednn_enabled,

@@ -266,6 +266,7 @@ class _OpNamespace(types.ModuleType):
             if op_name in self.__dict__:
                 return self.__dict__[op_name]
             handles = self._named(op_name)
+        handles = handles or self._functional_forms(op_name)
         if not handles:
             raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{op_name}'")
         packet = OpOverloadPacket(self.name, op_name, handles)
@@ -278,6 +279,16 @@ class _OpNamespace(types.ModuleType):
         return [handle for handle in here if handle.name == op_name] or [
             handle for handle in here if op_name in aliases_of(handle)
         ]
+
+    def _functional_forms(self, op_name: str) -> list[Any]:
+        """The functional form that a name asks for, of a user's or a device's operator that writes."""
+        stem = op_name.removesuffix("_functional")
+        if stem == op_name or self.name in ("aten", "prim", "prims"):
+            return []
+        for handle in [*self._named(stem), *self._named(f"{stem}_")]:
+            if handle.mutates:
+                above.functional_form(handle)
+        return self._named(op_name)
 
     def __dir__(self) -> list[str]:
         # As PyTorch: the packets that somebody has asked for.

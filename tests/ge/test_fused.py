@@ -132,9 +132,9 @@ def test_first_row_that_says_a_call_is_taken() -> None:
     [
         ("npu::npu_absent\tAbsent\tx\ty\t", KeyError, "npu::npu_absent is no operator"),
         ("npu::npu_swiglu\tSwiGlu\tx=absent\ty\tdim", KeyError, "absent"),
-        ("npu::npu_swiglu\tSwiGlu\tx=self\ty\tdim -absent", KeyError, "absent"),
-        ("npu::npu_swiglu\tSwiGlu\tx==self\ty\tdim", ValueError, "'x==self' is no word of a row"),
-        ("npu::npu_swiglu\tSwiGlu\tx=self\ty\tdim=", ValueError, "'dim=' is no word of a row"),
+        ("npu::npu_swiglu\tSwiGlu\tx=input\ty\tdim -absent", KeyError, "absent"),
+        ("npu::npu_swiglu\tSwiGlu\tx==input\ty\tdim", ValueError, "'x==input' is no word of a row"),
+        ("npu::npu_swiglu\tSwiGlu\tx=input\ty\tdim=", ValueError, "'dim=' is no word of a row"),
     ],
 )
 def test_faulty_row_is_refused(line: str, error: type[Exception], text: str) -> None:

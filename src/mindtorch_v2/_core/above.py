@@ -22,6 +22,8 @@ class _Above:
     """The module with the classes of the records of files."""
     functional: Callable[[], Any]
     """`torch.functional`."""
+    functional_form: Callable[[Any], Any]
+    """Find, or define, the operator that does without writing what an operator does that writes."""
     generator_maker: Callable[[], Callable[..., Any]]
     """The function that pickles of generators name."""
     install_parts: Callable[[], None]

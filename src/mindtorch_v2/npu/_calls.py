@@ -203,7 +203,7 @@ CALLS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
         ([_x(3, 4, 8), None, None, None, _x(6, 2, seed=3), _DROPPED, None], {"drop_pad_mode": 3}),
     ],
     "npu::npu_moe_gating_top_k": [
-        ([_x(5, 8), 3], {"bias": _x(8, seed=1), "norm_type": 1, "routed_scaling_factor": 2.5}),
+        ([_x(5, 8), 3], {"bias": _x(8, seed=1), "norm_type": 1, "routed_scaling_factor": 2.5, "out_flag": True}),
         ([_x(5, 8), 2], {"k_group": 1, "group_count": 2, "out_flag": True}),
     ],
     "npu::npu_moe_gating_top_k_softmax": [([_x(5, 8), torch.tensor([True, False, False, True, False]), 2], {})],
@@ -339,7 +339,10 @@ CALLS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
         ),
     ],
     "npu::npu_lightning_indexer": [
-        ([_x(2, 3, 4, 8), _x(2, 5, 1, 8, seed=1), _x(2, 3, 4, seed=2).abs()], {"sparse_count": 4}),
+        (
+            [_x(2, 3, 4, 8), _x(2, 5, 1, 8, seed=1), _x(2, 3, 4, seed=2).abs()],
+            {"sparse_count": 3, "return_value": True},
+        ),
     ],
     "npu::npu_moe_init_routing_v2": [
         (

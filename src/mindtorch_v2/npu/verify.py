@@ -19,14 +19,14 @@ from mindtorch_v2._backends.npu import runtime as _runtime
 from mindtorch_v2._operators.table import ROWS, Row, rows_of
 from mindtorch_v2._operators.table.samples import Sample, TensorSpec, samples_of
 
-from . import _calls_of_inference, _calls_of_main
+from . import _calls_of_inference, _calls_of_main, _calls_of_rounding
 from ._calls import CALLS as _OWN
 from ._calls import placed
 from .precision import Numbers, PrecisionReport
 
 __all__ = ["Finding", "findings", "main"]
 
-CALLS = {**_OWN, **_calls_of_inference.CALLS, **_calls_of_main.CALLS}
+CALLS = {**_OWN, **_calls_of_inference.CALLS, **_calls_of_rounding.CALLS, **_calls_of_main.CALLS}
 
 _SETS = {"floating": ("float32", "float16", "bfloat16"), "float": ("float32",), "real": ("float32", "float16", "bfloat16", "int64"),
          "integer": ("int64", "int32"), "all": ("float32", "float16", "bfloat16", "int64"), "bool": ("bool",), "complex": ()}  # fmt: skip

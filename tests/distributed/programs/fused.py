@@ -61,6 +61,35 @@ y, _ = npu.npu_quant_mm_reduce_scatter(
 )
 check("reduce_scatter_quant", y, plain.sum(0)[4 // size * rank : 4 // size * (rank + 1)])
 
+# Rows to the processes, side by side, then a product; or a product, and its columns to the processes.
+beside = np.concatenate(np.split(x, size, 1)[rank], 1)  # this rank's part of all ranks' rows
+tall, wide = numbers.normal(size=(size, 6 * size, 5)), numbers.normal(size=(size, 6, 4 * size))
+y, rows = npu.npu_all_to_all_matmul(on(x[rank]), on(tall[rank]), hcom, size, bias=on(bias[rank]), all2all_axes=[-2, -1])
+check("all_to_all_matmul", y, beside @ tall[rank] + bias[rank])
+check("all_to_all_rows", rows, beside)
+y = npu.npu_matmul_all_to_all(on(x[rank]), on(wide[rank]), hcom, size, all2all_axes=[-1, -2])
+check("matmul_all_to_all", y, np.concatenate(np.split(x @ wide, size, 2)[rank], 0))
+whole_wide, of_wide = numbers.integers(-9, 9, (size, 6, 4 * size)), numbers.random((size, 4 * size))
+y = npu.npu_quant_matmul_all_to_all(
+    on(a[rank], torch.int8), on(whole_wide[rank], torch.int8), hcom, size, x1_scale=on(of_row[rank]), x2_scale=on(of_wide[rank]),
+    x1_quant_mode=3, x2_quant_mode=2,
+)  # fmt: skip
+every = (a @ whole_wide) * of_wide[:, None] * of_row[..., None]
+check("quant_matmul_all_to_all", y, np.concatenate(np.split(every, size, 2)[rank], 0))
+whole_tall = numbers.integers(-9, 9, (size, 6 * size, 5))
+y, _ = npu.npu_all_to_all_quant_matmul(
+    on(x[rank]),
+    on(whole_tall[rank], torch.int8),
+    hcom,
+    size,
+    x2_scale=on(of_column[rank]),
+    x1_quant_dtype=1,
+    x1_quant_mode=7,
+)
+short = beside.astype(np.float32)
+step = np.abs(short).max(1, keepdims=True) / np.float32(127)
+check("all_to_all_quant", y, np.rint(short / step) * step @ whole_tall[rank] * of_column[rank])
+
 # Two experts a rank; rank r sends r + 1 + e rows to expert e of all.
 experts = 2
 send = [[r + 1 + e for e in range(size * experts)] for r in range(size)]
@@ -81,6 +110,39 @@ y, _ = npu.npu_gmm_alltoallv(
 )
 check("gmm_alltoallv", y, np.concatenate([c @ weights[i] for i, c in enumerate(cuts[rank])]))
 
+eight = [numbers.integers(-9, 9, t.shape) for t in tokens]
+eight_weights = numbers.integers(-9, 9, weights.shape)
+cuts = [np.split(eight[r], np.cumsum(send[r])[:-1]) for r in range(size)]
+mine = [np.concatenate([cuts[other][rank * experts + e] for other in range(size)]) for e in range(experts)]
+scales = on(np.array([0.5])), on(np.array([0.25]))
+modes = {"gmm_x_quant_mode": 1, "gmm_weight_quant_mode": 1}
+own = on(eight_weights[rank * experts : (rank + 1) * experts], torch.int8)
+y, _, permuted = npu.npu_alltoallv_quant_gmm(
+    on(eight[rank], torch.int8), own, *scales, hcom, size, send[rank], receive, 6, permute_out_flag=True, **modes
+)
+check("alltoallv_quant_gmm", y, np.concatenate([m @ eight_weights[rank * experts + e] for e, m in enumerate(mine)]) / 8)
+y, _ = npu.npu_quant_gmm_alltoallv(permuted, own, *scales, hcom, size, receive, send[rank], 6, **modes)
+check("quant_gmm_alltoallv", y, np.concatenate([c @ eight_weights[i] for i, c in enumerate(cuts[rank])]) / 8)
+if device == "cpu":  # the emulated chip does not compute with float8
+    blocks = [
+        npu.npu_dynamic_mx_quant(torch.tensor(numbers.normal(size=(sum(send[r]), 64))).float(), dst_type=292)
+        for r in range(size)
+    ]
+    matrix, exponents = npu.npu_dynamic_mx_quant(
+        torch.tensor(numbers.normal(size=(size * experts, 4, 64))).float(), dst_type=292
+    )
+    part = slice(rank * experts, (rank + 1) * experts)
+    modes = {"gmm_x_quant_mode": 6, "gmm_weight_quant_mode": 6}
+    y, *_ = npu.npu_alltoallv_quant_gmm(
+        blocks[rank][0].to(device), matrix[part].mT.to(device), blocks[rank][1].to(device), exponents[part].transpose(1, 2).to(device),
+        hcom, size, send[rank], receive, 6, **modes,
+    )  # fmt: skip
+    values = [npu.npu_anti_mx_quant(*each, dst_type=6).double().numpy() for each in blocks]
+    columns = npu.npu_anti_mx_quant(matrix, exponents, dst_type=6).double().numpy()
+    cuts = [np.split(values[r], np.cumsum(send[r])[:-1]) for r in range(size)]
+    mine = [np.concatenate([cuts[other][rank * experts + e] for other in range(size)]) for e in range(experts)]
+    check("alltoallv_mx_gmm", y, np.concatenate([m @ columns[rank * experts + e].T for e, m in enumerate(mine)]))
+
 # Tokens to experts of which each multiplies by its number + 1, and back.
 count, choices, width = 5, 2, 4
 xs = numbers.normal(size=(size, count, width)).astype(np.float32)
@@ -100,6 +162,14 @@ for version in ("", "_v2"):
     done[:arrived] *= on(number[:, None])
     back = combine(done, on(ids[rank], torch.int32), index, ends, on(scores[rank]), *place)
     check(f"combine{version}", back, expected)
+residual, gain = numbers.normal(size=(size, count, 1, width)), numbers.normal(size=width)
+y, rstd, total = npu.npu_moe_distribute_combine_add_rms_norm(
+    done, on(ids[rank], torch.int32), index, ends, on(scores[rank]), on(residual[rank]), on(gain), *place
+)
+summed = expected[:, None] + residual[rank]
+root = 1 / np.sqrt((summed**2).mean(-1, keepdims=True) + 1e-6)
+for name, found, wanted in (("normal", y, summed * root * gain), ("root", rstd, root), ("sum", total, summed)):
+    check(f"combine_add_rms_norm_{name}", found, wanted)
 rows, row_scales, *_ = npu.npu_moe_distribute_dispatch(*given, quant_mode=2)
 plain_rows = dispatch(*given)[0][:arrived].cpu().numpy()
 restored = (rows[:arrived].float() * row_scales[:arrived, None]).cpu().numpy()

@@ -102,6 +102,7 @@ class Graph:
         self.ops: list[Op] = []
         self.names: dict[str, int] = {}
         self.source = ""
+        self.marks: list[dict[str, _attr.Attr]] = []  # attributes of what is made now, the innermost last
         self.feeds: list[tuple] = []  # where the values of the Data operators come from, in the order of their index
 
     def data(self, feed: tuple, name: str, dtype: DataType, shape: Sequence[int]) -> Tensor:
@@ -135,6 +136,9 @@ class Graph:
         for place, value in inputs:
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(f"{type}: the input '{place}' is no ge.Tensor but {value!r}")
+        if type not in ("Data", "NetOutput"):
+            for mark in self.marks:
+                attrs = {**attrs, **mark}
         op.inputs, op.outputs, op.attrs = list(inputs), list(outputs), attrs
         op.values = [Tensor(op, i, None, None) for i in range(len(outputs))]
         op.source = self.source

@@ -6,12 +6,12 @@ from typing import Any
 
 from .kernels import OUT, fused
 
-fused("npu::npu_swiglu", "aclnnSwiGlu", "self dim out0")
-fused("npu::npu_swiglu_backward", "aclnnSwiGluGrad", "grad_output self dim out0")
+fused("npu::npu_swiglu", "aclnnSwiGlu", "input dim out0")
+fused("npu::npu_swiglu_backward", "aclnnSwiGluGrad", "grad_output input dim out0")
 fused("npu::npu_clipped_swiglu", "aclnnClippedSwiglu", "x group_index dim alpha limit bias interleaved out0")
-fused("npu::npu_geglu", "aclnnGeGluV3", "self dim approximate activate_left out0 out1")
+fused("npu::npu_geglu", "aclnnGeGluV3", "input dim approximate activate_left out0 out1")
 fused("npu::npu_gelu_mul", "aclnnGeluMul", "input approximate out0")
-fused("npu::npu_fast_gelu", "aclnnFastGelu", "self out0")
+fused("npu::npu_fast_gelu", "aclnnFastGelu", "input out0")
 fused("npu::npu_scaled_masked_softmax", "aclnnScaledMaskedSoftmax", "x mask scale fixed_triu_mask out0")
 
 

@@ -7,9 +7,9 @@ from typing import Any
 from ...._operators.table import aten
 from .kernels import OUT, Use, fused
 
-fused("npu::npu_rms_norm", "aclnnRmsNorm", "self gamma epsilon out0 out1")
-fused("npu::npu_rms_norm_backward", "aclnnRmsNormGrad", "dy self rstd gamma out0 out1")
-fused("npu::npu_gemma_rms_norm", "aclnnGemmaRmsNorm", "self gamma epsilon out0 out1")
+fused("npu::npu_rms_norm", "aclnnRmsNorm", "input gamma epsilon out0 out1")
+fused("npu::npu_rms_norm_backward", "aclnnRmsNormGrad", "dy input rstd gamma out0 out1")
+fused("npu::npu_gemma_rms_norm", "aclnnGemmaRmsNorm", "input gamma epsilon out0 out1")
 fused("npu::npu_add_rms_norm", "aclnnAddRmsNorm", "x1 x2 gamma epsilon out0 out1 out2")
 fused("npu::npu_add_rms_norm_v2", "aclnnAddRmsNorm", "x1 x2 gamma epsilon x1 out0 x2")
 fused("npu::npu_add_rms_norm_v2_functional", "aclnnAddRmsNorm", "x1 x2 gamma epsilon out1 out0 out2")

@@ -22,16 +22,16 @@ def _angles(x: Any, *angles: Any) -> tuple | None:
 
 
 @fused("npu::npu_rotary_mul", "aclnnRotaryPositionEmbedding")
-def rotary_mul(self: Any, r1: Any, r2: Any, rotary_mode: str, rotate: Any) -> tuple | None:
-    angles = None if rotate is not None or rotary_mode not in _MODES else _angles(self, r1, r2)
-    return None if angles is None else (self, *angles, _MODES[rotary_mode], OUT[0])
+def rotary_mul(input: Any, r1: Any, r2: Any, rotary_mode: str, rotate: Any) -> tuple | None:
+    angles = None if rotate is not None or rotary_mode not in _MODES else _angles(input, r1, r2)
+    return None if angles is None else (input, *angles, _MODES[rotary_mode], OUT[0])
 
 
 @fused("npu::npu_rotary_mul_backward", "aclnnRotaryPositionEmbeddingGrad")
-def rotary_mul_backward(grad: Any, self: Any, r1: Any, r2: Any, rotary_mode: str) -> tuple | None:
-    if rotary_mode not in _MODES or _angles(self, r1, r2) is None:
+def rotary_mul_backward(grad: Any, input: Any, r1: Any, r2: Any, rotary_mode: str) -> tuple | None:
+    if rotary_mode not in _MODES or _angles(input, r1, r2) is None:
         return None
-    return grad, r1, r2, self, _MODES[rotary_mode], *OUT[:3]
+    return grad, r1, r2, input, _MODES[rotary_mode], *OUT[:3]
 
 
 @fused("npu::npu_interleave_rope", "aclnnInterleaveRope")

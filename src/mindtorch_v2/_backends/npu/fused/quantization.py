@@ -36,11 +36,11 @@ _DTYPES = {1: "int8", 12: "int8", 0: "uint8", 13: "uint8", 3: "int32", 14: "int3
 
 
 @fused("npu::npu_quantize", "aclnnQuantize", others=("aclnnAscendQuantV3",))
-def quantize(self: Any, scales: Any, zero_points: Any, dtype: int, axis: int, div_mode: bool) -> tuple | None:
+def quantize(input: Any, scales: Any, zero_points: Any, dtype: int, axis: int, div_mode: bool) -> tuple | None:
     if dtype not in _DTYPES:
         return None
     if div_mode:
-        return self, scales, zero_points, DTYPES[_DTYPES[dtype]], axis, OUT[0]
+        return input, scales, zero_points, DTYPES[_DTYPES[dtype]], axis, OUT[0]
     if _DTYPES[dtype] != "int8":
         return None
-    return Use("aclnnAscendQuantV3"), self, scales, zero_points, False, "round", _INT8, axis, OUT[0]
+    return Use("aclnnAscendQuantV3"), input, scales, zero_points, False, "round", _INT8, axis, OUT[0]

@@ -28,15 +28,15 @@ def top_k_top_p(logits: Any, p: Any, k: Any) -> tuple | None:
     return logits, None if p is None else p.to(logits.dtype), None if k is None else k.to(DTYPES["int32"]), OUT[0]
 
 
-def _fits(self: Any, indices: Any, updates: Any) -> bool:
-    return updates.dtype == self.dtype and indices.dim() > 0 and 0 < indices.shape[-1] <= self.dim()
+def _fits(input: Any, indices: Any, updates: Any) -> bool:
+    return updates.dtype == input.dtype and indices.dim() > 0 and 0 < indices.shape[-1] <= input.dim()
 
 
 @fused("npu::npu_scatter_nd_update_", "aclnnScatterNdUpdate")
-def scatter_nd_update_(self: Any, indices: Any, updates: Any) -> tuple | None:
-    return (self, indices, updates) if _fits(self, indices, updates) else None
+def scatter_nd_update_(input: Any, indices: Any, updates: Any) -> tuple | None:
+    return (input, indices, updates) if _fits(input, indices, updates) else None
 
 
-@fused("npu::npu_scatter_nd_update", "aclnnScatterNdUpdate", results=lambda self, *_: [aten.clone(self)])
-def scatter_nd_update(self: Any, indices: Any, updates: Any) -> tuple | None:
-    return (OUT[0], indices, updates) if _fits(self, indices, updates) else None
+@fused("npu::npu_scatter_nd_update", "aclnnScatterNdUpdate", results=lambda input, *_: [aten.clone(input)])
+def scatter_nd_update(input: Any, indices: Any, updates: Any) -> tuple | None:
+    return (OUT[0], indices, updates) if _fits(input, indices, updates) else None

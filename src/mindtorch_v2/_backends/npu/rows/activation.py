@@ -18,27 +18,27 @@ def halves(operator: Any, x: Any, dim: Any) -> Any:
 
 
 @composite(
-    "npu::npu_swiglu(Tensor self, int dim=-1) -> Tensor",
+    "npu::npu_swiglu(Tensor input, int dim=-1) -> Tensor",
     "silu of the first half along `dim`, times the second.",
     explicit=True,
-    grad={"self": lambda grad, self, dim: npu.npu_swiglu_backward(grad, self, dim)},
+    grad={"input": lambda grad, input, dim: npu.npu_swiglu_backward(grad, input, dim)},
     samples=[S(T(2, 3, 8)), S(T(4, 6), 0)],
 )
-def npu_swiglu(self: Any, dim: int = -1) -> Any:
-    require_dtype("npu_swiglu", "self", self, HALF_AND_FLOAT)
-    a, b = halves("npu_swiglu", self, dim)
-    return (aten.silu(wide(a)) * wide(b)).to(self.dtype)
+def npu_swiglu(input: Any, dim: int = -1) -> Any:
+    require_dtype("npu_swiglu", "input", input, HALF_AND_FLOAT)
+    a, b = halves("npu_swiglu", input, dim)
+    return (aten.silu(wide(a)) * wide(b)).to(input.dtype)
 
 
 @composite(
-    "npu::npu_swiglu_backward(Tensor grad_output, Tensor self, int dim=-1) -> Tensor",
+    "npu::npu_swiglu_backward(Tensor grad_output, Tensor input, int dim=-1) -> Tensor",
     "Gradient of npu_swiglu.",
     samples=[S(T(2, 3, 4), T(2, 3, 8))],
 )
-def npu_swiglu_backward(grad_output: Any, self: Any, dim: int = -1) -> Any:
-    a, b = (wide(half) for half in halves("npu_swiglu_backward", self, dim))
+def npu_swiglu_backward(grad_output: Any, input: Any, dim: int = -1) -> Any:
+    a, b = (wide(half) for half in halves("npu_swiglu_backward", input, dim))
     g, s = wide(grad_output), aten.sigmoid(a)
-    return aten.cat([g * b * s * (1 + a * (1 - s)), g * a * s], dim).to(self.dtype)
+    return aten.cat([g * b * s * (1 + a * (1 - s)), g * a * s], dim).to(input.dtype)
 
 
 @composite(
@@ -72,25 +72,25 @@ _APPROXIMATIONS = {0: "none", 1: "tanh"}
 
 
 @composite(
-    "npu::npu_geglu(Tensor self, int dim=-1, int approximate=1, bool activate_left=False) -> (Tensor, Tensor)",
+    "npu::npu_geglu(Tensor input, int dim=-1, int approximate=1, bool activate_left=False) -> (Tensor, Tensor)",
     "One half along `dim` times gelu of the other (the right one unless `activate_left`), and that gelu.",
     samples=[S(T(2, 3, 8)), S(T(2, 8), -1, 0, True)],
 )
-def npu_geglu(self: Any, dim: int = -1, approximate: int = 1, activate_left: bool = False) -> tuple:
+def npu_geglu(input: Any, dim: int = -1, approximate: int = 1, activate_left: bool = False) -> tuple:
     require_choice("npu_geglu", "approximate", approximate, (0, 1))
-    left, right = halves("npu_geglu", self, dim)
+    left, right = halves("npu_geglu", input, dim)
     gated, active = (right, left) if activate_left else (left, right)
     gelu = aten.gelu(wide(active), approximate=_APPROXIMATIONS[approximate])
-    return (wide(gated) * gelu).to(self.dtype), gelu.to(self.dtype)
+    return (wide(gated) * gelu).to(input.dtype), gelu.to(input.dtype)
 
 
 @composite(
-    "npu::npu_gelu(Tensor self, *, str approximate='none') -> Tensor",
+    "npu::npu_gelu(Tensor input, *, str approximate='none') -> Tensor",
     "x times the normal distribution's probability below x, or the tanh formula.",
     samples=[S(T(2, 5)), S(T(2, 5), approximate="tanh")],
 )
-def npu_gelu(self: Any, *, approximate: str = "none") -> Any:
-    return aten.gelu(self, approximate=approximate)
+def npu_gelu(input: Any, *, approximate: str = "none") -> Any:
+    return aten.gelu(input, approximate=approximate)
 
 
 @composite(
@@ -107,41 +107,41 @@ def npu_gelu_mul(input: Any, *, approximate: str = "none") -> Any:
 
 
 @composite(
-    "npu::npu_fast_gelu(Tensor self) -> Tensor",
+    "npu::npu_fast_gelu(Tensor input) -> Tensor",
     "x / (1 + exp(-1.702 x)).",
     samples=[S(T(2, 5))],
 )
-def npu_fast_gelu(self: Any) -> Any:
-    x = wide(self)
-    return (x * aten.sigmoid(x * 1.702)).to(self.dtype)
+def npu_fast_gelu(input: Any) -> Any:
+    x = wide(input)
+    return (x * aten.sigmoid(x * 1.702)).to(input.dtype)
 
 
-@composite("npu::fast_gelu(Tensor self) -> Tensor", "npu_fast_gelu by its older name.", samples=[S(T(2, 5))])
-def fast_gelu(self: Any) -> Any:
-    return npu.npu_fast_gelu(self)
+@composite("npu::fast_gelu(Tensor input) -> Tensor", "npu_fast_gelu by its older name.", samples=[S(T(2, 5))])
+def fast_gelu(input: Any) -> Any:
+    return npu.npu_fast_gelu(input)
 
 
-@composite("npu::npu_silu(Tensor self) -> Tensor", "x sigmoid(x).", samples=[S(T(2, 5))])
-def npu_silu(self: Any) -> Any:
-    return aten.silu(self)
+@composite("npu::npu_silu(Tensor input) -> Tensor", "x sigmoid(x).", samples=[S(T(2, 5))])
+def npu_silu(input: Any) -> Any:
+    return aten.silu(input)
 
 
 @composite(
-    "npu::npu_silu_(Tensor(a!) self) -> Tensor(a!)",
+    "npu::npu_silu_(Tensor(a!) input) -> Tensor(a!)",
     "npu_silu in place.",
     samples=[S(T(2, 5))],
 )
-def npu_silu_(self: Any) -> Any:
-    return aten.silu_(self)
+def npu_silu_(input: Any) -> Any:
+    return aten.silu_(input)
 
 
 @composite(
-    "npu::npu_mish(Tensor self) -> Tensor",
+    "npu::npu_mish(Tensor input) -> Tensor",
     "x tanh(softplus(x)).",
     samples=[S(T(2, 5))],
 )
-def npu_mish(self: Any) -> Any:
-    return aten.mish(self)
+def npu_mish(input: Any) -> Any:
+    return aten.mish(input)
 
 
 _MASKED = -10000.0
@@ -189,32 +189,32 @@ def npu_scaled_masked_softmax_backward(y_grad: Any, y: Any, mask: Any, scale: fl
 
 
 @composite(
-    "npu::npu_softmax_cross_entropy_with_logits(Tensor self, Tensor labels) -> Tensor",
-    "-sum(labels * log softmax(self)) over the last dimension.",
+    "npu::npu_softmax_cross_entropy_with_logits(Tensor input, Tensor labels) -> Tensor",
+    "-sum(labels * log softmax(input)) over the last dimension.",
     samples=[S(T(3, 5), T(3, 5, grad=False, low=0.0, high=1.0))],
 )
-def npu_softmax_cross_entropy_with_logits(self: Any, labels: Any) -> Any:
-    return -(wide(labels) * aten.log_softmax(wide(self), -1)).sum([-1]).to(self.dtype)
+def npu_softmax_cross_entropy_with_logits(input: Any, labels: Any) -> Any:
+    return -(wide(labels) * aten.log_softmax(wide(input), -1)).sum([-1]).to(input.dtype)
 
 
 @composite(
-    "npu::npu_fast_gelu_backward(Tensor grad, Tensor self) -> Tensor",
+    "npu::npu_fast_gelu_backward(Tensor grad, Tensor input) -> Tensor",
     "Gradient of npu_fast_gelu.",
     samples=[S(T(2, 5), T(2, 5))],
 )
-def npu_fast_gelu_backward(grad: Any, self: Any) -> Any:
-    x = wide(self)
+def npu_fast_gelu_backward(grad: Any, input: Any) -> Any:
+    x = wide(input)
     s = aten.sigmoid(x * 1.702)
-    return (wide(grad) * s * (1 + 1.702 * x * (1 - s))).to(self.dtype)
+    return (wide(grad) * s * (1 + 1.702 * x * (1 - s))).to(input.dtype)
 
 
 @composite(
-    "npu::npu_gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none') -> Tensor",
+    "npu::npu_gelu_backward(Tensor grad_output, Tensor input, *, str approximate='none') -> Tensor",
     "Gradient of npu_gelu.",
     samples=[S(T(2, 5), T(2, 5)), S(T(2, 5), T(2, 5), approximate="tanh")],
 )
-def npu_gelu_backward(grad_output: Any, self: Any, *, approximate: str = "none") -> Any:
-    return aten.gelu_backward(grad_output, self, approximate=approximate)
+def npu_gelu_backward(grad_output: Any, input: Any, *, approximate: str = "none") -> Any:
+    return aten.gelu_backward(grad_output, input, approximate=approximate)
 
 
 @composite(

@@ -37,9 +37,15 @@ def _numbers(lengths: Any, count: int, whole: int, operator: str, name: str) -> 
     return values[:count]
 
 
-def _paged(cache: Any, table: Any, length: int, heads: int) -> Any:
+def _paged(operator: str, cache: Any, table: Any, length: int, heads: int) -> Any:
     """The rows of one sequence, or of all that a table (sequences, blocks) names, as (sequences, heads, rows, width)."""
-    if cache.dim() == 4:  # (blocks, heads, block, width)
+    require(
+        (cache.dim() == 4 and cache.shape[1] == heads) or (cache.dim() == 3 and cache.shape[2] % heads == 0),
+        operator,
+        f"a paged cache must be (blocks, block, heads * width) or (blocks, heads, block, width) of {heads} heads, but its sizes "
+        f"are {list(cache.shape)}",
+    )
+    if cache.dim() == 4:
         cache = cache.transpose(1, 2)
     else:
         cache = cache.view([*cache.shape[:-1], heads, cache.shape[-1] // heads])
@@ -134,10 +140,10 @@ class _Request:
         return found
 
     def _pages(self, table: Any, length: int) -> tuple[Any, Any]:
-        k = _paged(self.key, table, length, self.key_heads)
+        k = _paged(self.operator, self.key, table, length, self.key_heads)
         if self.key_rope is not None:
-            k = aten.cat([k, _paged(self.key_rope, table, length, self.key_heads)], -1)
-        return k, _paged(self.value, table, length, self.key_heads)
+            k = aten.cat([k, _paged(self.operator, self.key_rope, table, length, self.key_heads)], -1)
+        return k, _paged(self.operator, self.value, table, length, self.key_heads)
 
     def _padded(self) -> list[tuple[Any, Any, Any]]:
         query = self._whole(self.query, self.heads)

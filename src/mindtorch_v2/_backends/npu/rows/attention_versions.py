@@ -250,23 +250,23 @@ def npu_fusion_attention_grad_v3(
 
 
 @composite(
-    "npu::_npu_dropout_gen_mask.Tensor(Tensor self, int[] size, float p, int seed, int offset, *, bool? "
+    "npu::_npu_dropout_gen_mask.Tensor(Tensor input, int[] size, float p, int seed, int offset, *, bool? "
     "parallel=True, bool? sync=None) -> Tensor",
     "A bit for each of the elements of a size, 1 with the probability 1 - p, eight to a byte, the first in the "
     "lowest; bytes come in sixteens.",
     explicit=True,
-    grad=no_gradient("_npu_dropout_gen_mask", "self"),
+    grad=no_gradient("_npu_dropout_gen_mask", "input"),
     tags="nondeterministic_seeded",
 )
 def npu_dropout_gen_mask(
-    self: Any, size: Any, p: float, seed: int, offset: int, *, parallel: Any = True, sync: Any = None,
+    input: Any, size: Any, p: float, seed: int, offset: int, *, parallel: Any = True, sync: Any = None,
 ) -> Any:  # fmt: skip
     operator = "_npu_dropout_gen_mask"
     require(0 <= p <= 1, operator, f"p must be from 0 to 1, but it is {p}")
     count = 1
     for each in size:
         count *= each
-    kept = drawn_below(self.device, count, seed, offset, 1 - p)
+    kept = drawn_below(input.device, count, seed, offset, 1 - p)
     padded = aten.constant_pad_nd(kept.to(DTYPES["int32"]), [0, -count % 128], 0)
-    places = aten.arange(8, dtype=DTYPES["int32"], device=self.device)
+    places = aten.arange(8, dtype=DTYPES["int32"], device=input.device)
     return (aten.unflatten(padded, 0, [padded.shape[0] // 8, 8]) << places).sum([-1]).to(DTYPES["uint8"])

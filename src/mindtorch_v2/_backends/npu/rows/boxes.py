@@ -76,12 +76,12 @@ def npu_ptiou(bboxes: Any, gtboxes: Any, mode: int = 0) -> Any:
     return _overlap("npu_ptiou", bboxes, gtboxes, mode, 0.0)
 
 
-def _pairs(operator: str, self: Any, gtboxes: Any, trans: bool, is_cross: bool, mode: int) -> tuple:
+def _pairs(operator: str, input: Any, gtboxes: Any, trans: bool, is_cross: bool, mode: int) -> tuple:
     """Sides, widths and heights of boxes by pairs, the share that they have in common, and the box around both."""
     require(not is_cross, operator, "is_cross must be False: boxes are compared one to one")
-    require(self.shape == gtboxes.shape, operator, f"as many boxes are needed: {self.shape} and {gtboxes.shape}")
+    require(input.shape == gtboxes.shape, operator, f"as many boxes are needed: {input.shape} and {gtboxes.shape}")
     require_choice(operator, "mode", mode, (0, 1))
-    one, other = _sides(operator, "self", self, trans), _sides(operator, "gtboxes", gtboxes, trans)
+    one, other = _sides(operator, "input", input, trans), _sides(operator, "gtboxes", gtboxes, trans)
     sizes = [(each[2] - each[0], each[3] - each[1] + _TINY) for each in (one, other)]
     shared = _common(one, other)
     (w1, h1), (w2, h2) = sizes
@@ -98,39 +98,39 @@ def _apart(one: tuple, other: tuple, around: tuple) -> Any:
 
 
 @composite(
-    "npu::npu_giou(Tensor self, Tensor gtboxes, bool trans=False, bool is_cross=False, int mode=0) -> Tensor",
+    "npu::npu_giou(Tensor input, Tensor gtboxes, bool trans=False, bool is_cross=False, int mode=0) -> Tensor",
     "The share that boxes of two (4, n) have in common, less what of the box around both is in neither: (n, 1).",
     samples=[S(T(4, 3, low=1.0, high=2.0), T(4, 3, low=1.5, high=2.5), True)],
 )
-def npu_giou(self: Any, gtboxes: Any, trans: bool = False, is_cross: bool = False, mode: int = 0) -> Any:
-    *_, share, area, (width, height) = _pairs("npu_giou", self, gtboxes, trans, is_cross, mode)
+def npu_giou(input: Any, gtboxes: Any, trans: bool = False, is_cross: bool = False, mode: int = 0) -> Any:
+    *_, share, area, (width, height) = _pairs("npu_giou", input, gtboxes, trans, is_cross, mode)
     around = width * height
-    return (share - (around - area) / around).unsqueeze(1).to(self.dtype)
+    return (share - (around - area) / around).unsqueeze(1).to(input.dtype)
 
 
 @composite(
-    "npu::npu_diou(Tensor self, Tensor gtboxes, bool trans=False, bool is_cross=False, int mode=0) -> Tensor",
+    "npu::npu_diou(Tensor input, Tensor gtboxes, bool trans=False, bool is_cross=False, int mode=0) -> Tensor",
     "The share that boxes of two (4, n) have in common, less how far their centres are apart: (1, n).",
     samples=[S(T(4, 3, low=1.0, high=2.0), T(4, 3, low=1.5, high=2.5), True)],
 )
-def npu_diou(self: Any, gtboxes: Any, trans: bool = False, is_cross: bool = False, mode: int = 0) -> Any:
-    one, other, _, share, _, around = _pairs("npu_diou", self, gtboxes, trans, is_cross, mode)
-    return (share - _apart(one, other, around)).unsqueeze(0).to(self.dtype)
+def npu_diou(input: Any, gtboxes: Any, trans: bool = False, is_cross: bool = False, mode: int = 0) -> Any:
+    one, other, _, share, _, around = _pairs("npu_diou", input, gtboxes, trans, is_cross, mode)
+    return (share - _apart(one, other, around)).unsqueeze(0).to(input.dtype)
 
 
 @composite(
-    "npu::npu_ciou(Tensor self, Tensor gtboxes, bool trans=False, bool is_cross=True, int mode=0, bool "
+    "npu::npu_ciou(Tensor input, Tensor gtboxes, bool trans=False, bool is_cross=True, int mode=0, bool "
     "atan_sub_flag=False) -> Tensor",
     "npu_diou, less how much the boxes' proportions differ, whose weight is a constant to the gradient: (1, n).",
 )
 def npu_ciou(
-    self: Any, gtboxes: Any, trans: bool = False, is_cross: bool = True, mode: int = 0, atan_sub_flag: bool = False
+    input: Any, gtboxes: Any, trans: bool = False, is_cross: bool = True, mode: int = 0, atan_sub_flag: bool = False
 ) -> Any:
-    one, other, sizes, share, _, around = _pairs("npu_ciou", self, gtboxes, trans, is_cross, mode)
+    one, other, sizes, share, _, around = _pairs("npu_ciou", input, gtboxes, trans, is_cross, mode)
     (w1, h1), (w2, h2) = sizes
     unlike = (aten.atan(w2 / h2) - aten.atan(w1 / h1)) ** 2 * (4 / math.pi**2)
     weight = (unlike / (1 + _TINY - share + unlike)).detach()
-    return (share - _apart(one, other, around) - weight * unlike).unsqueeze(0).to(self.dtype)
+    return (share - _apart(one, other, around) - weight * unlike).unsqueeze(0).to(input.dtype)
 
 
 def _centres(boxes: tuple) -> tuple:
@@ -190,14 +190,14 @@ def npu_bounding_box_decode(
 
 
 @composite(
-    "npu::npu_yolo_boxes_encode(Tensor self, Tensor gt_bboxes, Tensor stride, bool performance_mode=False) -> Tensor",
+    "npu::npu_yolo_boxes_encode(Tensor input, Tensor gt_bboxes, Tensor stride, bool performance_mode=False) -> Tensor",
     "How boxes lie to others as YOLO learns it: the way between centres in strides, from 0 to 1, and the logarithms of the sizes' quotients.",
-    grad=no_gradient("npu_yolo_boxes_encode", "self", "gt_bboxes"),
+    grad=no_gradient("npu_yolo_boxes_encode", "input", "gt_bboxes"),
     explicit=True,
 )
-def npu_yolo_boxes_encode(self: Any, gt_bboxes: Any, stride: Any, performance_mode: bool = False) -> Any:
+def npu_yolo_boxes_encode(input: Any, gt_bboxes: Any, stride: Any, performance_mode: bool = False) -> Any:
     operator, tiny = "npu_yolo_boxes_encode", 1e-6
-    x1, y1, x2, y2 = _columns(operator, "self", self)
+    x1, y1, x2, y2 = _columns(operator, "input", input)
     a1, b1, a2, b2 = _columns(operator, "gt_bboxes", gt_bboxes)
     step = wide(stride)
     ways = (
@@ -205,50 +205,52 @@ def npu_yolo_boxes_encode(self: Any, gt_bboxes: Any, stride: Any, performance_mo
         for theirs, ours in ((a1 + a2, x1 + x2), (b1 + b2, y1 + y2))
     )
     sizes = (aten.log((theirs / ours).clamp_min(tiny)) for theirs, ours in ((a2 - a1, x2 - x1), (b2 - b1, y2 - y1)))
-    return aten.stack([*ways, *sizes], 1).to(self.dtype)
+    return aten.stack([*ways, *sizes], 1).to(input.dtype)
 
 
 @composite(
-    "npu::npu_anchor_response_flags(Tensor self, int[2] featmap_size, int[2] stride, int num_base_anchors) -> Tensor",
+    "npu::npu_anchor_response_flags(Tensor input, int[2] featmap_size, int[2] stride, int num_base_anchors) -> Tensor",
     "1 for each anchor of the cells of a map (height, width) in which a box has its centre, 0 for the others: uint8.",
     explicit=True,
 )
-def npu_anchor_response_flags(self: Any, featmap_size: Any, stride: Any, num_base_anchors: int) -> Any:
+def npu_anchor_response_flags(input: Any, featmap_size: Any, stride: Any, num_base_anchors: int) -> Any:
     operator = "npu_anchor_response_flags"
-    x1, y1, x2, y2 = _columns(operator, "self", self)
+    x1, y1, x2, y2 = _columns(operator, "input", input)
     height, width = featmap_size
     column = aten.floor((x1 + x2) / 2 / stride[0]).to(DTYPES["int64"])
     row = aten.floor((y1 + y2) / 2 / stride[1]).to(DTYPES["int64"])
     cell = row * width + column
-    flags = aten.zeros([height * width], dtype=DTYPES["uint8"], device=self.device)
+    flags = aten.zeros([height * width], dtype=DTYPES["uint8"], device=input.device)
     flags = aten.index_fill(flags, 0, cell, 1)
     return flags.unsqueeze(1).expand([height * width, num_base_anchors]).reshape(-1)
 
 
 @composite(
-    "npu::npu_batch_nms(Tensor self, Tensor scores, float score_threshold, float iou_threshold, int max_size_per_class, int "
+    "npu::npu_batch_nms(Tensor input, Tensor scores, float score_threshold, float iou_threshold, int max_size_per_class, int "
     "max_total_size, bool change_coordinate_frame=False, bool transpose_box=False) -> (Tensor, Tensor, Tensor, Tensor)",
     "Of each image's boxes (B, n, 1 or classes, 4) the best of those that overlap, class by class, best first: boxes, scores (B, n, "
     "classes), classes, zeros where there are fewer, and how many there are.",
     explicit=True,
-    grad=no_gradient("npu_batch_nms", "self", "scores"),
+    grad=no_gradient("npu_batch_nms", "input", "scores"),
     nondiff=(3,),
 )
 def npu_batch_nms(
-    self: Any, scores: Any, score_threshold: float, iou_threshold: float, max_size_per_class: int, max_total_size: int,
+    input: Any, scores: Any, score_threshold: float, iou_threshold: float, max_size_per_class: int, max_total_size: int,
     change_coordinate_frame: bool = False, transpose_box: bool = False,
 ) -> tuple:  # fmt: skip
     operator = "npu_batch_nms"
-    require(self.dim() == 4 and self.shape[3] == 4, operator, f"self must be (B, n, q, 4), it is {list(self.shape)}")
     require(
-        scores.dim() == 3 and scores.shape[:2] == self.shape[:2] and self.shape[2] in (1, scores.shape[2]),
+        input.dim() == 4 and input.shape[3] == 4, operator, f"input must be (B, n, q, 4), it is {list(input.shape)}"
+    )
+    require(
+        scores.dim() == 3 and scores.shape[:2] == input.shape[:2] and input.shape[2] in (1, scores.shape[2]),
         operator,
-        f"scores must be (B, n, classes) with q 1 or classes, but they are {list(scores.shape)} for {list(self.shape)}",
+        f"scores must be (B, n, classes) with q 1 or classes, but they are {list(scores.shape)} for {list(input.shape)}",
     )
     require(not transpose_box, operator, "transpose_box must be False")
     require(not change_coordinate_frame, operator, "change_coordinate_frame must be False")
     batch, count, classes = scores.shape
-    boxes = wide(self).permute([0, 2, 1, 3]).expand([batch, classes, count, 4])
+    boxes = wide(input).permute([0, 2, 1, 3]).expand([batch, classes, count, 4])
     left = wide(scores).permute([0, 2, 1])
     left = aten.where(left > score_threshold, left, -math.inf)
     found = []
@@ -259,11 +261,11 @@ def npu_batch_nms(
         one, other = aten.unbind(boxes, 3), aten.unbind(box, 3)
         shared = _common(one, other)
         both = (one[2] - one[0]) * (one[3] - one[1]) + (other[2] - other[0]) * (other[3] - other[1]) - shared
-        gone = (shared / both > iou_threshold) | (aten.arange(count, device=self.device) == place)
+        gone = (shared / both > iou_threshold) | (aten.arange(count, device=input.device) == place)
         left = aten.where(gone, -math.inf, left)
     best = aten.stack([each for each, _ in found], 2).reshape(batch, -1)
     picked = aten.stack([each for _, each in found], 2).reshape(batch, -1, 4)
-    kinds = aten.arange(classes, device=self.device).unsqueeze(1).expand([classes, len(found)]).reshape(1, -1)
+    kinds = aten.arange(classes, device=input.device).unsqueeze(1).expand([classes, len(found)]).reshape(1, -1)
     values, order = aten.sort(best, 1, True)
     wanted = min(max_total_size, order.shape[1])
     values, order = values[:, :wanted], order[:, :wanted]
@@ -276,6 +278,6 @@ def npu_batch_nms(
     ]
     missing = max_total_size - wanted
     padded = [
-        aten.constant_pad_nd(each, [0, 0] * (each.dim() - 2) + [0, missing], 0.0).to(self.dtype) for each in results
+        aten.constant_pad_nd(each, [0, 0] * (each.dim() - 2) + [0, missing], 0.0).to(input.dtype) for each in results
     ]
     return *padded, there.sum([1]).to(DTYPES["int32"])

@@ -7,7 +7,8 @@ from typing import Any
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
 from .checks import no_gradient, require, require_absent, require_choice, require_dtype, wide
-from .numbers import has_numbers, numbers_of
+from .numbers import numbers_of
+from .places import of_each
 
 npu = namespace("npu")
 _INT64 = DTYPES["int64"]
@@ -20,10 +21,6 @@ def _put(operator, rows, cache, slots) -> None:
         operator,
         f"there must be a slot for each of the {rows.shape[0]} rows, but there are {slots.numel()}",
     )
-    places = slots.flatten().to(_INT64)
-    if places.numel() and has_numbers(places) and int(places.min()) < 0:
-        taken = aten.nonzero(places >= 0).flatten()
-        places, rows = aten.index_select(places, 0, taken), aten.index_select(rows, 0, taken)
     block = cache.shape[1]
     if cache.dim() == 4 and rows.dim() == 3 and cache.shape[2:] != rows.shape[1:]:
         width = cache.shape[-1]  # NZ: (blocks, heads * width / 16, block, 16)
@@ -33,15 +30,16 @@ def _put(operator, rows, cache, slots) -> None:
             f"rows of sizes {list(rows.shape[1:])} do not fit a cache of sizes {list(cache.shape)}",
         )
         block = cache.shape[2]
-        chosen = rows.reshape(rows.shape[0], cache.shape[1], width)
-        aten.index_put_(cache, [places // block, None, places % block], chosen.to(cache.dtype))
+        chosen = rows.reshape(rows.shape[0], cache.shape[1], width).to(cache.dtype)
+        places, chosen = of_each(slots.flatten(), chosen, cache[0, :, 0])
+        aten.index_put_(cache, [places // block, None, places % block], chosen)
         return
     require(
         tuple(cache.shape[2:]) == tuple(rows.shape[1:]),
         operator,
         f"rows of sizes {list(rows.shape[1:])} do not fit a cache of sizes {list(cache.shape)}",
     )
-    chosen = rows.to(cache.dtype)
+    places, chosen = of_each(slots.flatten(), rows.to(cache.dtype), cache[0, 0])
     if cache.is_contiguous():
         aten.index_copy_(cache.view([-1, *cache.shape[2:]]), 0, places, chosen)
     else:
@@ -121,22 +119,22 @@ def npu_gather_pa_kv_cache(
 
 
 @composite(
-    "npu::npu_scatter_nd_update_(Tensor(a!) self, Tensor indices, Tensor updates) -> Tensor(a!)",
-    "self[indices] = updates, where a row of indices gives positions in the first dimensions.",
+    "npu::npu_scatter_nd_update_(Tensor(a!) input, Tensor indices, Tensor updates) -> Tensor(a!)",
+    "input[indices] = updates, where a row of indices gives positions in the first dimensions.",
     explicit=True,
     samples=[S(T(5, 3), T(2, 1, dtype="int64", low=0, high=4), T(2, 3))],
 )
-def npu_scatter_nd_update_(self: Any, indices: Any, updates: Any) -> Any:
-    return aten.index_put_(self, list(aten.unbind(indices.to(_INT64), -1)), updates.to(self.dtype))
+def npu_scatter_nd_update_(input: Any, indices: Any, updates: Any) -> Any:
+    return aten.index_put_(input, list(aten.unbind(indices.to(_INT64), -1)), updates.to(input.dtype))
 
 
 @composite(
-    "npu::npu_scatter_nd_update(Tensor self, Tensor indices, Tensor updates) -> Tensor",
+    "npu::npu_scatter_nd_update(Tensor input, Tensor indices, Tensor updates) -> Tensor",
     "npu_scatter_nd_update_ on a copy.",
     samples=[S(T(5, 3), T(2, 1, dtype="int64", low=0, high=4), T(2, 3))],
 )
-def npu_scatter_nd_update(self: Any, indices: Any, updates: Any) -> Any:
-    return aten.index_put(self, list(aten.unbind(indices.to(_INT64), -1)), updates.to(self.dtype))
+def npu_scatter_nd_update(input: Any, indices: Any, updates: Any) -> Any:
+    return aten.index_put(input, list(aten.unbind(indices.to(_INT64), -1)), updates.to(input.dtype))
 
 
 def _updated(operator: str, data: Any, indices: Any, updates: Any, axis: int) -> Any:
@@ -173,24 +171,24 @@ def _updated(operator: str, data: Any, indices: Any, updates: Any, axis: int) ->
 
 
 @composite(
-    "npu::scatter_update_(Tensor(a!) self, Tensor indices, Tensor updates, int axis) -> Tensor(a!)",
-    "Writes updates[b] into self[b] from indices[b] on along the axis; indices may be pairs of the batch and the place.",
+    "npu::scatter_update_(Tensor(a!) input, Tensor indices, Tensor updates, int axis) -> Tensor(a!)",
+    "Writes updates[b] into input[b] from indices[b] on along the axis; indices may be pairs of the batch and the place.",
     explicit=True,
     samples=[S(T(2, 3, 5, 4), T(2, dtype="int64", low=0, high=3), T(2, 3, 1, 4), -2)],
 )
-def scatter_update_(self: Any, indices: Any, updates: Any, axis: int) -> Any:
-    return _updated("scatter_update_", self, indices, updates, axis)
+def scatter_update_(input: Any, indices: Any, updates: Any, axis: int) -> Any:
+    return _updated("scatter_update_", input, indices, updates, axis)
 
 
 @composite(
-    "npu::scatter_update(Tensor self, Tensor indices, Tensor updates, int axis) -> Tensor",
+    "npu::scatter_update(Tensor input, Tensor indices, Tensor updates, int axis) -> Tensor",
     "scatter_update_ on a copy.",
     explicit=True,
-    grad=no_gradient("scatter_update", "self", "updates"),
+    grad=no_gradient("scatter_update", "input", "updates"),
     samples=[S(T(2, 3, 5, 4), T(2, dtype="int64", low=0, high=3), T(2, 3, 1, 4), -2)],
 )
-def scatter_update(self: Any, indices: Any, updates: Any, axis: int) -> Any:
-    return _updated("scatter_update", aten.clone(self), indices, updates, axis)
+def scatter_update(input: Any, indices: Any, updates: Any, axis: int) -> Any:
+    return _updated("scatter_update", aten.clone(input), indices, updates, axis)
 
 
 def _rounded_into(operator, data, indices, updates, scales, zeros, axis, quant_axis, reduce) -> Any:
@@ -198,7 +196,7 @@ def _rounded_into(operator, data, indices, updates, scales, zeros, axis, quant_a
     require(
         quant_axis % updates.dim() == updates.dim() - 1, operator, f"quant_axis must be the last one, not {quant_axis}"
     )
-    require_dtype(operator, "self", data, ("int8", "float8_e4m3fn", "float8_e5m2"))
+    require_dtype(operator, "input", data, ("int8", "float8_e4m3fn", "float8_e5m2"))
     y = wide(updates) / wide(scales).flatten()
     if zeros is not None:
         y = y + wide(zeros).flatten()
@@ -208,24 +206,24 @@ def _rounded_into(operator, data, indices, updates, scales, zeros, axis, quant_a
 
 
 @composite(
-    "npu::npu_quant_scatter_(Tensor(a!) self, Tensor indices, Tensor updates, Tensor quant_scales, Tensor? "
+    "npu::npu_quant_scatter_(Tensor(a!) input, Tensor indices, Tensor updates, Tensor quant_scales, Tensor? "
     "quant_zero_points=None, int axis=-2, int quant_axis=-1, str reduce='update', int? dst_type=None, str? "
     "round_mode='rint') -> Tensor(a!)",
     "scatter_update_ of updates that are rounded to 8 bits first, by a scale for each of their last dimension.",
     explicit=True,
 )
 def npu_quant_scatter_(
-    self: Any, indices: Any, updates: Any, quant_scales: Any, quant_zero_points: Any = None, axis: int = -2,
+    input: Any, indices: Any, updates: Any, quant_scales: Any, quant_zero_points: Any = None, axis: int = -2,
     quant_axis: int = -1, reduce: str = "update", dst_type: Any = None, round_mode: Any = "rint",
 ) -> Any:  # fmt: skip
     require_choice("npu_quant_scatter_", "round_mode", round_mode, ("rint", None))
     return _rounded_into(
-        "npu_quant_scatter_", self, indices, updates, quant_scales, quant_zero_points, axis, quant_axis, reduce
+        "npu_quant_scatter_", input, indices, updates, quant_scales, quant_zero_points, axis, quant_axis, reduce
     )
 
 
 @composite(
-    "npu::npu_quant_scatter(Tensor self, Tensor indices, Tensor updates, Tensor quant_scales, Tensor? "
+    "npu::npu_quant_scatter(Tensor input, Tensor indices, Tensor updates, Tensor quant_scales, Tensor? "
     "quant_zero_points=None, int axis=-2, int quant_axis=-1, str reduce='update', int? dst_type=None, str? "
     "round_mode='rint') -> Tensor",
     "npu_quant_scatter_ on a copy.",
@@ -233,11 +231,11 @@ def npu_quant_scatter_(
     grad=no_gradient("npu_quant_scatter", "updates", "quant_scales", "quant_zero_points"),
 )
 def npu_quant_scatter(
-    self: Any, indices: Any, updates: Any, quant_scales: Any, quant_zero_points: Any = None, axis: int = -2,
+    input: Any, indices: Any, updates: Any, quant_scales: Any, quant_zero_points: Any = None, axis: int = -2,
     quant_axis: int = -1, reduce: str = "update", dst_type: Any = None, round_mode: Any = "rint",
 ) -> Any:  # fmt: skip
     require_choice("npu_quant_scatter", "round_mode", round_mode, ("rint", None))
-    copy = aten.clone(self)
+    copy = aten.clone(input)
     return _rounded_into(
         "npu_quant_scatter", copy, indices, updates, quant_scales, quant_zero_points, axis, quant_axis, reduce
     )

@@ -140,61 +140,61 @@ def npu_mm_all_reduce_base(
 
 
 @composite(
-    "npu::npu_mm_reduce_scatter_base(Tensor self, Tensor x2, str hcom, int world_size, *, str reduce_op='sum', "
+    "npu::npu_mm_reduce_scatter_base(Tensor input, Tensor x2, str hcom, int world_size, *, str reduce_op='sum', "
     "Tensor? bias=None, Tensor? x1_scale=None, Tensor? x2_scale=None, int comm_turn=0, ScalarType? "
     "output_dtype=None, str? comm_mode=None) -> Tensor",
-    "The sum over the processes of self @ x2 (+ bias), of which each process gets its part of the rows.",
+    "The sum over the processes of input @ x2 (+ bias), of which each process gets its part of the rows.",
     explicit=True,
     flops=operations.of_own_rows,
-    grad=no_gradient("npu_mm_reduce_scatter_base", "self", "x2"),
+    grad=no_gradient("npu_mm_reduce_scatter_base", "input", "x2"),
 )
 def npu_mm_reduce_scatter_base(
-    self: Any, x2: Any, hcom: str, world_size: int, *, reduce_op: str = "sum", bias: Any = None, x1_scale: Any = None,
+    input: Any, x2: Any, hcom: str, world_size: int, *, reduce_op: str = "sum", bias: Any = None, x1_scale: Any = None,
     x2_scale: Any = None, comm_turn: int = 0, output_dtype: Any = None, comm_mode: Any = None,
 ) -> Any:  # fmt: skip
     operator = "npu_mm_reduce_scatter_base"
     _sum_of(operator, reduce_op)
     require_choice(operator, "world_size", world_size, _SIZES)
-    _matrices(operator, self, x2)
+    _matrices(operator, input, x2)
     group = _group(operator, hcom, world_size)
     require(
-        self.shape[0] % world_size == 0,
+        input.shape[0] % world_size == 0,
         operator,
-        f"world_size must divide the {self.shape[0]} rows, but it is {world_size}",
+        f"world_size must divide the {input.shape[0]} rows, but it is {world_size}",
     )
-    y = _scaled(self, x2, bias, x1_scale, x2_scale, _result(operator, self, x2_scale, output_dtype))
+    y = _scaled(input, x2, bias, x1_scale, x2_scale, _result(operator, input, x2_scale, output_dtype))
     part = aten.empty([y.shape[0] // world_size, y.shape[1]], dtype=y.dtype, device=y.device)
     group.reduce_scatter_from(part, aten.contiguous(y), group.SUM).wait()
     return part
 
 
 @composite(
-    "npu::npu_all_gather_base_mm(Tensor self, Tensor x2, str hcom, int world_size, *, Tensor? bias=None, Tensor? "
+    "npu::npu_all_gather_base_mm(Tensor input, Tensor x2, str hcom, int world_size, *, Tensor? bias=None, Tensor? "
     "x1_scale=None, Tensor? x2_scale=None, int gather_index=0, bool gather_output=True, int comm_turn=0, ScalarType? "
     "output_dtype=None, str? comm_mode=None) -> (Tensor, Tensor)",
     "The rows of all processes times x2 (+ bias), and, if asked for, those rows.",
     explicit=True,
     flops=operations.of_all_rows,
-    grad=no_gradient("npu_all_gather_base_mm", "self", "x2"),
+    grad=no_gradient("npu_all_gather_base_mm", "input", "x2"),
 )
 def npu_all_gather_base_mm(
-    self: Any, x2: Any, hcom: str, world_size: int, *, bias: Any = None, x1_scale: Any = None, x2_scale: Any = None,
+    input: Any, x2: Any, hcom: str, world_size: int, *, bias: Any = None, x1_scale: Any = None, x2_scale: Any = None,
     gather_index: int = 0, gather_output: bool = True, comm_turn: int = 0, output_dtype: Any = None,
     comm_mode: Any = None,
 ) -> tuple:  # fmt: skip
     operator = "npu_all_gather_base_mm"
     require_choice(operator, "world_size", world_size, _SIZES)
     require_choice(operator, "gather_index", gather_index, (0,))
-    _matrices(operator, self, x2)
+    _matrices(operator, input, x2)
     group = _group(operator, hcom, world_size)
-    rows = _gathered(group, self)
+    rows = _gathered(group, input)
     scale = None if x1_scale is None else _gathered(group, x1_scale)
-    y = _scaled(rows, x2, bias, scale, x2_scale, _result(operator, self, x2_scale, output_dtype))
-    return y, rows if gather_output else aten.empty([0], dtype=self.dtype, device=self.device)
+    y = _scaled(rows, x2, bias, scale, x2_scale, _result(operator, input, x2_scale, output_dtype))
+    return y, rows if gather_output else aten.empty([0], dtype=input.dtype, device=input.device)
 
 
 @composite(
-    "npu::npu_all_gather_quant_mm(Tensor self, Tensor x2, str hcom, int world_size, *, Tensor? bias=None, Tensor? "
+    "npu::npu_all_gather_quant_mm(Tensor input, Tensor x2, str hcom, int world_size, *, Tensor? bias=None, Tensor? "
     "x1_scale=None, Tensor? x2_scale=None, Tensor? quant_scale=None, int block_size=0, int gather_index=0, bool "
     "gather_output=True, int comm_turn=0, int[]? group_sizes=None, bool amax_output=False, int? y_dtype=None, int? "
     "x1_dtype=None, int? x2_dtype=None, int? x1_scale_dtype=None, int? x2_scale_dtype=None, str? comm_mode=None) -> "
@@ -202,10 +202,10 @@ def npu_all_gather_base_mm(
     "npu_all_gather_base_mm of 8-bit numbers with scales; the largest element is not made here and its tensor is "
     "empty.",
     explicit=True,
-    grad=no_gradient("npu_all_gather_quant_mm", "self", "x2"),
+    grad=no_gradient("npu_all_gather_quant_mm", "input", "x2"),
 )
 def npu_all_gather_quant_mm(
-    self: Any, x2: Any, hcom: str, world_size: int, *, bias: Any = None, x1_scale: Any = None, x2_scale: Any = None,
+    input: Any, x2: Any, hcom: str, world_size: int, *, bias: Any = None, x1_scale: Any = None, x2_scale: Any = None,
     quant_scale: Any = None, block_size: int = 0, gather_index: int = 0, gather_output: bool = True,
     comm_turn: int = 0, group_sizes: Any = None, amax_output: bool = False, y_dtype: Any = None, x1_dtype: Any = None,
     x2_dtype: Any = None, x1_scale_dtype: Any = None, x2_scale_dtype: Any = None, comm_mode: Any = None,
@@ -221,27 +221,27 @@ def npu_all_gather_quant_mm(
         not amax_output and block_size == 0, operator, "amax_output and block_size are not supported; leave them out"
     )
     require(x2_scale is not None, operator, "x2_scale is needed")
-    _matrices(operator, self, x2)
+    _matrices(operator, input, x2)
     group = _group(operator, hcom, world_size)
-    rows = _gathered(group, self)
+    rows = _gathered(group, input)
     scale = None if x1_scale is None else _gathered(group, x1_scale) if x1_scale.numel() > 1 else x1_scale
-    y = _scaled(rows, x2, bias, scale, x2_scale, _result(operator, self, x2_scale, y_dtype))
-    nothing = aten.empty([0], dtype=DTYPES["float32"], device=self.device)
-    return y, rows if gather_output else aten.empty([0], dtype=self.dtype, device=self.device), nothing
+    y = _scaled(rows, x2, bias, scale, x2_scale, _result(operator, input, x2_scale, y_dtype))
+    nothing = aten.empty([0], dtype=DTYPES["float32"], device=input.device)
+    return y, rows if gather_output else aten.empty([0], dtype=input.dtype, device=input.device), nothing
 
 
 @composite(
-    "npu::npu_quant_mm_reduce_scatter(Tensor self, Tensor x2, str hcom, int world_size, *, str reduce_op='sum', "
+    "npu::npu_quant_mm_reduce_scatter(Tensor input, Tensor x2, str hcom, int world_size, *, str reduce_op='sum', "
     "Tensor? bias=None, Tensor? x1_scale=None, Tensor? x2_scale=None, Tensor? quant_scale=None, int block_size=0, "
     "int comm_turn=0, int[]? group_sizes=None, bool amax_output=False, int? y_dtype=None, int? x1_dtype=None, int? "
     "x2_dtype=None, int? x1_scale_dtype=None, int? x2_scale_dtype=None, str? comm_mode=None) -> (Tensor, Tensor)",
     "npu_mm_reduce_scatter_base of 8-bit numbers with scales; the largest element is not made here and its tensor is "
     "empty.",
     explicit=True,
-    grad=no_gradient("npu_quant_mm_reduce_scatter", "self", "x2"),
+    grad=no_gradient("npu_quant_mm_reduce_scatter", "input", "x2"),
 )
 def npu_quant_mm_reduce_scatter(
-    self: Any, x2: Any, hcom: str, world_size: int, *, reduce_op: str = "sum", bias: Any = None, x1_scale: Any = None,
+    input: Any, x2: Any, hcom: str, world_size: int, *, reduce_op: str = "sum", bias: Any = None, x1_scale: Any = None,
     x2_scale: Any = None, quant_scale: Any = None, block_size: int = 0, comm_turn: int = 0, group_sizes: Any = None,
     amax_output: bool = False, y_dtype: Any = None, x1_dtype: Any = None, x2_dtype: Any = None,
     x1_scale_dtype: Any = None, x2_scale_dtype: Any = None, comm_mode: Any = None,
@@ -257,17 +257,17 @@ def npu_quant_mm_reduce_scatter(
         not amax_output and block_size == 0, operator, "amax_output and block_size are not supported; leave them out"
     )
     require(x2_scale is not None, operator, "x2_scale is needed")
-    _matrices(operator, self, x2)
+    _matrices(operator, input, x2)
     group = _group(operator, hcom, world_size)
     require(
-        self.shape[0] % world_size == 0,
+        input.shape[0] % world_size == 0,
         operator,
-        f"world_size must divide the {self.shape[0]} rows, but it is {world_size}",
+        f"world_size must divide the {input.shape[0]} rows, but it is {world_size}",
     )
-    y = _scaled(self, x2, bias, x1_scale, x2_scale, _result(operator, self, x2_scale, y_dtype))
+    y = _scaled(input, x2, bias, x1_scale, x2_scale, _result(operator, input, x2_scale, y_dtype))
     part = aten.empty([y.shape[0] // world_size, y.shape[1]], dtype=y.dtype, device=y.device)
     group.reduce_scatter_from(part, aten.contiguous(y), group.SUM).wait()
-    return part, aten.empty([0], dtype=DTYPES["float32"], device=self.device)
+    return part, aten.empty([0], dtype=DTYPES["float32"], device=input.device)
 
 
 def _by_expert(counts, ranks):

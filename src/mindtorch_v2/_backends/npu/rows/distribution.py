@@ -14,6 +14,7 @@ from ...._operators.table import aten, composite, namespace
 from .. import groups
 from .checks import no_gradient, require, require_absent, require_choice, wide
 from .communication import _exchanged
+from .norm import normalized
 from .quantization import quantized_by_row
 
 npu = namespace("npu")
@@ -322,3 +323,46 @@ def npu_moe_distribute_combine_v2(
     kinds = (zero_expert_num, copy_expert_num, const_expert_num)
     total = _special(layout, total, expert_ids, expert_scales, x_active_mask, ori_x, kinds, constants)
     return total.to(expand_x.dtype)
+
+
+@composite(
+    "npu::npu_moe_distribute_combine_add_rms_norm(Tensor expand_x, Tensor expert_ids, Tensor expand_idx, Tensor ep_send_counts, "
+    "Tensor expert_scales, Tensor residual_x, Tensor gamma, str group_ep, int ep_world_size, int ep_rank_id, int moe_expert_num, *, "
+    "Tensor? tp_send_counts=None, Tensor? x_active_mask=None, Tensor? activation_scale=None, Tensor? weight_scale=None, Tensor? "
+    "group_list=None, Tensor? expand_scales=None, Tensor? shared_expert_x=None, Tensor? elastic_info=None, Tensor? ori_x=None, "
+    'Tensor? const_expert_alpha_1=None, Tensor? const_expert_alpha_2=None, Tensor? const_expert_v=None, str group_tp="", int '
+    "tp_world_size=0, int tp_rank_id=0, int expert_shard_type=0, int shared_expert_num=1, int shared_expert_rank_num=0, int "
+    'global_bs=0, int out_dtype=0, int comm_quant_mode=0, int group_list_type=0, str comm_alg="", float norm_eps=1e-06, int '
+    "zero_expert_num=0, int copy_expert_num=0, int const_expert_num=0) -> (Tensor, Tensor, Tensor)",
+    "npu_moe_distribute_combine_v2 plus residual_x (tokens, 1, columns), and npu_rms_norm of it: the norm, the reciprocal root, the "
+    "sum.",
+    explicit=True,
+    grad=no_gradient("npu_moe_distribute_combine_add_rms_norm", "expand_x", "expert_scales", "residual_x", "gamma"),
+)
+def npu_moe_distribute_combine_add_rms_norm(
+    expand_x: Any, expert_ids: Any, expand_idx: Any, ep_send_counts: Any, expert_scales: Any, residual_x: Any,
+    gamma: Any, group_ep: str, ep_world_size: int, ep_rank_id: int, moe_expert_num: int, *, tp_send_counts: Any = None,
+    x_active_mask: Any = None, activation_scale: Any = None, weight_scale: Any = None, group_list: Any = None,
+    expand_scales: Any = None, shared_expert_x: Any = None, elastic_info: Any = None, ori_x: Any = None,
+    const_expert_alpha_1: Any = None, const_expert_alpha_2: Any = None, const_expert_v: Any = None,
+    group_tp: str = "", tp_world_size: int = 0, tp_rank_id: int = 0, expert_shard_type: int = 0,
+    shared_expert_num: int = 1, shared_expert_rank_num: int = 0, global_bs: int = 0, out_dtype: int = 0,
+    comm_quant_mode: int = 0, group_list_type: int = 0, comm_alg: str = "", norm_eps: float = 1e-06,
+    zero_expert_num: int = 0, copy_expert_num: int = 0, const_expert_num: int = 0,
+) -> tuple:  # fmt: skip
+    operator = "npu_moe_distribute_combine_add_rms_norm"
+    require_absent(
+        operator, activation_scale=activation_scale, weight_scale=weight_scale, group_list=group_list,
+        elastic_info=elastic_info,
+    )  # fmt: skip
+    require_choice(operator, "comm_quant_mode", comm_quant_mode, (0,))
+    layout = _Layout.of(
+        operator, group_ep, ep_world_size, ep_rank_id, moe_expert_num, tp_world_size, shared_expert_rank_num
+    )
+    total = _combine(layout, expand_x, expert_ids, ep_send_counts, expert_scales, x_active_mask, shared_expert_x)
+    constants = (const_expert_alpha_1, const_expert_alpha_2, const_expert_v)
+    kinds = (zero_expert_num, copy_expert_num, const_expert_num)
+    total = _special(layout, total, expert_ids, expert_scales, x_active_mask, ori_x, kinds, constants)
+    total = total.reshape(residual_x.shape) + wide(residual_x)
+    y, rstd = normalized(operator, total, gamma, norm_eps)
+    return y.to(residual_x.dtype), rstd, total.to(residual_x.dtype)

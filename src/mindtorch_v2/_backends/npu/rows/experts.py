@@ -168,14 +168,26 @@ def _best(score: Any, k: int) -> Any:
     return aten.argsort(score, dim=-1, descending=True, stable=True)[..., :k]
 
 
+def _gate_gradient(grad, renorm, norm_type, out_flag, routed_scaling_factor, eps, chosen, p) -> Any:
+    require(out_flag, "npu_moe_gating_top_k", "its gradient is computed from the probabilities: out_flag must be True")
+    return npu.npu_moe_gating_top_k_backward(
+        p, grad, chosen, renorm=renorm, norm_type=norm_type, routed_scaling_factor=routed_scaling_factor, eps=eps
+    )
+
+
 @composite(
     "npu::npu_moe_gating_top_k(Tensor x, int k, *, Tensor? bias=None, Tensor? input_ids=None, Tensor? tid2eid=None, "
     "int k_group=1, int group_count=1, int group_select_mode=0, int renorm=0, int norm_type=0, bool out_flag=False, "
     "float routed_scaling_factor=1.0, float eps=1e-20) -> (Tensor, Tensor, Tensor)",
     "The k best experts of the k_group best groups: weights, numbers, and all probabilities where they are asked for.",
     explicit=True,
-    grad=no_gradient("npu_moe_gating_top_k", "x"),
-    samples=[S(T(5, 8, grad=False), 2, k_group=2, group_count=4, group_select_mode=1, norm_type=1)],
+    grad={
+        "x": lambda grads, renorm, norm_type, out_flag, routed_scaling_factor, eps, result1, result2: _gate_gradient(
+            grads[0], renorm, norm_type, out_flag, routed_scaling_factor, eps, result1, result2
+        )
+    },
+    nondiff=(1, 2),
+    samples=[S(T(5, 8), 2, k_group=2, group_count=4, group_select_mode=1, norm_type=1, out_flag=True)],
 )
 def npu_moe_gating_top_k(
     x: Any, k: int, *, bias: Any = None, input_ids: Any = None, tid2eid: Any = None, k_group: int = 1,
@@ -303,23 +315,23 @@ def npu_moe_init_routing_v2(
     k = expert_idx.shape[1]
     flat = expert_idx.flatten().to(_INT64)
     active = (flat >= first) & (flat < last)
-    # Rows of other experts come last: those of later ones by their numbers, then those of earlier ones.
-    taken = int(active.sum()) if has_numbers(flat) else flat.numel()
-    every = taken == flat.numel()
-    order = aten.argsort(flat if every else aten.where(flat < first, _LATE, flat), dim=0, stable=True)
-    counts = _counted((flat if every else flat[active]) - first, last - first)
+    # Rows of other experts come last: those of later ones by their numbers, then those of earlier ones. Nothing is read on the host.
+    order = aten.argsort(aten.where(flat < first, _LATE, flat), dim=0, stable=True)
+    counts = (flat.unsqueeze(-1) == aten.arange(first, last, device=x.device)).sum([0])
+    filled = goes = None
     if drop_pad_mode == 1:
         rows, filled, places = _with_capacity(operator, flat, order, expert_num, expert_capacity)
     else:
-        room = flat.numel() if active_num <= 0 else min(active_num, flat.numel())
-        rows, filled = order[: min(room, taken)], None
+        numbers = aten.arange(flat.numel(), device=x.device)
+        within = numbers < active.sum()
+        rows = order[: flat.numel() if active_num <= 0 else min(active_num, flat.numel())]
+        goes = within[: rows.numel()]
         places = order
         if row_idx_type == 0:
-            places = aten.full([flat.numel()], -1, dtype=_INT64, device=x.device)
-            places = places.scatter_(0, order[:taken], aten.arange(taken, device=x.device))
+            places = aten.empty_like(order).scatter_(0, order, aten.where(within, numbers, -1))
     token = rows // k
     expanded, scales = aten.index_select(x, 0, token), aten.empty([0], dtype=DTYPES["float32"], device=x.device)
-    expert = aten.index_select(flat, 0, rows) - first
+    expert = aten.clamp(aten.index_select(flat, 0, rows) - first, 0, last - first - 1)
     if quant_mode == 1:
         smooth = None
         if scale is not None and rows.numel():
@@ -330,19 +342,19 @@ def npu_moe_init_routing_v2(
         expanded = expanded.to(DTYPES["int8"]) if empty else quantized(operator, expanded, scale, offset, False, None)
     elif scale is not None:
         scales = aten.index_select(scale, 0, token)
-    if drop_pad_mode == 0 and rows.numel() < room:  # behind the rows of these experts are zeros
-        behind = [0, room - rows.numel()]
-        expanded = aten.constant_pad_nd(expanded, [0, 0, *behind], 0)
-        scales = aten.constant_pad_nd(scales, [0, 0] * (scales.dim() - 1) + behind, 0) if scales.numel() else scales
+    if goes is not None:  # behind the rows of these experts are zeros
+        expanded = aten.where(goes.unsqueeze(-1), expanded, 0)
+        scales = aten.where(goes.reshape(-1, *[1] * (scales.dim() - 1)), scales, 0) if scales.numel() else scales
     if filled is not None:
         expanded = _padded(expanded, filled, expert_num * expert_capacity).reshape(expert_num, expert_capacity, -1)
         scales = scales if scales.numel() == 0 else _padded(scales, filled, expert_num * expert_capacity)
     if drop_pad_mode == 0 and expert_tokens_num_type == 0:
         counts = aten.cumsum(counts, 0)
-    elif drop_pad_mode == 0 and expert_tokens_num_type == 2:
-        present = aten.nonzero(counts).flatten() if has_numbers(counts) else counts
-        pairs = aten.stack([present + first, counts[present]], 1)
-        counts = aten.constant_pad_nd(pairs, [0, 0, 0, expert_num - present.numel()], 0)
+    elif drop_pad_mode == 0 and expert_tokens_num_type == 2:  # the experts that have rows, with these, then zeros
+        chosen = aten.argsort((counts == 0).to(_INT64), dim=0, stable=True)
+        pairs = aten.stack([chosen + first, aten.index_select(counts, 0, chosen)], 1)
+        pairs = aten.where(pairs[:, 1:] > 0, pairs, 0)
+        counts = aten.constant_pad_nd(pairs, [0, 0, 0, expert_num - pairs.shape[0]], 0)
     if not expert_tokens_num_flag:
         counts = aten.empty([0], dtype=_INT64, device=x.device)
     return expanded, places.to(_INT32), counts, scales

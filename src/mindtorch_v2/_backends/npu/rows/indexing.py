@@ -14,37 +14,37 @@ _LONG = DTYPES["int64"]
 
 
 @composite(
-    "npu::npu_slice(Tensor self, int[] offsets, int[] size) -> Tensor",
+    "npu::npu_slice(Tensor input, int[] offsets, int[] size) -> Tensor",
     "The part of `size` that begins at `offsets`, copied.",
     samples=[S(T(4, 5), [1, 0], [2, 3])],
 )
-def npu_slice(self: Any, offsets: Any, size: Any) -> Any:
-    given = f"offsets {list(offsets)} and size {list(size)} must name each of the {self.dim()} dimensions"
-    require(len(offsets) == len(size) == self.dim(), "npu_slice", given)
+def npu_slice(input: Any, offsets: Any, size: Any) -> Any:
+    given = f"offsets {list(offsets)} and size {list(size)} must name each of the {input.dim()} dimensions"
+    require(len(offsets) == len(size) == input.dim(), "npu_slice", given)
     for dim, (start, length) in enumerate(zip(offsets, size, strict=True)):
-        self = aten.narrow(self, dim, start, length)
-    return aten.contiguous(aten.clone(self))
+        input = aten.narrow(input, dim, start, length)
+    return aten.contiguous(aten.clone(input))
 
 
 @composite(
-    "npu::npu_slice.out(Tensor self, int[] offsets, int[] size, *, Tensor(a!) out) -> Tensor(a!)",
+    "npu::npu_slice.out(Tensor input, int[] offsets, int[] size, *, Tensor(a!) out) -> Tensor(a!)",
     "npu_slice, written to `out`.",
     explicit=True,
 )
-def npu_slice_out(self: Any, offsets: Any, size: Any, *, out: Any) -> Any:
-    part = npu.npu_slice(self, offsets, size)
+def npu_slice_out(input: Any, offsets: Any, size: Any, *, out: Any) -> Any:
+    part = npu.npu_slice(input, offsets, size)
     out.resize_(list(part.shape))
     return aten.copy_(out, part)
 
 
 @composite(
-    "npu::npu_indexing(Tensor self, int[] begin, int[] end, int[] strides, int begin_mask=0, int end_mask=0, int ellipsis_mask=0, "
+    "npu::npu_indexing(Tensor input, int[] begin, int[] end, int[] strides, int begin_mask=0, int end_mask=0, int ellipsis_mask=0, "
     "int new_axis_mask=0, int shrink_axis_mask=0) -> Tensor",
     "Every strides[i]-th element from begin[i] to end[i] of each dimension; a bit of a mask leaves that begin or end open.",
     samples=[S(T(4, 6), [0, 1], [4, 6], [2, 2]), S(T(4, 6), [1, 1], [3, 2], [1, 1], 1, 2)],
 )
 def npu_indexing(
-    self: Any, begin: Any, end: Any, strides: Any, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0,
+    input: Any, begin: Any, end: Any, strides: Any, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0,
     new_axis_mask: int = 0, shrink_axis_mask: int = 0,
 ) -> Any:  # fmt: skip
     operator = "npu_indexing"
@@ -52,13 +52,13 @@ def npu_indexing(
     for name, value in masks.items():
         if value:
             raise NotImplementedError(f"{operator}(): {name} is not supported; leave it 0")
-    require(len(begin) == len(end) == len(strides) <= self.dim(), operator, "begin, end and strides must be as many")
+    require(len(begin) == len(end) == len(strides) <= input.dim(), operator, "begin, end and strides must be as many")
     require(all(each > 0 for each in strides), operator, f"strides must be above 0, but they are {list(strides)}")
     for dim, (start, stop, step) in enumerate(zip(begin, end, strides, strict=True)):
         first = None if begin_mask >> dim & 1 else start
         last = None if end_mask >> dim & 1 else stop
-        self = aten.slice(self, dim, first, last, step)
-    return aten.contiguous(self)
+        input = aten.slice(input, dim, first, last, step)
+    return aten.contiguous(input)
 
 
 @composite(
@@ -75,29 +75,29 @@ def npu_pad(input: Any, paddings: Any) -> Any:
 
 
 @composite(
-    "npu::npu_one_hot(Tensor self, int num_classes=-1, int depth=1, Scalar on_value=1, Scalar off_value=0) -> Tensor",
+    "npu::npu_one_hot(Tensor input, int num_classes=-1, int depth=1, Scalar on_value=1, Scalar off_value=0) -> Tensor",
     "A new last dimension of `depth` float32 numbers: on_value at the place that the element names, off_value elsewhere.",
     explicit=True,
     samples=[S(T(5, dtype="int64", low=0, high=4, grad=False), -1, 4)],
 )
-def npu_one_hot(self: Any, num_classes: int = -1, depth: int = 1, on_value: Any = 1, off_value: Any = 0) -> Any:
+def npu_one_hot(input: Any, num_classes: int = -1, depth: int = 1, on_value: Any = 1, off_value: Any = 0) -> Any:
     operator = "npu_one_hot"
-    require_dtype(operator, "self", self, ("uint8", "int32", "int64"))
+    require_dtype(operator, "input", input, ("uint8", "int32", "int64"))
     require(
         num_classes == -1, operator, f"num_classes is the new dimension's place, which must be -1, not {num_classes}"
     )
     require(depth > 0, operator, f"depth must be above 0, but it is {depth}")
-    found = aten.arange(depth, device=self.device) == self.to(_LONG).unsqueeze(-1)
+    found = aten.arange(depth, device=input.device) == input.to(_LONG).unsqueeze(-1)
     return aten.where(found, float(on_value), float(off_value)).to(DTYPES["float32"])
 
 
 @composite(
-    "npu::npu_scatter(Tensor self, Tensor indices, Tensor updates, int dim) -> Tensor",
+    "npu::npu_scatter(Tensor input, Tensor indices, Tensor updates, int dim) -> Tensor",
     "A copy in which along `dim` the element that `indices` names is that of `updates`, for each place of the other dimensions.",
     samples=[S(T(3, 2), T(2, dtype="int32", low=0, high=3, grad=False), T(2), 0)],
 )
-def npu_scatter(self: Any, indices: Any, updates: Any, dim: int) -> Any:
-    return aten.scatter(self, dim, indices.to(_LONG).unsqueeze(dim), updates.unsqueeze(dim))
+def npu_scatter(input: Any, indices: Any, updates: Any, dim: int) -> Any:
+    return aten.scatter(input, dim, indices.to(_LONG).unsqueeze(dim), updates.unsqueeze(dim))
 
 
 @composite(

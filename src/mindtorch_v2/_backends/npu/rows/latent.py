@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import aten, composite
+from ...._operators.table import aten, composite, namespace
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
 from .norm import normalized
-from .numbers import has_numbers
+from .places import of_each
 from .position import _turned, halved
 
 _INT64 = DTYPES["int64"]
+npu = namespace("npu")
+
 _MODES = ("Norm", "PA", "PA_BNSD", "PA_NZ", "PA_BLK_BNSD", "PA_BLK_NZ")
 
 
@@ -33,7 +35,7 @@ def _eight_bits(x, scale, offset):
 
 
 def _slots(operator, index, batch, tokens, block, by_block):
-    """The slot of each token: given, or counted from those of the blocks' first tokens; and which are to be written."""
+    """The slot of each token: given, or counted from those of the blocks' first tokens; negative for none."""
     places = index.flatten().to(_INT64)
     if by_block:
         blocks = -(-tokens // block)
@@ -51,51 +53,38 @@ def _slots(operator, index, batch, tokens, block, by_block):
         operator,
         f"index must have a slot for each of the {batch * tokens} tokens, but it has {places.numel()}",
     )
-    if not has_numbers(places):
-        return aten.arange(places.numel(), device=places.device), places
-    return aten.nonzero(places >= 0).flatten(), places
+    return places
 
 
 def _written(operator, cache, rows, index, mode) -> None:
     """Write (batch, tokens, width) to a cache: at places of each sequence (Norm), or at slots of pages of rows or of NZ."""
     batch, tokens, width = rows.shape
+    values = rows.reshape(-1, width).to(cache.dtype)
     if mode == "Norm":  # (batch, 1, longest, width)
-        places = index.reshape(batch, tokens).to(_INT64)
+        longest = cache.shape[2]
         of = aten.arange(batch, device=rows.device).unsqueeze(-1)
-        if places.numel() and has_numbers(places) and int(places.min()) < 0:
-            taken = aten.nonzero(places.flatten() >= 0).flatten()
-            of, places = (aten.index_select(x.flatten(), 0, taken) for x in (of.expand([batch, tokens]), places))
-            rows = aten.index_select(rows.reshape(-1, width), 0, taken)
-        aten.index_put_(cache.select(1, 0), [of, places], rows.to(cache.dtype))
+        within = index.reshape(batch, tokens).to(_INT64)
+        flat = aten.where(within < 0, -1, of * longest + within).flatten()
+        slots, values = of_each(flat, values, cache[0, 0, 0])
+        aten.index_put_(cache.select(1, 0), [slots // longest, slots % longest], values)
         return
     block = cache.shape[1]
-    taken, places = _slots(operator, index, batch, tokens, block, "BLK" in mode)
-    slots = aten.index_select(places, 0, taken)
-    values = aten.index_select(rows.reshape(-1, width), 0, taken).to(cache.dtype)
+    slots = _slots(operator, index, batch, tokens, block, "BLK" in mode)
     if mode.endswith("NZ"):  # a page holds width / n columns of (block, n)
         lane = 32 if cache.dtype == DTYPES["int8"] else 16
         pages = cache.view(cache.shape[0], width // lane, block, lane)
-        aten.index_put_(pages, [slots // block, None, slots % block], values.reshape(-1, width // lane, lane))
+        slots, values = of_each(slots, values.reshape(-1, width // lane, lane), pages[0, :, 0])
+        aten.index_put_(pages, [slots // block, None, slots % block], values)
         return
-    aten.index_put_(cache.view(cache.shape[0], block, width), [slots // block, slots % block], values)
+    pages = cache.view(cache.shape[0], block, width)
+    slots, values = of_each(slots, values, pages[0, 0])
+    aten.index_put_(pages, [slots // block, slots % block], values)
 
 
-@composite(
-    "npu::npu_kv_rmsnorm_rope_cache(Tensor kv, Tensor gamma, Tensor cos, Tensor sin, Tensor index, Tensor k_cache, "
-    "Tensor ckv_cache, *, Tensor? k_rope_scale=None, Tensor? c_kv_scale=None, Tensor? k_rope_offset=None, Tensor? "
-    "c_kv_offset=None, Tensor? v=None, float epsilon=1e-5, str cache_mode='Norm', bool is_output_kv=False) -> "
-    "(Tensor, Tensor, Tensor, Tensor)",
-    "The first columns normalised, the last 64 turned, both written to caches, rounded to int8 where scales are "
-    "given; and both as they are if asked for.",
-    explicit=True,
-    grad=no_gradient("npu_kv_rmsnorm_rope_cache", "kv", "gamma", "cos", "sin"),
-)
-def npu_kv_rmsnorm_rope_cache(
-    kv: Any, gamma: Any, cos: Any, sin: Any, index: Any, k_cache: Any, ckv_cache: Any, *, k_rope_scale: Any = None,
-    c_kv_scale: Any = None, k_rope_offset: Any = None, c_kv_offset: Any = None, v: Any = None, epsilon: float = 1e-5,
-    cache_mode: str = "Norm", is_output_kv: bool = False,
+def _to_caches(
+    operator, kv, gamma, cos, sin, index, caches, scales, offsets, v, epsilon, cache_mode, is_output_kv
 ) -> tuple:  # fmt: skip
-    operator = "npu_kv_rmsnorm_rope_cache"
+    """The turned and the normalised columns, written to the caches; both as they are if asked for, else empty."""
     require_choice(operator, "cache_mode", cache_mode, _MODES)
     require_dtype(operator, "kv", kv, HALF_AND_FLOAT)
     require_absent(operator, v=v)
@@ -113,8 +102,8 @@ def npu_kv_rmsnorm_rope_cache(
     plain = _norm(operator, kv[..., :width], gamma, epsilon)
     rope = _turned_pairs(kv[..., width:], cos, sin)
     for cache, rows, scale, offset in (
-        (k_cache, rope, k_rope_scale, k_rope_offset),
-        (ckv_cache, plain, c_kv_scale, c_kv_offset),
+        (caches[0], rope, scales[0], offsets[0]),
+        (caches[1], plain, scales[1], offsets[1]),
     ):
         require(
             (scale is None) == (cache.dtype != DTYPES["int8"]),
@@ -124,12 +113,51 @@ def npu_kv_rmsnorm_rope_cache(
         stored = rows if scale is None else _eight_bits(rows, scale, offset)
         _written(operator, cache, stored.squeeze(1), index, cache_mode)
     nothing = aten.empty([0], dtype=kv.dtype, device=kv.device)
-    return (
-        k_cache,
-        ckv_cache,
-        rope.to(kv.dtype) if is_output_kv else nothing,
-        plain.to(kv.dtype) if is_output_kv else nothing,
-    )
+    if is_output_kv:
+        return rope.to(kv.dtype), plain.to(kv.dtype)
+    return nothing, aten.empty_like(nothing)
+
+
+@composite(
+    "npu::npu_kv_rmsnorm_rope_cache(Tensor kv, Tensor gamma, Tensor cos, Tensor sin, Tensor index, Tensor k_cache, "
+    "Tensor ckv_cache, *, Tensor? k_rope_scale=None, Tensor? c_kv_scale=None, Tensor? k_rope_offset=None, Tensor? "
+    "c_kv_offset=None, Tensor? v=None, float epsilon=1e-5, str cache_mode='Norm', bool is_output_kv=False) -> "
+    "(Tensor, Tensor, Tensor, Tensor)",
+    "The first columns normalised, the last 64 turned, both written to caches, rounded to int8 where scales are "
+    "given; and both as they are if asked for.",
+    explicit=True,
+    grad=no_gradient("npu_kv_rmsnorm_rope_cache", "kv", "gamma", "cos", "sin"),
+)
+def npu_kv_rmsnorm_rope_cache(
+    kv: Any, gamma: Any, cos: Any, sin: Any, index: Any, k_cache: Any, ckv_cache: Any, *, k_rope_scale: Any = None,
+    c_kv_scale: Any = None, k_rope_offset: Any = None, c_kv_offset: Any = None, v: Any = None, epsilon: float = 1e-5,
+    cache_mode: str = "Norm", is_output_kv: bool = False,
+) -> tuple:  # fmt: skip
+    return k_cache, ckv_cache, *_to_caches(
+        "npu_kv_rmsnorm_rope_cache", kv, gamma, cos, sin, index, (k_cache, ckv_cache), (k_rope_scale, c_kv_scale),
+        (k_rope_offset, c_kv_offset), v, epsilon, cache_mode, is_output_kv,
+    )  # fmt: skip
+
+
+@composite(
+    "npu::npu_kv_rmsnorm_rope_cache_v2(Tensor kv, Tensor gamma, Tensor cos, Tensor sin, Tensor index, Tensor(a!) k_cache, Tensor(b!) "
+    "ckv_cache, *, Tensor? k_rope_scale=None, Tensor? c_kv_scale=None, Tensor? k_rope_offset=None, Tensor? c_kv_offset=None, Tensor? "
+    "v=None, float epsilon=1e-5, str cache_mode='Norm', bool is_output_kv=False, int? k_cache_dtype=None, int? ckv_cache_dtype=None) "
+    "-> (Tensor, Tensor)",
+    "npu_kv_rmsnorm_rope_cache whose schema says that it writes; only what else it gives is returned.",
+    explicit=True,
+)
+def npu_kv_rmsnorm_rope_cache_v2(
+    kv: Any, gamma: Any, cos: Any, sin: Any, index: Any, k_cache: Any, ckv_cache: Any, *, k_rope_scale: Any = None,
+    c_kv_scale: Any = None, k_rope_offset: Any = None, c_kv_offset: Any = None, v: Any = None, epsilon: float = 1e-5,
+    cache_mode: str = "Norm", is_output_kv: bool = False, k_cache_dtype: Any = None, ckv_cache_dtype: Any = None,
+) -> tuple:  # fmt: skip
+    operator = "npu_kv_rmsnorm_rope_cache_v2"
+    require_absent(operator, k_cache_dtype=k_cache_dtype, ckv_cache_dtype=ckv_cache_dtype)
+    return _to_caches(
+        operator, kv, gamma, cos, sin, index, (k_cache, ckv_cache), (k_rope_scale, c_kv_scale),
+        (k_rope_offset, c_kv_offset), v, epsilon, cache_mode, is_output_kv,
+    )  # fmt: skip
 
 
 def _prolog(
@@ -156,6 +184,20 @@ def _to_pages(operator, caches, rows, index, cache_mode) -> None:
     for cache, x in zip(caches, rows, strict=True):
         x = x.reshape(-1, *x.shape[-2:]) if x.dim() > 2 else x.unsqueeze(0)
         _written(operator, cache, x, index, cache_mode)
+
+
+@composite(
+    "npu::npu_mla_prolog(Tensor token_x, Tensor weight_dq, Tensor weight_uq_qr, Tensor weight_uk, Tensor weight_dkv_kr, Tensor "
+    "rmsnorm_gamma_cq, Tensor rmsnorm_gamma_ckv, Tensor rope_sin, Tensor rope_cos, Tensor cache_index, Tensor kv_cache, Tensor "
+    "kr_cache, *, Tensor? dequant_scale_x=None, Tensor? dequant_scale_w_dq=None, Tensor? dequant_scale_w_uq_qr=None, Tensor? "
+    "dequant_scale_w_dkv_kr=None, Tensor? quant_scale_ckv=None, Tensor? quant_scale_ckr=None, Tensor? smooth_scales_cq=None, float "
+    "rmsnorm_epsilon_cq=1e-05, float rmsnorm_epsilon_ckv=1e-05, str cache_mode='PA_BSND') -> (Tensor, Tensor, Tensor, Tensor)",
+    "npu_mla_prolog_v2 without its empty scale.",
+    explicit=True,
+    grad=no_gradient("npu_mla_prolog", "token_x", "weight_dq", "weight_uq_qr", "weight_uk", "weight_dkv_kr"),
+)
+def npu_mla_prolog(*args: Any, **kwargs: Any) -> tuple:
+    return npu.npu_mla_prolog_v2(*args, **kwargs)[:4]
 
 
 @composite(

@@ -38,48 +38,50 @@ def normalized(operator: str, x: Any, gamma: Any, epsilon: float, shift: float =
 
 
 @composite(
-    "npu::npu_rms_norm(Tensor self, Tensor gamma, float epsilon=1e-06) -> (Tensor, Tensor)",
+    "npu::npu_rms_norm(Tensor input, Tensor gamma, float epsilon=1e-06) -> (Tensor, Tensor)",
     "x / sqrt(mean(x^2) + epsilon) * gamma over the dimensions of gamma, and the reciprocal of the root in float32.",
     explicit=True,
-    grad={("self", "gamma"): lambda grad, self, gamma, result1: npu.npu_rms_norm_backward(grad, self, gamma, result1)},
+    grad={
+        ("input", "gamma"): lambda grad, input, gamma, result1: npu.npu_rms_norm_backward(grad, input, gamma, result1)
+    },
     nondiff=(1,),
     samples=[S(T(2, 3, 8), T(8)), S(T(4, 6), T(6), 1e-5), S(T(2, 3, 4), T(3, 4))],
 )
-def npu_rms_norm(self: Any, gamma: Any, epsilon: float = 1e-06) -> tuple:
-    require_dtype("npu_rms_norm", "self", self, HALF_AND_FLOAT)
-    y, rstd = normalized("npu_rms_norm", wide(self), gamma, epsilon)
-    return y.to(self.dtype), rstd
+def npu_rms_norm(input: Any, gamma: Any, epsilon: float = 1e-06) -> tuple:
+    require_dtype("npu_rms_norm", "input", input, HALF_AND_FLOAT)
+    y, rstd = normalized("npu_rms_norm", wide(input), gamma, epsilon)
+    return y.to(input.dtype), rstd
 
 
 @composite(
-    "npu::npu_rms_norm_backward(Tensor dy, Tensor self, Tensor gamma, Tensor rstd) -> (Tensor, Tensor)",
+    "npu::npu_rms_norm_backward(Tensor dy, Tensor input, Tensor gamma, Tensor rstd) -> (Tensor, Tensor)",
     "Gradients of npu_rms_norm by its input and its gain; that of the gain is float32.",
     samples=[S(T(2, 3, 8), T(2, 3, 8), T(8), T(2, 3, 1, low=0.5, high=2.0))],
 )
-def npu_rms_norm_backward(dy: Any, self: Any, gamma: Any, rstd: Any) -> tuple:
-    dims = _dims("npu_rms_norm_backward", self, gamma)
-    x, g, gain = wide(self), wide(dy), wide(gamma)
+def npu_rms_norm_backward(dy: Any, input: Any, gamma: Any, rstd: Any) -> tuple:
+    dims = _dims("npu_rms_norm_backward", input, gamma)
+    x, g, gain = wide(input), wide(dy), wide(gamma)
     # A gradient of the gradient is that of this formula.
     recorded = _C.is_grad_enabled() and any(each.requires_grad for each in (x, g, gain, rstd))
     if x.device.type == "cpu" and x.dtype == g.dtype == gain.dtype == rstd.dtype and not recorded:
         dx, dgamma = aten._fused_rms_norm_backward(g, x, list(gamma.shape), rstd, gain, [True, True])
-        return dx.to(self.dtype), dgamma
+        return dx.to(input.dtype), dgamma
     x, scaled = x * rstd, g * gain
     dx = rstd * (scaled - x * (scaled * x).mean(dims, True))
-    rows = list(range(self.dim() - gamma.dim()))
+    rows = list(range(input.dim() - gamma.dim()))
     dgamma = (g * x).sum(rows) if rows else g * x
-    return dx.to(self.dtype), dgamma
+    return dx.to(input.dtype), dgamma
 
 
 @composite(
-    "npu::npu_gemma_rms_norm(Tensor self, Tensor gamma, float epsilon=1e-06) -> (Tensor, Tensor)",
+    "npu::npu_gemma_rms_norm(Tensor input, Tensor gamma, float epsilon=1e-06) -> (Tensor, Tensor)",
     "npu_rms_norm with 1 + gamma for its gain.",
     samples=[S(T(2, 3, 8), T(8))],
 )
-def npu_gemma_rms_norm(self: Any, gamma: Any, epsilon: float = 1e-06) -> tuple:
-    require_dtype("npu_gemma_rms_norm", "self", self, HALF_AND_FLOAT)
-    y, rstd = normalized("npu_gemma_rms_norm", wide(self), gamma, epsilon, shift=1.0)
-    return y.to(self.dtype), rstd
+def npu_gemma_rms_norm(input: Any, gamma: Any, epsilon: float = 1e-06) -> tuple:
+    require_dtype("npu_gemma_rms_norm", "input", input, HALF_AND_FLOAT)
+    y, rstd = normalized("npu_gemma_rms_norm", wide(input), gamma, epsilon, shift=1.0)
+    return y.to(input.dtype), rstd
 
 
 def _add_norm(operator, x1, x2, gamma, epsilon) -> tuple:

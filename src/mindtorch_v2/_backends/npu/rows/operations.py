@@ -27,14 +27,14 @@ def of_factors(x1: Any, x2: Any) -> int:
     return of_product(x1, x2) * (8 if x1.dtype == DTYPES["int32"] else 1)
 
 
-def of_own_rows(self: Any, x2: Any) -> int:
+def of_own_rows(input: Any, x2: Any) -> int:
     """This process' rows by x2."""
-    return of_product(self, x2)
+    return of_product(input, x2)
 
 
-def of_all_rows(self: Any, x2: Any, world_size: int) -> int:
+def of_all_rows(input: Any, x2: Any, world_size: int) -> int:
     """The rows of all processes by x2."""
-    return of_product(self, x2) * world_size
+    return of_product(input, x2) * world_size
 
 
 def of_groups(x: Any, weight: Any) -> int:
@@ -152,6 +152,11 @@ def of_quantised_groups(x: Any, weight: Any) -> int:
     whole = weight[0] if isinstance(weight, (list, tuple)) else weight
     columns = whole.shape[-4] * whole.shape[-1] if whole.dim() == 5 else _columns(whole)
     return 2 * x.numel() * (8 if x.dtype == DTYPES["int32"] else 1) * columns
+
+
+def of_routed_groups(x: Any, w: Any) -> int:
+    """`of_quantised_groups` of a weight by its other name."""
+    return of_quantised_groups(x, w)
 
 
 def of_feed_forward(x: Any, weight1: Any, weight2: Any) -> int:

@@ -123,18 +123,18 @@ def add_product(operator: str, x: Any, weight: Any, C: Any) -> None:
 
 
 @composite(
-    "npu::npu_prefetch(Tensor self, Tensor? dependency, int max_size, int offset=0) -> ()",
+    "npu::npu_prefetch(Tensor input, Tensor? dependency, int max_size, int offset=0) -> ()",
     "Nothing: a hint that the bytes of a weight are wanted soon.",
     explicit=True,
     samples=[S(T(2, 3), None, 8)],
 )
-def npu_prefetch(self: Any, dependency: Any, max_size: int, offset: int = 0) -> None:
+def npu_prefetch(input: Any, dependency: Any, max_size: int, offset: int = 0) -> None:
     operator = "npu_prefetch"
     require(max_size > 0, operator, f"max_size should be greater than zero, but got {max_size}")
     require(offset >= 0, operator, f"offset should not be smaller than zero, but got {offset}")
-    size = self.numel() * self.element_size()  # of rows; blocks take more
+    size = input.numel() * input.element_size()  # of rows; blocks take more
     require(
-        offset < size or not casts.is_in_rows(self),
+        offset < size or not casts.is_in_rows(input),
         operator,
         f"offset out of range of tensor size, tensor size: {size}, offset: {offset}",
     )

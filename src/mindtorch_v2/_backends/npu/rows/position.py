@@ -47,37 +47,37 @@ def _summed_to(gradient, like):
 
 
 @composite(
-    "npu::npu_rotary_mul(Tensor self, Tensor r1, Tensor r2, str rotary_mode='half', Tensor? rotate=None) -> Tensor",
+    "npu::npu_rotary_mul(Tensor input, Tensor r1, Tensor r2, str rotary_mode='half', Tensor? rotate=None) -> Tensor",
     "r1 * x + r2 * (x turned by a quarter): halves (-x2, x1), or neighbours with 'interleave'.",
     explicit=True,
     grad={
-        ("self", "r1", "r2"): lambda grad, self, r1, r2, rotary_mode: npu.npu_rotary_mul_backward(
-            grad, self, r1, r2, rotary_mode
+        ("input", "r1", "r2"): lambda grad, input, r1, r2, rotary_mode: npu.npu_rotary_mul_backward(
+            grad, input, r1, r2, rotary_mode
         )
     },
     samples=[S(T(2, 3, 4, 8), T(1, 3, 1, 8), T(1, 3, 1, 8)), S(T(2, 3, 8), T(2, 1, 8), T(2, 1, 8), "interleave")],
 )
-def npu_rotary_mul(self: Any, r1: Any, r2: Any, rotary_mode: str = "half", rotate: Any = None) -> Any:
+def npu_rotary_mul(input: Any, r1: Any, r2: Any, rotary_mode: str = "half", rotate: Any = None) -> Any:
     operator = "npu_rotary_mul"
-    _check(operator, self, rotary_mode)
-    require(self.dim() in (3, 4), operator, f"self must have 3 or 4 dimensions, but it has {self.dim()}")
+    _check(operator, input, rotary_mode)
+    require(input.dim() in (3, 4), operator, f"input must have 3 or 4 dimensions, but it has {input.dim()}")
     if rotate is None:
-        return _rotated(self, r1, r2, rotary_mode)
-    x = wide(self)
-    return (wide(r1) * x + wide(r2) * aten.matmul(x, wide(rotate))).to(self.dtype)
+        return _rotated(input, r1, r2, rotary_mode)
+    x = wide(input)
+    return (wide(r1) * x + wide(r2) * aten.matmul(x, wide(rotate))).to(input.dtype)
 
 
 @composite(
-    "npu::npu_rotary_mul_backward(Tensor grad, Tensor self, Tensor r1, Tensor r2, str rotary_mode='half') "
+    "npu::npu_rotary_mul_backward(Tensor grad, Tensor input, Tensor r1, Tensor r2, str rotary_mode='half') "
     "-> (Tensor, Tensor, Tensor)",
     "Gradients of npu_rotary_mul by x, r1 and r2.",
     samples=[S(T(2, 3, 4, 8), T(2, 3, 4, 8), T(1, 3, 1, 8), T(1, 3, 1, 8))],
 )
-def npu_rotary_mul_backward(grad: Any, self: Any, r1: Any, r2: Any, rotary_mode: str = "half") -> tuple:
-    _check("npu_rotary_mul_backward", self, rotary_mode)
-    g, x = wide(grad), wide(self)
+def npu_rotary_mul_backward(grad: Any, input: Any, r1: Any, r2: Any, rotary_mode: str = "half") -> tuple:
+    _check("npu_rotary_mul_backward", input, rotary_mode)
+    g, x = wide(grad), wide(input)
     dx = wide(r1) * g + _turned_back(wide(r2) * g, rotary_mode)
-    return dx.to(self.dtype), _summed_to(g * x, r1), _summed_to(g * _turned(x, rotary_mode), r2)
+    return dx.to(input.dtype), _summed_to(g * x, r1), _summed_to(g * _turned(x, rotary_mode), r2)
 
 
 _LAYOUTS = ("BSND", "BSH", "SBND", "BNSD", "TND")

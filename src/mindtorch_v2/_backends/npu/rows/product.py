@@ -30,13 +30,13 @@ def npu_linear(input: Any, weight: Any, bias: Any = None) -> Any:
 
 
 @composite(
-    "npu::npu_bmmV2(Tensor self, Tensor mat2, int[] output_sizes) -> Tensor",
+    "npu::npu_bmmV2(Tensor input, Tensor mat2, int[] output_sizes) -> Tensor",
     "Batched product; `output_sizes` is empty.",
     samples=[S(T(2, 3, 4), T(2, 4, 5), [])],
 )
-def npu_bmmV2(self: Any, mat2: Any, output_sizes: Any) -> Any:
+def npu_bmmV2(input: Any, mat2: Any, output_sizes: Any) -> Any:
     require(not output_sizes, "npu_bmmV2", f"output_sizes must be empty, but it is {output_sizes}")
-    return aten.matmul(self, mat2)
+    return aten.matmul(input, mat2)
 
 
 def _permuted(x, order):
@@ -304,14 +304,14 @@ def npu_grouped_matmul_list(
 
 
 @composite(
-    "npu::npu_grouped_matmul_add_(Tensor(a!) self, Tensor x, Tensor weight, Tensor group_list, *, bool transpose_x=True, "
+    "npu::npu_grouped_matmul_add_(Tensor(a!) input, Tensor x, Tensor weight, Tensor group_list, *, bool transpose_x=True, "
     "bool transpose_weight=False, int group_type=2, int? group_list_type=0) -> Tensor(a!)",
-    "Adds the products over runs of rows, x[rows].T @ weight[rows], to `self` (groups, K, N).",
+    "Adds the products over runs of rows, x[rows].T @ weight[rows], to `input` (groups, K, N).",
     explicit=True,
     flops=operations.of_product,
 )
 def npu_grouped_matmul_add_(
-    self: Any, x: Any, weight: Any, group_list: Any, *, transpose_x: bool = True, transpose_weight: bool = False,
+    input: Any, x: Any, weight: Any, group_list: Any, *, transpose_x: bool = True, transpose_weight: bool = False,
     group_type: int = 2, group_list_type: Any = 0,
 ) -> Any:  # fmt: skip
     operator = "npu_grouped_matmul_add_"
@@ -321,7 +321,7 @@ def npu_grouped_matmul_add_(
     parts = [
         aten.matmul(wide(x[a:b]).transpose(0, 1), wide(weight[a:b])) for a, b in zip([0, *ends[:-1]], ends, strict=True)
     ]
-    return aten.add_(self, aten.stack(parts).reshape(self.shape).to(self.dtype))
+    return aten.add_(input, aten.stack(parts).reshape(input.shape).to(input.dtype))
 
 
 # ---- quantised ----

@@ -23,6 +23,7 @@ def dtype_named(operator: Any, code: Any, allowed: Any, default: Any = "int8") -
         return default
     code = _OF_ACL.get(code, code) if isinstance(code, int) else code
     name = _CODES.get(code) if isinstance(code, int) else str(code).rpartition(".")[2]
+    name = "int8" if name == "qint8" else name  # that names what is made; the tensor is of int8
     require(name in allowed, operator, f"the result's dtype must be one of {', '.join(allowed)}, but it is {code}")
     return name
 
@@ -180,11 +181,11 @@ def npu_swiglu_quant(
 
 
 @composite(
-    "npu::npu_quantize(Tensor self, Tensor scales, Tensor? zero_points, int dtype, int axis=1, bool div_mode=True) -> Tensor",
-    "round(self / scales + zero_points), or times scales, within the range of `dtype`; 4-bit numbers are eight to an int32, float8 ones not rounded to whole numbers.",
+    "npu::npu_quantize(Tensor input, Tensor scales, Tensor? zero_points, int dtype, int axis=1, bool div_mode=True) -> Tensor",
+    "round(input / scales + zero_points), or times scales, within the range of `dtype`; 4-bit numbers are eight to an int32, float8 ones not rounded to whole numbers.",
     explicit=True,
 )
-def npu_quantize(self: Any, scales: Any, zero_points: Any, dtype: int, axis: int = 1, div_mode: bool = True) -> Any:
+def npu_quantize(input: Any, scales: Any, zero_points: Any, dtype: int, axis: int = 1, div_mode: bool = True) -> Any:
     operator = "npu_quantize"
     codes = {1: ("int8", -128, 127), 12: ("int8", -128, 127), 0: ("uint8", 0, 255), 13: ("uint8", 0, 255),
              3: ("int32", -(1 << 31), (1 << 31) - 1), 14: ("int32", -(1 << 31), (1 << 31) - 1), _INT4: ("int32", -8, 7)}  # fmt: skip
@@ -195,13 +196,13 @@ def npu_quantize(self: Any, scales: Any, zero_points: Any, dtype: int, axis: int
         f"dtype must be the number of int8, uint8, int32, quint4x2, float8_e4m3fn or float8_e5m2, but it is {dtype}",
     )
     require(dtype != _INT4 or not div_mode, operator, "quint4x2 takes div_mode=False")
-    shape = [1] * self.dim()
+    shape = [1] * input.dim()
     if scales.numel() > 1:
         shape[axis] = scales.numel()
     scale = wide(scales).reshape(shape)
-    y = wide(self) / scale if div_mode else wide(self) * scale
+    y = wide(input) / scale if div_mode else wide(input) * scale
     if zero_points is not None:
-        y = y + wide(zero_points).reshape(shape if zero_points.numel() > 1 else [1] * self.dim())
+        y = y + wide(zero_points).reshape(shape if zero_points.numel() > 1 else [1] * input.dim())
     if eight is not None:
         return aten.clamp(y, -_LIMITS[eight], _LIMITS[eight]).to(DTYPES[eight])
     name, low, high = codes[dtype]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import aten, composite
 from .. import casts
-from . import microscaled_product, microscaling, operations
+from . import microscaled_product, microscaling, operations, runs
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
 from .numbers import numbers_of
 from .product import _ends, _permuted
@@ -27,12 +28,23 @@ def _gated(x, left_is_active=True):
     return aten.silu(left) * right if left_is_active else aten.silu(right) * left
 
 
-def _groups(operator, x, weight, group_list, kind) -> list:
-    """The weights, and the first and last row of each."""
+def _groups(operator, x, weight, group_list, kind) -> tuple:
+    """The runs of rows with their matrices; and which rows have a group, where the host cannot tell."""
     weights = list(weight[0]) if len(weight) == 1 and weight[0].dim() == 3 else list(weight)
+    if not isinstance(group_list, (list, tuple)) and runs.is_recorded(group_list):
+        require_choice(operator, "group_list_type of a call that is recorded", kind, (0, 1))
+        found, alive = runs.recorded(group_list, kind, len(weights), x.shape[0])
+        whole = aten.stack(weights)
+        return [(run.of(whole), run) for run in found], alive
     ends = _ends(operator, group_list, kind, len(weights))
     require(ends[-1] <= x.shape[0], operator, f"group_list ends at row {ends[-1]}, but x has {x.shape[0]} rows")
-    return list(zip(weights, [0, *ends[:-1]], ends, strict=True))
+    spans = zip([0, *ends[:-1]], ends, strict=True)
+    return [(weights[i], runs.Run(a, b, i)) for i, (a, b) in enumerate(spans)], None
+
+
+def _where(alive, y) -> Any:
+    """Zero in the place of rows without a group, of which the host cannot tell."""
+    return y if alive is None else aten.where(alive.reshape(-1, *[1] * (y.dim() - 1)), y, 0)
 
 
 def _scaled_product(operator, x, matrix, scale, assist) -> Any:
@@ -85,29 +97,30 @@ def _swiglu_quant(
     )
     weight = [_by_rows(operator, each) for each in weight]
     x = unpacked_int4(x) if x.dtype == DTYPES["int32"] else x
-    groups = _groups(operator, x, weight, group_list, kind)
+    groups, alive = _groups(operator, x, weight, group_list, kind)
     scales = list(weight_scale[0]) if len(weight_scale) == 1 and weight_scale[0].dim() > 1 else list(weight_scale)
+    count = len(weight[0]) if len(weight) == 1 and weight[0].dim() == 3 else len(weight)
     require(
-        len(scales) == len(groups),
+        len(scales) == count,
         operator,
-        f"weight_scale must have a row for each of the {len(groups)} groups, but it has {len(scales)}",
+        f"weight_scale must have a row for each of the {count} groups, but it has {len(scales)}",
     )
     width = groups[0][0].shape[-1] // 2
     made = [
         aten.zeros([x.shape[0], width], dtype=DTYPES["int8"], device=x.device),
         aten.zeros([x.shape[0]], dtype=_FLOAT32, device=x.device),
     ]
-    for number, ((matrix, first, last), scale) in enumerate(zip(groups, scales, strict=True)):
-        if first == last:
+    for matrix, run in groups:
+        if run.first == run.last:
             continue
-        added = None if assist is None else assist[number]
-        rows = _scaled_product(operator, x[first:last], matrix, scale_of(scale), added)
-        gated = _gated(rows * wide(x_scale[first:last]).reshape(-1, 1))
+        added = None if assist is None else run.of(assist)
+        rows = _scaled_product(operator, x[run.rows], matrix, scale_of(run.of(scales)), added)
+        gated = _gated(rows * wide(x_scale[run.rows]).reshape(-1, 1))
         if smooth_scale is not None:
-            gated = gated * wide(smooth_scale[number])
+            gated = gated * wide(run.of(smooth_scale))
         for target, part in zip(made, quantized_by_row(operator, gated), strict=True):
-            aten.copy_(target[first:last], part)
-    return tuple(made)
+            aten.copy_(target[run.rows], part)
+    return tuple(_where(alive, each) for each in made)
 
 
 def _microscaled_swiglu(operator, x, weight, weight_scale, x_scale, group_list, kind, codes, quant_dtype) -> tuple:
@@ -115,11 +128,14 @@ def _microscaled_swiglu(operator, x, weight, weight_scale, x_scale, group_list, 
     element = microscaling._element(operator, quant_dtype, "rint", 0, 0.0)
     scales = list(weight_scale[0]) if len(weight_scale) == 1 and weight_scale[0].dim() == 4 else list(weight_scale)
     parts, last = [], 0
-    for (matrix, first, last), scale in zip(_groups(operator, x, weight, group_list, kind), scales, strict=True):
-        rows = microscaled_product.left(operator, "x", x[first:last], codes[0], x_scale[first:last])
-        parts.append(_gated(aten.matmul(rows, microscaled_product.right(operator, "weight", matrix, codes[1], scale))))
+    groups, alive = _groups(operator, x, weight, group_list, kind)
+    for matrix, run in groups:
+        rows = microscaled_product.left(operator, "x", x[run.rows], codes[0], x_scale[run.rows])
+        columns = microscaled_product.right(operator, "weight", matrix, codes[1], run.of(scales))
+        parts.append(_gated(aten.matmul(rows, columns)))
+        last = run.last
     parts.append(aten.zeros([x.shape[0] - last, parts[0].shape[-1]], dtype=_FLOAT32, device=x.device))
-    return microscaling._quantized(aten.cat(parts, 0), -1, microscaling._BLOCK, element)
+    return microscaling._quantized(_where(alive, aten.cat(parts, 0)), -1, microscaling._BLOCK, element)
 
 
 def _by_rows(operator, weight) -> Any:
@@ -172,7 +188,7 @@ def npu_grouped_matmul_swiglu_quant(
 @composite(
     "npu::npu_grouped_matmul_swiglu_quant_v2(Tensor x, Tensor[] weight, Tensor[] weight_scale, Tensor x_scale, "
     "Tensor group_list, *, Tensor? smooth_scale=None, Tensor[]? weight_assist_matrix=None, Tensor? bias=None, int? "
-    "dequant_mode=0, int? dequant_dtype=0, int? quant_mode=0, int? quant_dtype=1, int? group_list_type=0, int[]? "
+    "dequant_mode=0, int? dequant_dtype=6, int? quant_mode=0, int? quant_dtype=1, int? group_list_type=0, int[]? "
     "tuning_config=None, int? x_dtype=None, int? weight_dtype=None, int? weight_scale_dtype=None, int? "
     "x_scale_dtype=None) -> (Tensor, Tensor)",
     "npu_grouped_matmul_swiglu_quant with lists of matrices and scales, and ends or counts of rows; rows may be packed int4 too, "
@@ -183,7 +199,7 @@ def npu_grouped_matmul_swiglu_quant(
 )
 def npu_grouped_matmul_swiglu_quant_v2(
     x: Any, weight: Any, weight_scale: Any, x_scale: Any, group_list: Any, *, smooth_scale: Any = None,
-    weight_assist_matrix: Any = None, bias: Any = None, dequant_mode: Any = 0, dequant_dtype: Any = 0,
+    weight_assist_matrix: Any = None, bias: Any = None, dequant_mode: Any = 0, dequant_dtype: Any = 6,
     quant_mode: Any = 0, quant_dtype: Any = 1, group_list_type: Any = 0, tuning_config: Any = None,
     x_dtype: Any = None, weight_dtype: Any = None, weight_scale_dtype: Any = None, x_scale_dtype: Any = None,
 ) -> tuple:  # fmt: skip
@@ -217,6 +233,24 @@ def npu_grouped_matmul_swiglu_quant_v2(
     )
 
 
+def _counted_runs(operator, group_index, rows) -> tuple:
+    """The runs of rows that are counted, all rows without counts; and which rows have a group, where the host cannot tell."""
+    if group_index is not None and runs.is_recorded(group_index):
+        return runs.recorded(group_index, 1, group_index.shape[0], rows)
+    counts = [rows] if group_index is None else numbers_of(group_index, [])
+    require(sum(counts) <= rows, operator, f"group_index sums to {sum(counts)}, but x has {rows} rows")
+    ends = list(itertools.accumulate(counts))
+    return [runs.Run(end - count, end, i) for i, (count, end) in enumerate(zip(counts, ends, strict=True))], None
+
+
+def _own(values, run) -> Any:
+    """A group's row of a matrix; of one with fewer rows, the last."""
+    last = values.shape[0] - 1
+    if isinstance(run.group, int):
+        return values[min(run.group, last)]
+    return run._replace(group=aten.clamp(run.group, max=last)).of(values)
+
+
 @composite(
     "npu::npu_dequant_swiglu_quant(Tensor x, *, Tensor? weight_scale=None, Tensor? activation_scale=None, Tensor? "
     "bias=None, Tensor? quant_scale=None, Tensor? quant_offset=None, Tensor? group_index=None, bool "
@@ -246,33 +280,26 @@ def npu_dequant_swiglu_quant(
     whole = not x.dtype.is_floating_point
     require(not whole or weight_scale is not None, operator, "an x of int32 takes weight_scale")
     rows = x.reshape(-1, x.shape[-1])
-    counts = [rows.shape[0]] if group_index is None else numbers_of(group_index, [])
-    require(
-        sum(counts) <= rows.shape[0], operator, f"group_index sums to {sum(counts)}, but x has {rows.shape[0]} rows"
-    )
+    found, alive = _counted_runs(operator, group_index, rows.shape[0])
 
-    def of_group(parameter: Any, group: int, columns: int) -> Any:
+    def of_group(parameter: Any, run: runs.Run, columns: int) -> Any:
         values = wide(parameter)
         values = values.reshape(-1, columns) if values.numel() % columns == 0 else values.reshape(-1, 1)
-        return values[min(group, values.shape[0] - 1)]
+        return _own(values, run)
 
     made = [
         aten.zeros([rows.shape[0], rows.shape[1] // 2], dtype=DTYPES["int8"], device=x.device),
         aten.zeros([rows.shape[0] if quant_mode == 1 else 1], dtype=_FLOAT32, device=x.device),
     ]
-    start = 0
-    for group, count in enumerate(counts):
-        part, at = rows[start : start + count], slice(start, start + count)
-        start += count
+    for run in found:
+        part, at = rows[run.rows], run.rows
         if whole:
             first = bias is not None and bias.dtype == DTYPES["int32"]
-            part = (
-                part + bias.reshape(-1, rows.shape[1])[min(group, bias.numel() // rows.shape[1] - 1)] if first else part
-            )
-            part = wide(part) * of_group(weight_scale, group, rows.shape[1])
+            part = part + _own(bias.reshape(-1, rows.shape[1]), run) if first else part
+            part = wide(part) * of_group(weight_scale, run, rows.shape[1])
             if activation_scale is not None:
                 part = part * wide(activation_scale).reshape(-1, 1)[at]
-            part = part if bias is None or first else part + of_group(bias, group, rows.shape[1])
+            part = part if bias is None or first else part + of_group(bias, run, rows.shape[1])
         part = wide(part)
         if swiglu_mode == 0:
             y = _gated(part, activate_left)
@@ -280,13 +307,14 @@ def npu_dequant_swiglu_quant(
             active, other = part[:, ::2].clamp(max=clamp_limit), part[:, 1::2].clamp(-clamp_limit, clamp_limit)
             y = active * aten.sigmoid(glu_alpha * active) * (other + glu_bias)
         if quant_mode == 1:
-            y = y if quant_scale is None else y * of_group(quant_scale, group, y.shape[1])
+            y = y if quant_scale is None else y * of_group(quant_scale, run, y.shape[1])
             for target, values in zip(made, quantized_by_row(operator, y), strict=True):
                 aten.copy_(target[at], values)
             continue
-        y = y if quant_scale is None else y / of_group(quant_scale, group, y.shape[1])
-        y = y if quant_offset is None else y + of_group(quant_offset, group, y.shape[1])
+        y = y if quant_scale is None else y / of_group(quant_scale, run, y.shape[1])
+        y = y if quant_offset is None else y + of_group(quant_offset, run, y.shape[1])
         aten.copy_(made[0][at], _stored(y, "int8"))
+    made = [_where(alive, made[0]), _where(alive, made[1]) if quant_mode == 1 else made[1]]
     return made[0].reshape(*x.shape[:-1], rows.shape[1] // 2), made[1].reshape(
         x.shape[:-1]
     ) if quant_mode == 1 else made[1]
@@ -323,10 +351,11 @@ def npu_quant_grouped_matmul_dequant(
         rows, scale = quantized_by_row(operator, y)
         scale = scale.reshape(-1, 1)
     made = aten.zeros([x.shape[0], weight_scale.shape[1]], dtype=x.dtype, device=x.device)
-    for group, (matrix, first, last) in enumerate(_groups(operator, x, [quantized_weight], group_list, 0)):
-        product = _exact(rows[first:last], matrix.transpose(0, 1)) * wide(weight_scale[group])
-        aten.copy_(made[first:last], product * (scale if scale.numel() == 1 else scale[first:last]))
-    return made
+    groups, alive = _groups(operator, x, [quantized_weight], group_list, 0)
+    for matrix, run in groups:
+        product = _exact(rows[run.rows], matrix.transpose(0, 1)) * wide(run.of(weight_scale))
+        aten.copy_(made[run.rows], product * (scale if scale.numel() == 1 else scale[run.rows]))
+    return _where(alive, made)
 
 
 @composite(
@@ -358,60 +387,60 @@ def npu_transpose_quant_batchmatmul(
 
 
 @composite(
-    "npu::npu_add_quant_matmul_(Tensor(a!) self, Tensor x1, Tensor x2, Tensor x2_scale, *, Tensor? x1_scale=None, "
+    "npu::npu_add_quant_matmul_(Tensor(a!) input, Tensor x1, Tensor x2, Tensor x2_scale, *, Tensor? x1_scale=None, "
     "int[]? group_sizes=None, int? x1_dtype=None, int? x2_dtype=None, int? x1_scale_dtype=None, int? "
     "x2_scale_dtype=None) -> Tensor(a!)",
-    "Adds the product of 8-bit matrices, times scales, to `self`.",
+    "Adds the product of 8-bit matrices, times scales, to `input`.",
     explicit=True,
     flops=operations.of_factors,
 )
 def npu_add_quant_matmul_(
-    self: Any, x1: Any, x2: Any, x2_scale: Any, *, x1_scale: Any = None, group_sizes: Any = None,
+    input: Any, x1: Any, x2: Any, x2_scale: Any, *, x1_scale: Any = None, group_sizes: Any = None,
     x1_dtype: Any = None, x2_dtype: Any = None, x1_scale_dtype: Any = None, x2_scale_dtype: Any = None,
 ) -> Any:  # fmt: skip
     operator = "npu_add_quant_matmul_"
     if microscaled_product.is_asked(x2_scale_dtype, x2_scale):
         codes = (x1_dtype, x2_dtype)
-        y = microscaled_product.product(operator, x1, x2, x2_scale, x1_scale, None, self.dtype, codes, group_sizes)
-        return aten.add_(self, y)
+        y = microscaled_product.product(operator, x1, x2, x2_scale, x1_scale, None, input.dtype, codes, group_sizes)
+        return aten.add_(input, y)
     require_absent(
         operator, group_sizes=group_sizes, x1_dtype=x1_dtype, x2_dtype=x2_dtype, x1_scale_dtype=x1_scale_dtype,
         x2_scale_dtype=x2_scale_dtype,
     )  # fmt: skip
     y = _exact(wide(x1), wide(x2)) * wide(x2_scale)
     y = y if x1_scale is None else y * wide(x1_scale).reshape(-1, 1)
-    return aten.add_(self, y.to(self.dtype))
+    return aten.add_(input, y.to(input.dtype))
 
 
 @composite(
-    "npu::npu_add_quant_gmm_(Tensor(a!) self, Tensor x1, Tensor x2, Tensor x2_scale, Tensor group_list, *, Tensor? "
+    "npu::npu_add_quant_gmm_(Tensor(a!) input, Tensor x1, Tensor x2, Tensor x2_scale, Tensor group_list, *, Tensor? "
     "x1_scale=None, int? group_list_type=0, int[]? group_sizes=None, int? x1_dtype=None, int? x2_dtype=None, int? "
     "x1_scale_dtype=None, int? x2_scale_dtype=None) -> Tensor(a!)",
     "Adds the products over runs of rows, x1[:, rows] @ x2[rows], of 8-bit numbers times scales of the group, to "
-    "`self` (groups, M, N).",
+    "`input` (groups, M, N).",
     explicit=True,
 )
 def npu_add_quant_gmm_(
-    self: Any, x1: Any, x2: Any, x2_scale: Any, group_list: Any, *, x1_scale: Any = None, group_list_type: Any = 0,
+    input: Any, x1: Any, x2: Any, x2_scale: Any, group_list: Any, *, x1_scale: Any = None, group_list_type: Any = 0,
     group_sizes: Any = None, x1_dtype: Any = None, x2_dtype: Any = None, x1_scale_dtype: Any = None,
     x2_scale_dtype: Any = None,
 ) -> Any:  # fmt: skip
     operator = "npu_add_quant_gmm_"
-    ends = _ends(operator, group_list, group_list_type or 0, self.shape[0])
+    ends = _ends(operator, group_list, group_list_type or 0, input.shape[0])
     if microscaled_product.is_asked(x2_scale_dtype, x2_scale):
         microscaled_product.check_sizes(operator, group_sizes)
         require(x1_scale is not None, operator, "x1_scale is needed beside exponents of x2")
         runs, codes = zip([0, *ends[:-1]], ends, strict=True), (x1_dtype, x2_dtype)
         y = microscaled_product.of_inner_runs(operator, x1, x2, x1_scale, x2_scale, runs, codes)
-        return aten.add_(self, y.to(self.dtype))
+        return aten.add_(input, y.to(input.dtype))
     require_absent(
         operator, group_sizes=group_sizes, x1_dtype=x1_dtype, x2_dtype=x2_dtype, x1_scale_dtype=x1_scale_dtype,
         x2_scale_dtype=x2_scale_dtype,
     )  # fmt: skip
     for group, (first, last) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
         y = _exact(wide(x1[:, first:last]), wide(x2[first:last])) * wide(x2_scale[group])
-        aten.add_(self[group], (y if x1_scale is None else y * wide(x1_scale[group])).to(self.dtype))
-    return self
+        aten.add_(input[group], (y if x1_scale is None else y * wide(x1_scale[group])).to(input.dtype))
+    return input
 
 
 @composite(

@@ -11,29 +11,29 @@ _INT = DTYPES["int32"]
 
 
 @composite(
-    "npu::npu_max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    "npu::npu_max.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     "The largest elements along a dimension, and their places as int32.",
     samples=[S(T(3, 4), 1), S(T(3, 4), 0, True)],
 )
-def npu_max(self: Any, dim: int, keepdim: bool = False) -> tuple:
-    values, places = aten.max(self, dim, keepdim)
+def npu_max(input: Any, dim: int, keepdim: bool = False) -> tuple:
+    values, places = aten.max(input, dim, keepdim)
     return values, places.to(_INT)
 
 
 @composite(
-    "npu::npu_min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    "npu::npu_min.dim(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     "The smallest elements along a dimension, and their places as int32.",
     samples=[S(T(3, 4), 1), S(T(3, 4), 0, True)],
 )
-def npu_min(self: Any, dim: int, keepdim: bool = False) -> tuple:
-    values, places = aten.min(self, dim, keepdim)
+def npu_min(input: Any, dim: int, keepdim: bool = False) -> tuple:
+    values, places = aten.min(input, dim, keepdim)
     return values, places.to(_INT)
 
 
 @composite(
-    "npu::npu_sort_v2(Tensor self, int dim=-1, bool descending=False) -> Tensor",
+    "npu::npu_sort_v2(Tensor input, int dim=-1, bool descending=False) -> Tensor",
     "The elements in their order along a dimension, without their places.",
     samples=[S(T(3, 4)), S(T(3, 4), 0, True)],
 )
-def npu_sort_v2(self: Any, dim: int = -1, descending: bool = False) -> Any:
-    return aten.sort(self, dim, descending)[0]
+def npu_sort_v2(input: Any, dim: int = -1, descending: bool = False) -> Any:
+    return aten.sort(input, dim, descending)[0]

@@ -24,13 +24,13 @@ def _shares(start: Any, length: Any, cells: int, samples: int, size: int) -> Any
 
 
 @composite(
-    "npu::npu_roi_align(Tensor self, Tensor rois, float spatial_scale, int pooled_height, int pooled_width, int sample_num, int "
+    "npu::npu_roi_align(Tensor input, Tensor rois, float spatial_scale, int pooled_height, int pooled_width, int sample_num, int "
     "roi_end_mode) -> Tensor",
     "Regions (image, x1, y1, x2, y2) of maps read as pooled_height x pooled_width means of sample_num x sample_num points each, between "
     "pixels; with roi_end_mode 3 half a pixel earlier, with 0 at least one pixel large.",
 )
 def npu_roi_align(
-    self: Any,
+    input: Any,
     rois: Any,
     spatial_scale: float,
     pooled_height: int,
@@ -51,9 +51,9 @@ def npu_roi_align(
     width, height = x2 - x1, y2 - y1
     if roi_end_mode == 0:
         width, height = width.clamp_min(1), height.clamp_min(1)
-    maps, image = wide(self), image.to(DTYPES["int64"])
-    down = _shares(y1, height, pooled_height, sample_num, self.shape[2]).to(maps.dtype)
-    across = _shares(x1, width, pooled_width, sample_num, self.shape[3]).to(maps.dtype)
+    maps, image = wide(input), image.to(DTYPES["int64"])
+    down = _shares(y1, height, pooled_height, sample_num, input.shape[2]).to(maps.dtype)
+    across = _shares(x1, width, pooled_width, sample_num, input.shape[3]).to(maps.dtype)
     step = max(1, _AT_ONCE // max(1, maps[0].numel()))
     found = []
     for first in range(0, max(1, rois.shape[0]), step):
@@ -61,7 +61,7 @@ def npu_roi_align(
         read = aten.index_select(maps, 0, image[part])
         rows = aten.matmul(down[part].unsqueeze(1), read)
         found.append(aten.matmul(rows, across[part].unsqueeze(1).transpose(-2, -1)))
-    return aten.cat(found, 0).to(self.dtype)
+    return aten.cat(found, 0).to(input.dtype)
 
 
 def _cells(low: Any, high: Any, spatial_scale: float, cells: int, size: int) -> Any:
@@ -77,16 +77,16 @@ def _cells(low: Any, high: Any, spatial_scale: float, cells: int, size: int) -> 
 
 
 @composite(
-    "npu::npu_ps_roi_pooling(Tensor self, Tensor rois, float spatial_scale, int group_size, int output_dim) -> Tensor",
+    "npu::npu_ps_roi_pooling(Tensor input, Tensor rois, float spatial_scale, int group_size, int output_dim) -> Tensor",
     "Means over group_size x group_size cells of regions (n, 5, k), each cell (i, j) of result c from the map "
     "(c * group_size + i) * group_size + j of the region's image: (n * k, output_dim, group_size, group_size).",
 )
-def npu_ps_roi_pooling(self: Any, rois: Any, spatial_scale: float, group_size: int, output_dim: int) -> Any:
+def npu_ps_roi_pooling(input: Any, rois: Any, spatial_scale: float, group_size: int, output_dim: int) -> Any:
     operator, g = "npu_ps_roi_pooling", group_size
     require(
-        self.dim() == 4 and self.shape[1] == output_dim * g * g,
+        input.dim() == 4 and input.shape[1] == output_dim * g * g,
         operator,
-        f"self must have the sizes (n, output_dim * group_size**2 = {output_dim * g * g}, h, w), but they are {list(self.shape)}",
+        f"input must have the sizes (n, output_dim * group_size**2 = {output_dim * g * g}, h, w), but they are {list(input.shape)}",
     )
     require(
         rois.dim() == 3 and rois.shape[1] == 5,
@@ -94,13 +94,13 @@ def npu_ps_roi_pooling(self: Any, rois: Any, spatial_scale: float, group_size: i
         f"rois must have the sizes (n, 5, k), but they are {list(rois.shape)}",
     )
     image, x1, y1, x2, y2 = (aten.flatten(each) for each in aten.unbind(wide(rois.detach()), 1))
-    maps = wide(self).unflatten(1, (output_dim, g, g))
-    down = _cells(y1, y2, spatial_scale, g, self.shape[2]).to(maps.dtype)
-    across = _cells(x1, x2, spatial_scale, g, self.shape[3]).to(maps.dtype)
+    maps = wide(input).unflatten(1, (output_dim, g, g))
+    down = _cells(y1, y2, spatial_scale, g, input.shape[2]).to(maps.dtype)
+    across = _cells(x1, x2, spatial_scale, g, input.shape[3]).to(maps.dtype)
     found = maps.new_zeros((image.shape[0], output_dim, g, g))
     for index, each in enumerate(aten.unbind(maps)):
         own = down * (image == index).to(maps.dtype).reshape(-1, 1, 1)
         columns = [aten.matmul(each[:, :, j], across[:, j].t()) for j in range(g)]  # (output_dim, g, height, regions)
         means = [(part * own.permute(1, 2, 0)).sum([2]) for part in columns]  # (output_dim, g, regions)
         found = found + aten.stack(means).permute(3, 1, 2, 0)
-    return found.to(self.dtype)
+    return found.to(input.dtype)

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import S, T, aten, composite
+from ...._operators.table import S, T, aten, composite, namespace
 from .attention import _of_heads, _softmax
 from .cache import paged_rows
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
 from .numbers import numbers_of
+
+npu = namespace("npu")
 
 _INT32, _INT64, _BOOL = DTYPES["int32"], DTYPES["int64"], DTYPES["bool"]
 _WITHOUT_END = (1 << 63) - 1
@@ -128,6 +130,21 @@ def _index(operator, runs, query, scores_of, sparse_count, sparse_mode, return_v
     return indices, values
 
 
+def _index_gradients(
+    grad, query, key, weights, q_lengths, k_lengths, layout_query, layout_key, sparse_mode, pre_tokens, next_tokens,
+    return_value, chosen,
+) -> tuple:  # fmt: skip
+    """Gradients of the sums, which is what else than numbers the indexer gives."""
+    operator = "npu_lightning_indexer"
+    require(return_value, operator, "its gradient is that of the sums: return_value must be True")
+    require(layout_key == layout_query, operator, f"keys in layout {layout_key} have no gradient")
+    if grad is None:
+        return None, None, None
+    return npu.npu_lightning_indexer_grad(
+        query, key, grad, chosen, weights, q_lengths, k_lengths, layout_query, sparse_mode, pre_tokens, next_tokens
+    )
+
+
 @composite(
     "npu::npu_lightning_indexer(Tensor query, Tensor key, Tensor weights, *, Tensor? actual_seq_lengths_query=None, "
     'Tensor? actual_seq_lengths_key=None, Tensor? block_table=None, str layout_query="BSND", str layout_key="BSND", '
@@ -136,7 +153,30 @@ def _index(operator, runs, query, scores_of, sparse_count, sparse_mode, return_v
     "The sparse_count keys of each query with the largest sum over heads of weight * relu(query . key), best first, "
     "-1 where there are fewer; their sums if asked for.",
     explicit=True,
-    grad=no_gradient("npu_lightning_indexer", "query", "key", "weights"),
+    grad={
+        (
+            "query",
+            "key",
+            "weights",
+        ): lambda grads, query, key, weights, actual_seq_lengths_query, actual_seq_lengths_key, layout_query, layout_key, sparse_mode, pre_tokens, next_tokens, return_value, result0: (
+            _index_gradients(
+                grads[1],
+                query,
+                key,
+                weights,
+                actual_seq_lengths_query,
+                actual_seq_lengths_key,
+                layout_query,
+                layout_key,
+                sparse_mode,
+                pre_tokens,
+                next_tokens,
+                return_value,
+                result0,
+            )
+        )
+    },
+    nondiff=(0,),
 )
 def npu_lightning_indexer(
     query: Any, key: Any, weights: Any, *, actual_seq_lengths_query: Any = None, actual_seq_lengths_key: Any = None,
@@ -213,8 +253,24 @@ def _attended(q, k, v, mask, scale, sinks) -> tuple:
     return out, top[0, :, :, 0].transpose(0, 1), total[0, :, :, 0].transpose(0, 1)
 
 
+def _attention_gradients(
+    grad, tensors, indices, results, scale, block, lengths, layouts, modes, with_statistics
+) -> tuple:  # fmt: skip
+    operator = "npu_sparse_flash_attention"
+    query, key, value, query_rope, key_rope = tensors
+    require(with_statistics, operator, "its gradient is computed from the statistics: return_softmax_lse must be True")
+    require(layouts[0] == layouts[1], operator, f"keys in layout {layouts[1]} have no gradient")
+    made = npu.npu_sparse_flash_attention_grad(
+        query, key, value, indices, grad, *results, scale, block, query_rope, key_rope, *lengths, layouts[0], *modes
+    )
+    own = [None if given is None else found for given, found in zip(tensors, made, strict=True)]
+    if value is None and own[1] is not None:
+        own[1] = made[1] + made[2]  # the keys are the values
+    return tuple(own)
+
+
 @composite(
-    "npu::npu_sparse_flash_attention(Tensor query, Tensor key, Tensor value, Tensor sparse_indices, float "
+    "npu::npu_sparse_flash_attention(Tensor query, Tensor key, Tensor? value, Tensor sparse_indices, float "
     "scale_value, *, Tensor? block_table=None, Tensor? actual_seq_lengths_query=None, Tensor? "
     "actual_seq_lengths_kv=None, Tensor? query_rope=None, Tensor? key_rope=None, int sparse_block_size=1, str "
     'layout_query="BSND", str layout_kv="BSND", int sparse_mode=3, int pre_tokens=9223372036854775807, int '
@@ -223,7 +279,29 @@ def _attended(q, k, v, mask, scale, sinks) -> tuple:
     "Attention of each query to the blocks of keys that sparse_indices name; and, if asked for, the largest score "
     "and the sum of each row.",
     explicit=True,
-    grad=no_gradient("npu_sparse_flash_attention", "query", "key", "value"),
+    grad={
+        (
+            "query",
+            "key",
+            "value",
+            "query_rope",
+            "key_rope",
+        ): lambda grads, query, key, value, sparse_indices, scale_value, actual_seq_lengths_query, actual_seq_lengths_kv, query_rope, key_rope, sparse_block_size, layout_query, layout_kv, sparse_mode, pre_tokens, next_tokens, attention_mode, return_softmax_lse, result0, result1, result2: (
+            _attention_gradients(
+                grads[0],
+                (query, key, value, query_rope, key_rope),
+                sparse_indices,
+                (result0, result1, result2),
+                scale_value,
+                sparse_block_size,
+                (actual_seq_lengths_query, actual_seq_lengths_kv),
+                (layout_query, layout_kv),
+                (sparse_mode, pre_tokens, next_tokens, attention_mode),
+                return_softmax_lse,
+            )
+        )
+    },
+    nondiff=(1, 2),
 )
 def npu_sparse_flash_attention(
     query: Any, key: Any, value: Any, sparse_indices: Any, scale_value: float, *, block_table: Any = None,
@@ -237,6 +315,7 @@ def npu_sparse_flash_attention(
     _unbounded(operator, pre_tokens, next_tokens)
     require_choice(operator, "attention_mode", attention_mode, (0, 2))
     require((query_rope is None) == (key_rope is None), operator, "query_rope and key_rope belong together")
+    value = key if value is None else value
     keys = [key, value] if key_rope is None else [key, value, key_rope]
     runs = _runs(
         operator, query, layout_query, actual_seq_lengths_query, keys, layout_kv, actual_seq_lengths_kv, block_table
