@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 import mindtorch_v2 as torch
-from mindtorch_v2._backends.ge import scopes
+from mindtorch_v2._backends.ge.converters import scopes
 
 __all__ = [
     "data_dump",

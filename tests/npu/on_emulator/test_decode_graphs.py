@@ -24,7 +24,7 @@ def _caches(nz: bool = False) -> list[torch.Tensor]:
 
 
 def _written(cache: torch.Tensor, rows: torch.Tensor, slots: list[int], nz: bool = False) -> torch.Tensor:
-    """What the cache holds behind a write, one row after the other, on the host."""
+    """Contents of the cache behind a write, one row after the other, on the host."""
     made = cache.clone()
     for row, slot in zip(rows, slots, strict=True):
         if slot >= 0 and nz:

@@ -23,6 +23,7 @@ def dtype_named(operator: Any, code: Any, allowed: Any, default: Any = "int8") -
         return default
     code = _OF_ACL.get(code, code) if isinstance(code, int) else code
     name = _CODES.get(code) if isinstance(code, int) else str(code).rpartition(".")[2]
+    name = "int8" if name == "qint8" else name  # that names what is made; the tensor is of int8
     require(name in allowed, operator, f"the result's dtype must be one of {', '.join(allowed)}, but it is {code}")
     return name
 
