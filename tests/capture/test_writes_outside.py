@@ -32,7 +32,7 @@ def compiled(program):
 
 
 def outcome(change, make, run):
-    """What a program that changes a container gives at two calls, and what the container holds after each."""
+    """The results of two calls of a program that changes a container, and the container after each."""
     held = make()
 
     def program(x):
