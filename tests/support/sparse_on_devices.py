@@ -27,7 +27,7 @@ def outcomes(device: str, not_there: str) -> dict[str, Any]:
 
         # An error of the device would appear in a later program.
         sparse_cases.EXPRESSIONS[:] = [t for t in sparse_cases.EXPRESSIONS if not re.search(not_there, t)]
-        return json.loads(json.dumps(sparse_cases.outcomes()))  # type: ignore[no-any-return]  # (JSON)
+        return json.loads(json.dumps(sparse_cases.outcomes()))
     finally:
         torch.set_default_device(None)
 

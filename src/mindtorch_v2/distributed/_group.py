@@ -12,7 +12,15 @@ import mindtorch_v2 as torch
 from mindtorch_v2.distributed._foreign import calls_of, ours
 from mindtorch_v2.distributed._group_calls import GroupCalls
 
-__all__ = ["LIBRARIES", "Backend", "DistributedBackendOptions", "ProcessGroup", "is_nccl_available", "libraries_of", "made_by_plugin"]
+__all__ = [
+    "LIBRARIES",
+    "Backend",
+    "DistributedBackendOptions",
+    "ProcessGroup",
+    "is_nccl_available",
+    "libraries_of",
+    "made_by_plugin",
+]
 
 # Where each back end's class is: those of devices are loaded when they are asked for.
 LIBRARIES = {

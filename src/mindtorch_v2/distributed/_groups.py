@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 import mindtorch_v2 as torch
 from mindtorch_v2.distributed import _flight
 from mindtorch_v2.distributed._foreign import as_backend
-from mindtorch_v2.distributed._group import LIBRARIES, Backend, ProcessGroup, is_nccl_available, libraries_of, made_by_plugin
+from mindtorch_v2.distributed._group import (
+    LIBRARIES,
+    Backend,
+    ProcessGroup,
+    is_nccl_available,
+    libraries_of,
+    made_by_plugin,
+)
 from mindtorch_v2.distributed._stores import HashStore, PrefixStore, seconds_of
 from mindtorch_v2.distributed._tcp_store import TCPStore
 from mindtorch_v2.distributed.rendezvous import rendezvous

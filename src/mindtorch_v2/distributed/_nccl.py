@@ -77,7 +77,7 @@ class ProcessGroupNCCL(DeviceCollectives):
 
     def _started(self, *tensors: Any, source: int | None = None) -> Queued:
         work = super()._started(*tensors, source=source)
-        work.raise_trouble = self.raise_trouble  # type: ignore[method-assign]  # (of this one)
+        work.raise_trouble = self.raise_trouble
         if self._watch is not None and not torch.cuda.is_current_stream_capturing():
             self._watch.look_after(work.completion())
         return work
@@ -89,7 +89,7 @@ class ProcessGroupNCCL(DeviceCollectives):
 
     def abort(self) -> None:
         for communicator in self._communicators.values():
-            communicator.abort()
+            communicator.abort()  # type: ignore[attr-defined]  # (made by connect)
         self.close()
 
     def close(self) -> None:

@@ -264,7 +264,8 @@ class Queued(Work):
 
     def completion(self) -> Callable[[], bool]:
         """The question whether it is done, which does not keep its tensors."""
-        return self._event.query  # type: ignore[no-any-return]  # (the device's class)
+        query: Callable[[], bool] = self._event.query
+        return query
 
 
 class _Barrier(Queued):

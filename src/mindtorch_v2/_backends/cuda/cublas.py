@@ -166,8 +166,11 @@ def _plan(a: Any, b: Any, out: Any, alpha: Any, beta: Any, shortened: bool) -> _
         compute = IN_TF32
     of_a, of_b = operand(a), operand(b)
     copies = of_a is None, of_b is None
-    a_transposed, *of_a_ = of_a or operand(a.contiguous()) or ()
-    b_transposed, *of_b_ = of_b or operand(b.contiguous()) or ()
+    of_a, of_b = of_a or operand(a.contiguous()), of_b or operand(b.contiguous())
+    if of_a is None or of_b is None:
+        raise AssertionError("a contiguous matrix is read as it lies")
+    a_transposed, *of_a_ = of_a
+    b_transposed, *of_b_ = of_b
     numbers = [
         _one_or_none(name, int(value.real)) if value in (0, 1) else _number(name, value) for value in (alpha, beta)
     ]

@@ -99,7 +99,7 @@ class _Plan:
         self.layouts.append(library.make("cublasLtMatrixLayoutCreate", kind, n, m, n))
         self._set(_EPILOGUE, c_uint32(epilogue))
         self._set(_BIAS_POINTER, c_void_p(256))  # any: kernels are chosen for a product that has one
-        self.chosen = self._choose(alignments)
+        self.chosen: Any = self._choose(alignments)
 
     def _set(self, attribute: int, value: Any) -> None:
         size = ctypes.sizeof(value)

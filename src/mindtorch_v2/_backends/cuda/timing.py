@@ -53,4 +53,4 @@ class Timing(timing.Timing):
         for device in {each[2] for each in launches}:
             self.origin(device, 0)
         self._runtime.events.update(event for each in launches for event in each[-2:])  # alive until they were read
-        self.opened([timing.Open(compiler.name_of(function), *rest, (), False) for function, *rest in launches])
+        self.opened([timing.Open._make((compiler.name_of(function), *rest, (), False)) for function, *rest in launches])

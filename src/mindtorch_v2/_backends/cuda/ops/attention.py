@@ -81,7 +81,7 @@ class _Call:
         query, key, value = inputs
         self.batches, self.heads, self.queries, self.features = query.shape
         self.key_heads, self.keys, self.value_features = key.shape[1], key.shape[2], value.shape[3]
-        self.device = query.device.index
+        self.device = query.device.index or 0
         self.in_, self.computed = element(query.dtype), "double" if query.dtype == DTYPES["float64"] else "float"
         self.most = runtime.get().most_shared(self.device)
         widths = self.features, self.value_features
