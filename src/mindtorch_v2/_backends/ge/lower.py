@@ -18,8 +18,7 @@ from .checks import GEConversionError
 from .proto import Message
 from .types import DataType
 
-for _part in ("converters", "scopes"):
-    importlib.import_module(f"{__package__}.{_part}")  # they register themselves
+importlib.import_module(f"{__package__}.converters")  # they register themselves
 
 
 class Output(NamedTuple):
