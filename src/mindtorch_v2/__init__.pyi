@@ -16,6 +16,7 @@ from . import _VF as _VF
 from . import _dynamo as _dynamo
 from . import _functorch as _functorch
 from . import _inductor as _inductor
+from . import _library as _library
 from . import _logging as _logging
 from . import _prims as _prims
 from . import _prims_common as _prims_common

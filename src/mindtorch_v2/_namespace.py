@@ -43,7 +43,7 @@ LAZY_MODULES = frozenset(
     "accelerator amp ao autograd backends compiler cpu cuda distributed distributions export fft func functional futures "
     "fx hub interop jit library linalg masked mps mtia multiprocessing nested nn npu onnx package optim overrides profiler quasirandom random return_types "
     "serialization signal sparse special storage testing types utils version xpu _dynamo _functorch _logging "
-    "__future__ _inductor _prims _prims_common _refs _subclasses _tensor_str _utils_internal _vendor "
+    "__future__ _inductor _library _prims _prims_common _refs _subclasses _tensor_str _utils_internal _vendor "
     "_utils _VF _vmap_internals __config__ torch_version".split()
 )
 """Submodules that `torch.<name>` loads when first asked for."""
