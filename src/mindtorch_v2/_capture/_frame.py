@@ -11,7 +11,7 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any
 
-from mindtorch_v2._capture import _known
+from mindtorch_v2._capture._outside import outside_of
 from mindtorch_v2._capture._sources import Attribute, Constant, Item, Source, absent
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Frame:
     def _module(self, name: str) -> types.ModuleType:
         """The module of this name, imported if it was not."""
         if name not in sys.modules:
-            with _known.outside_of():
+            with outside_of():
                 importlib.import_module(name)
         module, sources = sys.modules[name], self.trace.sources
         where = sources.source(Item, sources.source(Constant, sys.modules, "sys.modules"), name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bisect
 import collections
-import contextlib
 import copy
 import dataclasses
 import functools
@@ -16,7 +15,7 @@ import re
 import types
 import typing
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
@@ -24,8 +23,8 @@ from mindtorch_v2 import _C
 from mindtorch_v2._capture import _control_flow, _custom_function, _transforms
 from mindtorch_v2._capture._builtins import FACTS, builtins_table, classes, fact, make_dict, refusing, sort
 from mindtorch_v2._capture._guard_kinds import is_constant
+from mindtorch_v2._capture._outside import outside_of
 from mindtorch_v2._capture._sources import look_up
-from mindtorch_v2._core.torch_function import DisableTorchFunction
 from mindtorch_v2._library.definition import CustomOpDef
 from mindtorch_v2._sizes.recorded import RecordedNumber, wrap_number
 from mindtorch_v2.utils import _pytree as pytree
@@ -46,18 +45,10 @@ __all__ = [
     "native_method",
     "object_handler",
     "outside_method",
-    "outside_of",
     "pure_call",
 ]
 
 _missing = object()
-
-
-@contextlib.contextmanager
-def outside_of() -> Iterator[None]:
-    """Code in this block is no part of the program."""
-    with torch.utils._python_dispatch._disable_current_modes(), DisableTorchFunction():
-        yield
 
 
 # ---- torch ----
