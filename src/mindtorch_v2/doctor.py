@@ -32,7 +32,10 @@ SWITCHES = {
     "MINDTORCH_AS_TORCH": "`import torch` finds this package",
     "MINDTORCH_AS_TORCH_NPU": "`import torch_npu` finds this package's part of that name",
     "MINDTORCH_TORCH_VERSION": "the version that the metadata of `torch` tells",
-    "MINDTORCH_ISA": "the CPU kernels to load: base; v3 (AVX2) or v4 (AVX-512); on ARM v82, v86 or sve256",
+    "MINDTORCH_ISA": (
+        "the CPU kernels to load: base; x86-64: v3 (AVX2), v4 (AVX-512); ARM: v86 (products of bytes and bfloat16); v82 and sve256 where they "
+        "were built"
+    ),
     "MINDTORCH_ONEDNN": "0 does without oneDNN",
     "MINDTORCH_KEEP_MEMORY": "0: memory that a tensor frees is not kept for the next one",
     "MINDTORCH_STRICT_SCHEMA": "operators that programs define take what their schema says, and nothing is converted",
