@@ -228,8 +228,8 @@ def test_static(model, backend, reference):
         made, inputs = (MODELS | {"functions": functions})[model](lib)
         return converted(lib, made, q.get_default_qconfig_mapping(backend), inputs, reference)
 
-    # A reference rounds products of floats, whose last bits depend on the processor: one in the middle goes to either step.
-    same(program, rtol=1e-4, atol=2**-7 if reference else 1e-5)
+    # A reference rounds products of floats, whose last bits depend on the processor: one in the middle goes to either step (and its sum).
+    same(program, rtol=1e-4, atol=2**-6 if reference else 1e-5)
 
 
 @pytest.mark.filterwarnings("ignore:To copy construct from a tensor")
