@@ -148,7 +148,7 @@ def test_timing_leaves_calls_as_they_were() -> None:
 
 
 def test_many_calls_are_read_in_parts(monkeypatch: Any) -> None:
-    monkeypatch.setattr("mindtorch_v2._backends.npu.timing._AT_ONCE", 4)
+    monkeypatch.setattr("mindtorch_v2._backends.common.timing._AT_ONCE", 4)
     x, timing = torch.ones(3, device="npu"), Timing(shapes=True)
     timing.start(0)
     for _ in range(10):
