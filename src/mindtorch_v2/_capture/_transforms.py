@@ -30,6 +30,17 @@ def _closed(function: Any, operands: Sequence[Any]) -> Callable[..., tuple[Any, 
     return lambda *given: tuple(function(*given, *operands))
 
 
+def _split(count: int, function: Any, operands: Sequence[Any]) -> Callable[..., Any]:
+    """The first `count` results of a function, and the others."""
+    closed = _closed(function, operands)
+
+    def split(*given: Any) -> Any:
+        found = closed(*given)
+        return found[:count], found[count:]
+
+    return split
+
+
 def mapped(
     in_dims: Any, out_dims: Any, randomness: str, chunk_size: int | None, function: Any, leaves: Any, operands: Any
 ) -> Any:
@@ -58,12 +69,7 @@ def pulled_back(function: Any, leaves: Any, cotangents: Any, operands: Any) -> A
 
 def pushed_forward(count: int, function: Any, leaves: Any, tangents: Any, operands: Any) -> Any:
     """The results of a function, of which `count` have tangents, then the tangents."""
-    closed = _closed(function, operands)
-
-    def split(*given: Any) -> Any:
-        found = closed(*given)
-        return found[:count], found[count:]
-
+    split = _split(count, function, operands)
     results, directions, others = torch.func.jvp(split, tuple(leaves), tuple(tangents), has_aux=True)
     return (*results, *others, *directions)
 
@@ -73,12 +79,7 @@ def jacobians(transform: str, count: int, settings: Any, function: Any, leaves: 
 
     Behind those come the results after the first `count`, which are not differentiated.
     """
-    closed = _closed(function, operands)
-
-    def split(*given: Any) -> Any:
-        found = closed(*given)
-        return found[:count], found[count:]
-
+    split = _split(count, function, operands)
     every = tuple(range(len(leaves)))
     if transform == "hessian":
         return pytree.tree_leaves(torch.func.hessian(lambda *given: split(*given)[0], every)(*leaves))

@@ -284,7 +284,9 @@ def _by_expert(counts, ranks):
     return order, sizes
 
 
-def _counts(operator, group, ep_world_size, send_counts, recv_counts, experts, rows) -> tuple:
+def _expert_exchange(operator, hcom, ep_world_size, send_counts, recv_counts, x, weight) -> tuple:
+    """The group, and how many rows go to each of its processes and come from it."""
+    group, experts, rows = _group(operator, hcom), weight.shape[0], x.shape[0]
     require(
         ep_world_size == group.size,
         operator,
@@ -297,11 +299,13 @@ def _counts(operator, group, ep_world_size, send_counts, recv_counts, experts, r
         f"send_counts and recv_counts must have a number for each expert of each process, {wanted}, but they have "
         f"{len(send_counts)} and {len(recv_counts)}",
     )
-    require(sum(rows[0]) == rows[1], operator, f"the counts of rows sum to {sum(rows[0])}, but there are {rows[1]}")
-    return tuple(
+    total = sum(send_counts)
+    require(total == rows, operator, f"the counts of rows sum to {total}, but there are {rows}")
+    sent, received = (
         [sum(counts[rank * experts : (rank + 1) * experts]) for rank in range(ep_world_size)]
         for counts in (send_counts, recv_counts)
     )
+    return group, sent, received
 
 
 def _products(rows, weights, sizes, transposed):
@@ -325,6 +329,14 @@ def _taken(x, order):
     return aten.index_select(x, 0, _C.tensor(order, dtype=DTYPES["int64"], device=x.device))
 
 
+def _put_back(y, order):
+    """The rows that `_taken` gave, where they were before."""
+    back = [0] * len(order)
+    for place, row in enumerate(order):
+        back[row] = place
+    return _taken(y, back)
+
+
 @composite(
     "npu::npu_alltoallv_gmm(Tensor gmm_x, Tensor gmm_weight, str hcom, int ep_world_size, int[] send_counts, int[] "
     "recv_counts, *, Tensor? send_counts_tensor=None, Tensor? recv_counts_tensor=None, Tensor? mm_x=None, Tensor? "
@@ -343,11 +355,7 @@ def npu_alltoallv_gmm(
 ) -> tuple:  # fmt: skip
     operator = "npu_alltoallv_gmm"
     require_absent(operator, send_counts_tensor=send_counts_tensor, recv_counts_tensor=recv_counts_tensor)
-    group = _group(operator, hcom)
-    experts = gmm_weight.shape[0]
-    sent, received = _counts(
-        operator, group, ep_world_size, send_counts, recv_counts, experts, (send_counts, gmm_x.shape[0])
-    )
+    group, sent, received = _expert_exchange(operator, hcom, ep_world_size, send_counts, recv_counts, gmm_x, gmm_weight)
     rows = _exchanged(group, gmm_x, sent, received)
     order, sizes = _by_expert(list(recv_counts), ep_world_size)
     rows = _taken(rows, order)
@@ -372,16 +380,9 @@ def npu_gmm_alltoallv(
 ) -> tuple:  # fmt: skip
     operator = "npu_gmm_alltoallv"
     require_absent(operator, send_counts_tensor=send_counts_tensor, recv_counts_tensor=recv_counts_tensor)
-    group = _group(operator, hcom)
-    experts = gmm_weight.shape[0]
-    sent, received = _counts(
-        operator, group, ep_world_size, send_counts, recv_counts, experts, (send_counts, gmm_x.shape[0])
-    )
+    group, sent, received = _expert_exchange(operator, hcom, ep_world_size, send_counts, recv_counts, gmm_x, gmm_weight)
     order, sizes = _by_expert(list(send_counts), ep_world_size)
     y = _products(gmm_x, gmm_weight, sizes, trans_gmm_weight)
-    back = [0] * len(order)
-    for place, row in enumerate(order):
-        back[row] = place
-    return _exchanged(group, _taken(y, back), sent, received), _beside(
+    return _exchanged(group, _put_back(y, order), sent, received), _beside(
         operator, mm_x, mm_weight, trans_mm_weight, gmm_x
     )

@@ -8,7 +8,7 @@ from ...._core.dtype import DTYPES
 from ...._operators.table import aten, composite
 from . import microscaled_product
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
-from .communication import _by_expert, _counts, _exchanged, _group, _matrices, _taken
+from .communication import _by_expert, _exchanged, _expert_exchange, _group, _matrices, _put_back, _taken
 from .quantization import dtype_named, quantized_by_row
 
 _SIZES = (2, 4, 8, 16)
@@ -281,10 +281,7 @@ def npu_alltoallv_quant_gmm(
     pairs = (gmm_x_quant_mode, gmm_weight_quant_mode, mm_x_quant_mode, mm_weight_quant_mode)
     kind = _kind(operator, pairs, (gmm_x_dtype, mm_x_dtype), (gmm_weight_dtype, mm_weight_dtype))
     dtype = DTYPES[dtype_named(operator, gmm_y_dtype, _RESULTS)]
-    group, experts = _group(operator, hcom), gmm_weight.shape[0]
-    sent, received = _counts(
-        operator, group, ep_world_size, send_counts, recv_counts, experts, (send_counts, gmm_x.shape[0])
-    )
+    group, sent, received = _expert_exchange(operator, hcom, ep_world_size, send_counts, recv_counts, gmm_x, gmm_weight)
     order, sizes = _by_expert(list(recv_counts), ep_world_size)
     rows = _taken(_exchanged_bytes(group, gmm_x, sent, received), order)
     scales = gmm_x_scale
@@ -334,14 +331,8 @@ def npu_quant_gmm_alltoallv(
     pairs = (gmm_x_quant_mode, gmm_weight_quant_mode, mm_x_quant_mode, mm_weight_quant_mode)
     kind = _kind(operator, pairs, (gmm_x_dtype, mm_x_dtype), (gmm_weight_dtype, mm_weight_dtype))
     dtype = DTYPES[dtype_named(operator, gmm_y_dtype, _RESULTS)]
-    group, experts = _group(operator, hcom), gmm_weight.shape[0]
-    sent, received = _counts(
-        operator, group, ep_world_size, send_counts, recv_counts, experts, (send_counts, gmm_x.shape[0])
-    )
+    group, sent, received = _expert_exchange(operator, hcom, ep_world_size, send_counts, recv_counts, gmm_x, gmm_weight)
     order, sizes = _by_expert(list(send_counts), ep_world_size)
     y = _expert_products(operator, gmm_x, gmm_weight, gmm_x_scale, gmm_weight_scale, sizes, kind, dtype)
-    back = [0] * len(order)
-    for place, row in enumerate(order):
-        back[row] = place
     beside = _quantised_beside(operator, mm_x, mm_weight, mm_x_scale, mm_weight_scale, kind, mm_y_dtype, y)
-    return _exchanged(group, _taken(y, back), sent, received), beside
+    return _exchanged(group, _put_back(y, order), sent, received), beside
