@@ -3,26 +3,14 @@
 #include <mutex>
 #include <set>
 
-#include "driver.h"
+#include "blas_status.h"
 #include "gemm.h"
-
-EMULATED_API int emulated_enqueue(CUstream stream, const char* name, void (*run)(void*), void* data,
-                                  void (*drop)(void*));
-EMULATED_API int emulated_injected(const char* function);
-EMULATED_API CUresult cuCtxGetCurrent(CUcontext* context);
+#include "services.h"
 
 namespace emu {
 namespace {
 
-enum : int {
-    CUBLAS_STATUS_SUCCESS = 0,
-    CUBLAS_STATUS_NOT_INITIALIZED = 1,
-    CUBLAS_STATUS_ALLOC_FAILED = 3,
-    CUBLAS_STATUS_INVALID_VALUE = 7,
-    CUBLAS_STATUS_EXECUTION_FAILED = 13,
-    CUBLAS_STATUS_NOT_SUPPORTED = 15,
-    CUBLAS_POINTER_MODE_DEVICE = 1,
-};
+constexpr int CUBLAS_POINTER_MODE_DEVICE = 1;
 
 struct Handle {
     CUstream stream = nullptr;

@@ -5,24 +5,13 @@
 #include <mutex>
 #include <set>
 
-#include "driver.h"
+#include "blas_status.h"
 #include "gemm.h"
-
-EMULATED_API int emulated_enqueue(CUstream stream, const char* name, void (*run)(void*), void* data,
-                                  void (*drop)(void*));
-EMULATED_API int emulated_injected(const char* function);
-EMULATED_API CUresult cuCtxGetCurrent(CUcontext* context);
+#include "services.h"
 
 namespace emu {
 namespace {
 
-enum : int {
-    CUBLAS_STATUS_SUCCESS = 0,
-    CUBLAS_STATUS_NOT_INITIALIZED = 1,
-    CUBLAS_STATUS_INVALID_VALUE = 7,
-    CUBLAS_STATUS_EXECUTION_FAILED = 13,
-    CUBLAS_STATUS_NOT_SUPPORTED = 15,
-};
 enum : int { kDefault = 1, kRelu = 2, kBias = 4, kGelu = 32, kBiasGradientB = 512 };  // cublasLtEpilogue_t
 constexpr int kFastTf32 = 77;
 

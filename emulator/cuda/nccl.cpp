@@ -11,13 +11,7 @@
 #include <set>
 
 #include "../ranks/links.h"
-#include "driver.h"
-
-EMULATED_API int emulated_enqueue(CUstream stream, const char* name, void (*run)(void*), void* data,
-                                  void (*drop)(void*));
-EMULATED_API int emulated_injected(const char* function);
-EMULATED_API CUresult cuCtxGetCurrent(CUcontext* context);
-EMULATED_API CUresult cuCtxGetDevice(CUdevice* device);
+#include "services.h"
 
 namespace emu {
 namespace {
