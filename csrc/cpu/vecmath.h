@@ -255,6 +255,12 @@ MT_INLINE float erf(float x) {
 }
 MT_INLINE double erf(double x) { return ::erf(x); }
 
+// What an odd function with poles at 1 and -1 is there, and where it is not defined.
+MT_INLINE float at_edge(float x) {
+    constexpr float kInf = std::numeric_limits<float>::infinity();
+    return abs_f(x) == 1.0f ? copysign_f(kInf, x) : std::numeric_limits<float>::quiet_NaN();
+}
+
 // x times a polynomial of w = -log(1 - x^2), or near the ends of its root; in double, rounded once.
 MT_INLINE float erfinv(float value) {
     double x = value, inside = (1.0 - x) * (1.0 + x);
@@ -286,9 +292,7 @@ MT_INLINE float erfinv(float value) {
     outer = fma(outer, s, 1.0016752509);
     outer = fma(outer, s, 2.8329767985);
     float r = static_cast<float>(x * (w > 5.0 ? outer : inner));
-    const float edge = abs_f(value) == 1.0f ? copysign_f(std::numeric_limits<float>::infinity(), value)
-                                            : std::numeric_limits<float>::quiet_NaN();
-    return inside > 0.0 ? r : edge;
+    return inside > 0.0 ? r : at_edge(value);
 }
 
 // The normal distribution function less 1/2: an odd rational function, within 2^-22 of the exact value.
@@ -477,9 +481,7 @@ MT_INLINE float atanh(float value) {
     const float a = abs_f(value);
     const double quotient = a < 1.0f ? (1.0 + x) / (1.0 - x) : 1.0;
     const float r = static_cast<float>(a < 1e-3f ? series : 0.5 * ::log(quotient));
-    const float edge =
-        a == 1.0f ? copysign_f(std::numeric_limits<float>::infinity(), value) : std::numeric_limits<float>::quiet_NaN();
-    return a < 1.0f ? r : edge;
+    return a < 1.0f ? r : at_edge(value);
 }
 MT_INLINE double atanh(double x) { return ::atanh(x); }
 MT_INLINE double cos(double x) { return ::cos(x); }

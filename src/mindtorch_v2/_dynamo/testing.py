@@ -163,15 +163,11 @@ def expectedFailureDynamic(fn: Callable[..., Any]) -> Callable[..., Any]:
     return fn
 
 
-def _of_python(skipped: bool, reason: str) -> Callable[[Any], Any]:
-    return unittest.skipIf(skipped, reason)
-
-
-skipIfNotPy311 = _of_python(sys.version_info < (3, 11), "needs Python 3.11 or later")
-skipIfNotPy312 = _of_python(sys.version_info < (3, 12), "needs Python 3.12 or later")
-skipIfOnlyNotPy312 = _of_python(sys.version_info[:2] != (3, 12), "needs Python 3.12")
-skipIfPy312 = _of_python(sys.version_info >= (3, 12), "not with Python 3.12 or later")
-skipIfPy313 = _of_python(sys.version_info >= (3, 13), "not with Python 3.13 or later")
+skipIfNotPy311 = unittest.skipIf(sys.version_info < (3, 11), "needs Python 3.11 or later")
+skipIfNotPy312 = unittest.skipIf(sys.version_info < (3, 12), "needs Python 3.12 or later")
+skipIfOnlyNotPy312 = unittest.skipIf(sys.version_info[:2] != (3, 12), "needs Python 3.12")
+skipIfPy312 = unittest.skipIf(sys.version_info >= (3, 12), "not with Python 3.12 or later")
+skipIfPy313 = unittest.skipIf(sys.version_info >= (3, 13), "not with Python 3.13 or later")
 
 
 def standard_test(
