@@ -130,9 +130,7 @@ def give_back_what_was_lost() -> None:
         try:
             module = importlib.import_module(name)
         except ModuleNotFoundError:
-            for place in (name.rpartition(".")[0], name):
-                sys.modules.setdefault(place, types.ModuleType(place))
-            module = sys.modules[name]
+            module = sys.modules[name] = types.ModuleType(name)
         for each in lost:
             if not hasattr(module, each):
                 setattr(module, each, _gone(f"{name}.{each}"))
@@ -200,7 +198,7 @@ def prepare(side: str, source: pathlib.Path | None, as_they_were: Sequence[str])
         build_compiled_classes(source)
     if wheel is not None:
         sys.meta_path.insert(0, InfrastructureFinder(wheel, source, as_they_were))
-    give_back_what_was_lost()
+        give_back_what_was_lost()
 
 
 class Log:
