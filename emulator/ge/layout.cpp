@@ -15,6 +15,8 @@ USES(Cat, TL, int64_t, O)
 USES(Gather, T, int64_t, T, O)
 USES(IndexSelect, T, int64_t, T, O)
 USES(Index, T, TL, O)
+USES(IndexPutImpl, O, TL, T, bool, bool)
+USES(SearchSorted, T, T, bool, bool, T, O)
 USES(Scatter, T, int64_t, T, T, int64_t, O)
 USES(ConstantPadNd, T, IA, S, O)
 USES(Arange, S, S, S, O)
@@ -71,12 +73,24 @@ GE(GatherV2) {
     RUN(IndexSelect, x, static_cast<int64_t>(d), c.reshaped(indices, {flat[d]}), c.reshaped(c.out("y"), flat));
 }
 GE(GatherElements) { RUN(Gather, c.in("x"), c.attr("dim").i, c.in("index"), c.out("y")); }
-GE(Index) {
+// The index of each dimension, null where there is none; those behind the last are left out.
+static const aclTensorList* indices(Call& c) {
     std::vector<T> given = c.dynamic("indices"), all;
     size_t next = 0;
     for (int64_t taken : c.host("indexed_sizes")) all.push_back(taken ? given.at(next++) : nullptr);
     while (!all.empty() && !all.back()) all.pop_back();
-    RUN(Index, c.in("x"), c.list(all), c.out("y"));
+    return c.list(all);
+}
+GE(Index) { RUN(Index, c.in("x"), indices(c), c.out("y")); }
+GE(IndexPutV2) {
+    O x = c.out("x");
+    RUN(InplaceCopy, x, c.in("x"));
+    RUN(IndexPutImpl, x, indices(c), c.in("value"), c.attr("accumulate").b, false);
+}
+GE(SearchSorted) {
+    O out = c.out("out");
+    bool small = out->view.dtype == ACL_INT32;
+    RUN(SearchSorted, c.in("sorted_sequence"), c.in("values"), small, c.attr("right").b, c.optional("sorter"), out);
 }
 GE(ScatterElements) {
     const std::string& how = c.attr("reduction").s;

@@ -20,18 +20,16 @@ READS = {
     "npu::_npu_moe_token_unpermute_with_routing_map",
     "atb::_npu_flash_attention", "atb::_npu_flash_attention_unpad", "atb::_npu_flash_attention_unpad_v2",
     "atb::_npu_flash_attention_v3", "atb::_npu_paged_attention", "atb::_npu_paged_attention_splitfuse",
-    "atb::_npu_paged_attention_splitfuse_v2", "atb::_npu_reshape_and_cache", "atb::_npu_reshape_and_cache_siso",
-    "npu::npu_gather_pa_kv_cache", "npu::npu_grouped_dynamic_mx_quant", "npu::npu_grouped_matmul_add_",
-    "npu::npu_groupmatmul_add_fp32", "npu::npu_grouped_matmul_swiglu_quant", "npu::npu_hans_decode.out", "npu::npu_hans_encode.out",
+    "atb::_npu_paged_attention_splitfuse_v2",
+    "npu::npu_gather_pa_kv_cache", "npu::npu_grouped_dynamic_mx_quant", "npu::npu_hans_decode.out", "npu::npu_hans_encode.out",
     "npu::npu_moe_token_permute_with_routing_map", "npu::npu_moe_token_permute_with_routing_map_grad",
     "npu::npu_moe_token_unpermute_with_routing_map", "npu::npu_moe_token_unpermute_with_routing_map_grad",
-    "npu::npu_random_choice_with_mask", "npu::npu_scatter_pa_cache.value", "npu::npu_sparse_attention_score",
+    "npu::npu_random_choice_with_mask", "npu::npu_sparse_attention_score",
 }  # fmt: skip
 # Those that stand on operators of PyTorch that have no converter.
 WITHOUT = {
-    "npu::npu_anchor_response_flags", "npu::npu_conv3d", "npu::npu_conv_transpose2d", "npu::npu_convolution_transpose",
-    "npu::npu_group_norm_swish", "npu::npu_moe_token_unpermute_grad",
-    "npu::npu_stride_copy",
+    "npu::npu_conv3d", "npu::npu_conv_transpose2d", "npu::npu_convolution_transpose",
+    "npu::npu_group_norm_swish", "npu::npu_stride_copy",
 }  # fmt: skip
 # Implicit compositions without an ACLNN operator: of them a graph has the parts, however it is made.
 IN_PARTS = {"npu::fast_gelu", "npu::npu_fast_gelu_backward", "npu::npu_gelu", "npu::npu_gelu_backward"}
@@ -153,6 +151,11 @@ def test_training_has_the_gradients_by_their_own_names() -> None:
         (lambda x: torch.rms_norm(x, [4], None, 1e-3), "RmsNorm"),
         (lambda x: x.scatter(1, (x[:, :2] > 0).long(), 3.0), "ScatterElements"),
         (lambda x: x.scatter(0, (x[:2] > 0).long(), x), "ScatterElements"),
+        (lambda x: x.index_put([(x[:, 0] > 0).long()], x[:, 1:2]), "IndexPutV2"),
+        (lambda x: x.index_put([None, (x > 0).long()], x.new_ones(3, 3, 4), accumulate=True), "IndexPutV2"),
+        (lambda x: x.index_put([torch.arange(-2, 0, device=x.device)], x[0, 0]), "IndexPutV2"),
+        (lambda x: torch.searchsorted(x[0].sort().values, x), "SearchSorted"),
+        (lambda x: torch.searchsorted(x.sort(1).values.double(), x, right=True, out_int32=True), "SearchSorted"),
     ],
 )
 def test_operators_of_pytorch_that_compositions_stand_on(program: Any, type: str) -> None:

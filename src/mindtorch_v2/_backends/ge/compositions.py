@@ -27,7 +27,7 @@ def _rule(target: Any, args: Any, kwargs: Any) -> Callable[..., Any] | None:
     handle = run_call(target, args)._handle
     if handle in registry.CONVERTERS or handle.mutates:
         return None
-    source = registry.original(handle) or handle
+    source = registry.said_by(handle)
     row = row_of(source)
     if row is None:
         return None

@@ -87,7 +87,7 @@ def converter(handle: Any) -> Converter | None:
     """
     found = CONVERTERS.get(handle)
     if found is None:
-        source = original(handle) or handle
+        source = said_by(handle)
         if row_of(source) is None and handle.namespace not in ("aten", "prim", "prims"):
             return derived(handle)
         function = fused.converter(source)
@@ -128,6 +128,20 @@ def original(handle: Any) -> Any:
     stem = f"{handle.namespace}::{handle.name.removesuffix('_functional')}"
     found = (_C._find_operator(name, handle.overload) for name in (stem, f"{stem}_"))
     return next((made for made in found if made is not None and made.mutates), None)
+
+
+def _takes(handle: Any) -> list[tuple[str, str]]:
+    return [(a["name"], a["type"]) for a in handle.arguments]
+
+
+def said_by(handle: Any) -> Any:
+    """The operator whose row says a functional call: its own, or that with writes whose functional form it is."""
+    found = original(handle)
+    if found is None and handle not in fused.rows() and handle.namespace != "aten":
+        writing = _C._find_operator(f"{handle.namespace}::{handle.name}_", handle.overload)
+        if writing is not None and _takes(writing) == _takes(handle):
+            found = writing
+    return handle if found is None else found
 
 
 def problems(handle: Any) -> list[str]:

@@ -117,6 +117,12 @@ def cast(op: Op) -> Outputs:
 
 
 @rule
+def searched(op: Op) -> Outputs:
+    _, values = _alike(op, "sorted_sequence", "values")
+    return [(DataType(_attr(op, "dtype")), values.shape)]
+
+
+@rule
 def sized(op: Op) -> Outputs:
     x, shape = _in(op, "x"), _constant(op, "shape")
     if op.type == "Reshape" and math.prod(shape) != math.prod(_shape(x)):

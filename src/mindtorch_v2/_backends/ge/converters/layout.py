@@ -8,7 +8,7 @@ from typing import Any
 from .. import apis as ge
 from .. import attr
 from ..types import DataType
-from ._table import converts, kind, operand, reshape
+from ._table import converts, kind, operand, promoted, reshape
 
 
 @converts("view.default", "_unsafe_view.default", "reshape.default", "view_copy.default")
@@ -261,6 +261,27 @@ def index(self: Any, indices: Any) -> Any:
     taken = [int(each is not None) for each in indices] + [0] * (self.rank - len(indices))
     wide = [operand(each, DataType.DT_INT64) for each in given]
     return ge.function("Index")(self, taken, [1] * len(taken), wide)
+
+
+@converts("index_put.default")
+def index_put(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    if any(each is not None and each.dtype in (DataType.DT_BOOL, DataType.DT_UINT8) for each in indices):
+        raise NotImplementedError("a mask as index: how many values are taken would depend on data")
+    taken = [int(each is not None) for each in indices] + [0] * (self.rank - len(indices))
+    wide = [operand(each, DataType.DT_INT64) for each in indices if each is not None]
+    values = operand(values, self.dtype)
+    return ge.function("IndexPutV2")(ge.Clone(self), values, taken, [1] * len(taken), wide, accumulate=accumulate)
+
+
+@converts("searchsorted.Tensor")
+def searchsorted(
+    sorted_sequence: Any, self: Any, *, out_int32: bool = False, right: bool = False, side: Any = None,
+    sorter: Any = None, meta_outputs: Any = None,
+) -> Any:  # fmt: skip
+    right = right or side == "right"
+    common = promoted(sorted_sequence, self)
+    given = operand(sorted_sequence, common), operand(self, common)
+    return ge.function("SearchSorted")(*given, sorter, dtype=kind(meta_outputs), right=right)
 
 
 # ---- factories ----

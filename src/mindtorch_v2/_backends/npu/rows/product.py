@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
-from . import microscaled_product, operations
+from . import microscaled_product, operations, runs
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
 from .numbers import has_numbers
 from .quantization import dtype_named, scale_of, unpacked_int4
@@ -317,10 +317,15 @@ def npu_grouped_matmul_add_(
     operator = "npu_grouped_matmul_add_"
     require(transpose_x and not transpose_weight, operator, "only transpose_x=True, transpose_weight=False is known")
     require_choice(operator, "group_type", group_type, (_BY_INNER,))
-    ends = _ends(operator, group_list, group_list_type or 0, group_list.shape[0])
-    parts = [
-        aten.matmul(wide(x[a:b]).transpose(0, 1), wide(weight[a:b])) for a, b in zip([0, *ends[:-1]], ends, strict=True)
-    ]
+    kind, groups = group_list_type or 0, group_list.shape[0]
+    if runs.is_recorded(group_list):
+        require_choice(operator, "group_list_type of a call that is recorded", kind, (0, 1))
+        taken = runs.members(group_list, kind, groups, x.shape[0]).unsqueeze(-1)
+        pairs = ((aten.where(rows, wide(x), 0), aten.where(rows, wide(weight), 0)) for rows in aten.unbind(taken))
+    else:
+        ends = _ends(operator, group_list, kind, groups)
+        pairs = ((wide(x[a:b]), wide(weight[a:b])) for a, b in zip([0, *ends[:-1]], ends, strict=True))
+    parts = [aten.matmul(left.transpose(0, 1), right) for left, right in pairs]
     return aten.add_(input, aten.stack(parts).reshape(input.shape).to(input.dtype))
 
 
