@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import warnings
+import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -31,6 +32,12 @@ _RESERVED = ("prim",)
 _YIELDING = ("functional_form_of", "until_a_library_defines")
 _owners: dict[str, tuple] = {"aten": (lambda: True, "the operators of the framework")}
 _alive: weakref.WeakSet = weakref.WeakSet()
+_alive_lock = threading.RLock()  # libraries come from many threads; one that is collected may be taken away within any call
+
+
+def _living() -> list[Library]:
+    with _alive_lock:
+        return list(_alive)
 
 
 def fallthrough_kernel() -> Any:
@@ -112,7 +119,8 @@ class Library:
         self._taken_back: list[Any] = []
         self._waiting: dict[Any, Any] = {}
         self._destroyed = False
-        _alive.add(self)
+        with _alive_lock:
+            _alive.add(self)
         self._finalizer = weakref.finalize(
             self, _take_away, ns if kind == "DEF" else None, self._defined, self._kernels, self._taken_back
         )
@@ -181,7 +189,7 @@ class Library:
         getattr(ops, self.ns)._forget(name)
         for arguments in self._waiting.pop(full, ()):
             self._register(handle, *arguments)
-        for library in list(_alive):
+        for library in _living():
             if library is not self and full in library._waiting:
                 for arguments in library._waiting.pop(full):
                     library._register(handle, *arguments)
@@ -381,7 +389,7 @@ def _take_away(owned, defined, kernels, taken_back) -> None:
             kernel.handle.__dict__.get("kernel_origins", {}).pop(kernel.registration, None)
     kernels.clear()
     # Kernels of other libraries wait for the operator to be defined again.
-    for library in list(_alive) if gone else ():
+    for library in _living() if gone else ():
         for kernel in library._kernels:
             if id(kernel.handle) in gone:
                 library._waiting.setdefault(qualified(kernel.handle), []).append(

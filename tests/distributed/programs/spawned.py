@@ -12,6 +12,8 @@ def work(rank, port, size):
     total = torch.tensor([rank + 1.0])
     dist.all_reduce(total)
     sys.stdout.write(f"{rank} {total.item()}\n")
+    sys.stdout.flush()
+    dist.barrier()  # the process that fails ends the other
     dist.destroy_process_group()
     if rank == 1:
         raise ValueError("after the work")

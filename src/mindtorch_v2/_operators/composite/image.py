@@ -24,10 +24,12 @@ def _channels_come_last(x: Tensor) -> bool:
     return True
 
 
-def _in_format_of(given: Tensor, result: Tensor) -> Tensor:
-    """The result in memory of its own, with the channels last where those that were given come last."""
-    last = _C.channels_last if given.dim() == 4 else _C.channels_last_3d
-    return result.clone(memory_format=last if _channels_come_last(given) else _C.contiguous_format)
+def _regrouped(given: Tensor, permuted: Tensor, sizes: Sequence[int]) -> Tensor:
+    """`permuted` in memory of its own and in `sizes`, with the channels last where those that were given come last."""
+    made = aten._unsafe_view(permuted.clone(memory_format=_C.contiguous_format), sizes)
+    if not _channels_come_last(given):
+        return made
+    return made.contiguous(memory_format=_C.channels_last if given.dim() == 4 else _C.channels_last_3d)
 
 
 @composite(
@@ -75,7 +77,7 @@ def channel_shuffle(self: Tensor, groups: int) -> Tensor:
             f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
         )
     grouped = self.reshape([self.size(0), groups, channels // groups, *self.shape[2:]])
-    return _in_format_of(self, grouped.transpose(1, 2).reshape(self.shape))
+    return _regrouped(self, grouped.transpose(1, 2), self.shape)
 
 
 @composite(
@@ -121,7 +123,7 @@ def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
     split = self.reshape([*lead, channels // (factor * factor), factor, factor, height, width])
     order = [*range(n), n, n + 3, n + 1, n + 4, n + 2]
     sizes = [*lead, channels // (factor * factor), height * factor, width * factor]
-    return _in_format_of(self, split.permute(order).reshape(sizes))
+    return _regrouped(self, split.permute(order), sizes)
 
 
 @composite(
@@ -154,4 +156,4 @@ def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
     split = self.reshape([*lead, channels, height // factor, factor, width // factor, factor])
     order = [*range(n), n, n + 2, n + 4, n + 1, n + 3]
     sizes = [*lead, channels * factor * factor, height // factor, width // factor]
-    return _in_format_of(self, split.permute(order).reshape(sizes))
+    return _regrouped(self, split.permute(order), sizes)
