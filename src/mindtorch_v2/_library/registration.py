@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import warnings
 import threading
+import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -32,7 +32,9 @@ _RESERVED = ("prim",)
 _YIELDING = ("functional_form_of", "until_a_library_defines")
 _owners: dict[str, tuple] = {"aten": (lambda: True, "the operators of the framework")}
 _alive: weakref.WeakSet = weakref.WeakSet()
-_alive_lock = threading.RLock()  # libraries come from many threads; one that is collected may be taken away within any call
+_alive_lock = (
+    threading.RLock()
+)  # libraries come from many threads; one that is collected may be taken away within any call
 
 
 def _living() -> list[Library]:
