@@ -29,7 +29,7 @@ def _regrouped(given: Tensor, permuted: Tensor, sizes: Sequence[int]) -> Tensor:
     made = aten._unsafe_view(permuted.clone(memory_format=_C.contiguous_format), sizes)
     if not _channels_come_last(given):
         return made
-    return made.contiguous(memory_format=_C.channels_last if given.dim() == 4 else _C.channels_last_3d)
+    return made.clone(memory_format=_C.channels_last if given.dim() == 4 else _C.channels_last_3d)
 
 
 @composite(
