@@ -1,6 +1,7 @@
 // Sums, products, and what is built from them.
 #include "core/cpp_names.h"
 #include "core/number_fits.h"
+#include "float8.h"
 #include "number.h"
 #include "pointwise.h"
 #include "rounded.h"
@@ -67,7 +68,7 @@ void mul_cpu(Out out, const Tensor& self, Input other) {
     const DType t = promoted({self, other});
     if (is_bool(t))
         return pointwise_as(out, Types<bool>{}, t, {self, other}, [](bool a, bool b) -> bool { return a & b; });
-    pointwise_as(out, NumbersFast{}, t, {self, other}, [](auto a, auto b) { return num::mul(a, b); });
+    pointwise_as(out, NumbersFast{}, widened(t), {self, other}, [](auto a, auto b) { return num::mul(a, b); });
 }
 
 // (x & keep) ^ turn on the bits of a 16-bit float: what only concerns the sign needs no conversion.
@@ -139,7 +140,8 @@ void abs_cpu(Out out, const Tensor& self) {
     DType t = self.dtype;
     if (is_complex(t)) return pointwise_as(out, Types<c64, c128>{}, t, {self}, [](auto a) { return std::abs(a); });
     if (is_reduced_float(t)) return change_bits(out, self, 0x7fff, 0);
-    unary(out, RealsFast{}, self, []<class T>(T a) -> T {
+    if (t != DType::Float8_e8m0fnu) t = widened(t);  // which has no sign, and in PyTorch no abs
+    pointwise_as(out, RealsFast{}, t, {self}, []<class T>(T a) -> T {
         if constexpr (num::is_flt<T>)
             return a < 0 ? -a : a == 0 ? T(0) : a;
         else

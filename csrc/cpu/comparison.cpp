@@ -1,5 +1,6 @@
 // Comparisons, tests of floats, and logical operators; results are bool.
 #include "convert.h"
+#include "float8.h"
 #include "number.h"
 #include "pointwise.h"
 
@@ -18,13 +19,20 @@ DType comparing(const Input& self, const Input& other) {
     return !tensors && is_integer(t) ? DType::Int64 : t == DType::Bool ? DType::UInt8 : t;
 }
 
+#define MT_EQUALITY(name, expression)                                                  \
+    void name##_cpu(Out out, Input self, Input other) {                                \
+        pointwise_as(out, Equatable{}, widened(comparing(self, other)), {self, other}, \
+                     []<class T>(T a, T b) -> bool { return expression; });            \
+    }
+MT_EQUALITY(eq, a == b)
+MT_EQUALITY(ne, a != b)
+#undef MT_EQUALITY
+
 #define MT_COMPARISON(name, list, expression)                               \
     void name##_cpu(Out out, Input self, Input other) {                     \
         pointwise_as(out, list{}, comparing(self, other), {self, other},    \
                      []<class T>(T a, T b) -> bool { return expression; }); \
     }
-MT_COMPARISON(eq, Equatable, a == b)
-MT_COMPARISON(ne, Equatable, a != b)
 MT_COMPARISON(lt, Comparable, a < b)
 MT_COMPARISON(le, Comparable, a <= b)
 MT_COMPARISON(gt, Comparable, a > b)
@@ -43,14 +51,17 @@ bool answered_for_integers(Tensor& out, const Tensor& self, bool answer) {
     return true;
 }
 
+// Of the float8 types only this one has infinities; PyTorch asks the others for none.
+DType with_infinities(DType t) { return t == DType::Float8_e5m2 ? widened(t) : t; }
+
 void isnan_cpu(Out out, const Tensor& self) {
     if (answered_for_integers(out, self, false)) return;
-    unary(out, FloatsComplex{}, self, [](auto a) -> bool { return a != a; });
+    pointwise_as(out, FloatsComplex{}, widened(self.dtype), {self}, [](auto a) -> bool { return a != a; });
 }
 
 void isinf_cpu(Out out, const Tensor& self) {
     if (answered_for_integers(out, self, false)) return;
-    unary(out, FloatsComplex{}, self, []<class T>(T a) -> bool {
+    pointwise_as(out, FloatsComplex{}, with_infinities(self.dtype), {self}, []<class T>(T a) -> bool {
         if constexpr (num::is_cx<T>)
             return std::isinf(a.real()) || std::isinf(a.imag());
         else
@@ -60,7 +71,7 @@ void isinf_cpu(Out out, const Tensor& self) {
 
 void isfinite_cpu(Out out, const Tensor& self) {
     if (answered_for_integers(out, self, true)) return;
-    unary(out, FloatsComplex{}, self, []<class T>(T a) -> bool {
+    pointwise_as(out, FloatsComplex{}, with_infinities(self.dtype), {self}, []<class T>(T a) -> bool {
         if constexpr (num::is_cx<T>)
             return std::isfinite(a.real()) && std::isfinite(a.imag());
         else

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "core/dtype.h"
+
 namespace mt {
 
 // What happens above the largest number, and which codes are special.
@@ -81,5 +83,8 @@ struct Float8_e8m0fnu {
         return f;
     }
 };
+
+// In which numbers of a dtype are computed with: those of 8 bits as float32, by the operators that take them.
+constexpr DType widened(DType t) { return is_float8(t) ? DType::Float32 : t; }
 
 }  // namespace mt

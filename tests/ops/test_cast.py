@@ -238,3 +238,33 @@ def test_one_element_for_many(of, to):
         assert found.tolist() == [[row] * sizes[1] for row in x.to(to)[:, 0].tolist()]
     every = torch.empty(7, 6, dtype=to)[:, ::2].copy_(x[0, 0])
     assert every.tolist() == [[x.to(to)[0, 0].item()] * 3] * 7
+
+
+@pytest.mark.parametrize("name", [*_FLOAT8, "float8_e8m0fnu"])
+def test_float8_is_compared_and_multiplied(name):
+    def program(torch):
+        dtype = getattr(torch, name)
+        x = torch.tensor([1.0, 2.0, -3.0, float("nan"), 0.0, -0.0, 448.0, 1e-3, float("inf")]).to(dtype)
+        y = torch.tensor([1.0, 4.0, 2.0, 0.5, -0.0, 1.0, 2.0, 0.3, 1.0]).to(dtype)
+        some = [x == y, x != y, x == x, x != x, x == 1.0, x != 2, torch.eq(x, y.clone()), x.isnan()]
+        more = [x * y, torch.mul(x, x), x.clone().mul_(y), torch.mul(x[::2], y[::2], out=torch.empty(5, dtype=dtype))]
+        return [*some, *(each.float() for each in more)]
+
+    agree(program)
+
+
+@pytest.mark.parametrize("name", _FLOAT8)
+def test_float8_without_its_sign(name):
+    def program(torch):
+        x = torch.tensor([1.0, -2.0, float("nan"), 0.0, -0.0, -448.0, 1e-3, -1e-9]).to(getattr(torch, name))
+        return [x.abs().float(), x.clone().abs_().float()]
+
+    agree(program)
+
+
+def test_float8_with_infinities():
+    def program(torch):
+        x = torch.tensor([1.0, float("inf"), -float("inf"), float("nan"), 57344.0]).to(torch.float8_e5m2)
+        return [x.isinf(), x.isfinite()]
+
+    agree(program)

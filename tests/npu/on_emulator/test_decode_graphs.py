@@ -129,6 +129,9 @@ def _mixture(name: str, ends: torch.Tensor) -> Callable[[], Any]:
         return lambda: npu.npu_dequant_swiglu_quant(
             sums, **named, quant_mode=1, group_index=ends - torch.cat([first, ends[:-1]])
         )
+    if name == "sums":
+        sums = torch.zeros(3, 16, 24).npu()
+        return partial(npu.npu_grouped_matmul_add, sums, _x(7, 16).float().npu(), _x(7, 24, seed=1).float().npu(), ends)
     if name == "grouped":
         return partial(npu.npu_quant_grouped_matmul_dequant, _x(7, 16).npu(), _bytes(3, 24, 16), _scales(3, 24), ends)
     return partial(
@@ -138,7 +141,7 @@ def _mixture(name: str, ends: torch.Tensor) -> Callable[[], Any]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["swiglu", "swiglu_v2", "dequant", "grouped", "finalize"])
+@pytest.mark.parametrize("name", ["swiglu", "swiglu_v2", "dequant", "grouped", "sums", "finalize"])
 def test_groups_of_rows_in_a_recording(name: str) -> None:
     ends = torch.tensor([2, 2, 7]).npu()
     step = _mixture(name, ends)
@@ -176,6 +179,24 @@ def test_routes_in_a_recording(quant_mode: int, kind: int) -> None:
     for found, expected in zip(made, step(), strict=True):
         assert torch.equal(found, expected)
     assert made[2].any()
+
+
+def test_tokens_of_ranks_are_brought_to_experts_in_a_recording() -> None:
+    tokens, scales = _x(6, 8), torch.arange(6.0)
+    counts, given, named = torch.tensor([[1, 2, 0], [1, 1, 1]]).npu(), tokens.npu(), {"per_token_scales": scales.npu()}
+    graph = torch.npu.NPUGraph()
+    with torch.npu.graph(graph):
+        made = npu.npu_moe_re_routing(given, counts, **named)
+    for there, order in (
+        ([[1, 2, 0], [1, 1, 1]], [0, 3, 1, 2, 4, 5]),
+        ([[0, 0, 3], [2, 0, 1]], [3, 4, 0, 1, 2, 5]),
+        ([[0, 0, 0], [0, 6, 0]], [0, 1, 2, 3, 4, 5]),
+    ):
+        counts.copy_(torch.tensor(there))
+        graph.replay()
+        assert made[2].tolist() == order
+        assert torch.equal(made[0].cpu(), tokens[order]) and torch.equal(made[1].cpu(), scales[order])
+        assert made[3].tolist() == torch.tensor(there).sum(0).tolist()
 
 
 def test_states_in_a_recording() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite, namespace
+from . import runs
 from .checks import no_gradient, require, require_absent, require_choice, wide
 from .numbers import has_numbers
 from .quantization import quantized, quantized_by_row
@@ -412,17 +413,12 @@ def npu_moe_re_routing(
     require_absent(operator, tokens_dtype=tokens_dtype)
     require_choice(operator, "expert_token_num_type", expert_token_num_type, (1,))
     require_choice(operator, "idx_type", idx_type, (0,))
-    ranks, experts = expert_token_num_per_rank.shape
-    counts = expert_token_num_per_rank.flatten().to(_INT64)
-    expert = aten.empty([tokens.shape[0]], dtype=_INT64, device=tokens.device)
-    if has_numbers(counts):
-        expert = aten.repeat_interleave(aten.arange(experts, device=tokens.device).repeat(ranks), counts)
-    require(
-        expert.numel() == tokens.shape[0],
-        operator,
-        f"the counts sum to {expert.numel()}, but there are {tokens.shape[0]} tokens",
-    )
-    order = aten.argsort(expert, dim=0, stable=True)
+    counts, there = expert_token_num_per_rank.flatten(), tokens.shape[0]
+    if has_numbers(counts) and not runs.is_recorded(counts):
+        total = int(counts.sum())
+        require(total == there, operator, f"the counts sum to {total}, but there are {there} tokens")
+    run = runs.group_of_rows(counts, 1, there)
+    order = aten.argsort(aten.remainder(run, expert_token_num_per_rank.shape[1]), dim=0, stable=True)
     moved = aten.empty([0], dtype=DTYPES["float32"], device=tokens.device)
     if per_token_scales is not None:
         moved = aten.index_select(per_token_scales, 0, order)

@@ -47,7 +47,7 @@ def is_recorded(tensor: Any) -> bool:
     return is_current_stream_capturing()
 
 
-def _group_of_rows(group_list: Any, kind: int, rows: int) -> Any:
+def group_of_rows(group_list: Any, kind: int, rows: int) -> Any:
     """The number of each row's group, by cumulative ends (kind 0) or counts (1); that of no group behind the last run."""
     ends = group_list.to(_INT64)
     ends = aten.cumsum(ends, 0) if kind == 1 else ends
@@ -56,11 +56,11 @@ def _group_of_rows(group_list: Any, kind: int, rows: int) -> Any:
 
 def members(group_list: Any, kind: int, groups: int, rows: int) -> Any:
     """Which rows are in each group, (groups, rows), of a call that is recorded."""
-    return _group_of_rows(group_list, kind, rows) == aten.arange(groups, device=group_list.device).unsqueeze(1)
+    return group_of_rows(group_list, kind, rows) == aten.arange(groups, device=group_list.device).unsqueeze(1)
 
 
 def recorded(group_list: Any, kind: int, groups: int, rows: int) -> tuple[list[Run], Any]:
     """A run for each row, by cumulative ends (kind 0) or counts (1), and which rows have a group at all."""
-    group = _group_of_rows(group_list, kind, rows)
+    group = group_of_rows(group_list, kind, rows)
     known = aten.clamp(group, max=groups - 1)
     return [Run(row, row + 1, known[row : row + 1]) for row in range(rows)], group < groups
