@@ -139,3 +139,67 @@ def test_a_program_that_puts_things_back_changes_nothing():
 
     assert torch.equal(compiled(program)(torch.ones(1, 2)), linear.bias[None])
     assert linear.weight is weight
+
+
+READ_AS_A_WHOLE = {
+    "its values": lambda held: sum(held.values()),
+    "its items": lambda held: len([pair for pair in held.items()]),
+    "its keys": lambda held: len(list(held)),
+    "copied": lambda held: len({**held}),
+    "an item with a default": lambda held: held.setdefault("a", 5),
+    "an item taken": lambda held: held.pop("z", 7),
+}
+
+
+@pytest.mark.parametrize("read", READ_AS_A_WHOLE)
+def test_an_item_that_was_written_before_the_dictionary_is_read_as_a_whole(read):
+    """The write is still due where the program goes on with a copy of the dictionary."""
+    held, plain = {"a": 1}, {"a": 1}
+
+    def change(into, x):
+        into["a"] = into["a"] + 1
+        into["b"] = 3
+        return x * READ_AS_A_WHOLE[read](into)
+
+    run = compiled(lambda x: change(held, x))
+    for _ in range(2):
+        assert torch.equal(run(torch.ones(2)), change(plain, torch.ones(2)))
+        assert held == plain
+
+
+def test_a_list_that_changes_while_it_is_read():
+    held, plain = [1.0, 2.0, 3.0], [1.0, 2.0, 3.0]
+
+    def change(into, x):
+        for value in into:
+            x = x * 2 + value
+            if len(into) < 5:
+                into.insert(0, 7.0)
+        for left, right in zip(into, (1, 2, 3)):
+            x = x + left * right
+            into.reverse()
+        return x
+
+    run = compiled(lambda x: change(held, x))
+    assert torch.equal(run(torch.ones(2)), change(plain, torch.ones(2)))
+    assert held == plain
+
+
+@pytest.mark.parametrize(
+    ("make", "change", "text"),
+    [
+        (lambda: {"a": 1}, lambda held: held.update(b=2), "dictionary changed size during iteration"),
+        (lambda: {1}, lambda held: held.add(2), "Set changed size during iteration"),
+        (lambda: collections.deque([1]), lambda held: held.append(2), "deque mutated during iteration"),
+    ],
+)
+def test_other_containers_may_not_change_while_they_are_read(make, change, text):
+    held = make()
+
+    def program(x):
+        for _ in held:
+            change(held)
+        return x
+
+    with pytest.raises(RuntimeError, match=text):
+        compiled(program)(torch.ones(1))

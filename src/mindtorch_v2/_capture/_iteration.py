@@ -91,17 +91,47 @@ class Iteration:
         if isinstance(obj, (list, collections.deque)):
             self.guards.note("length", source, len(obj))
             items = [(sequence_item(obj, i), self.sources.source(Item, source, i, False)) for i in range(len(obj))]
-            return (self.sources.wrap(value, where) for value, where in items)
+            found = (self.sources.wrap(value, where) for value, where in items)
+            if isinstance(obj, list):
+                return self._while_it_changes(obj, found)
+            return self._while_unchanged(obj, found, "deque mutated during iteration")
         if isinstance(obj, dict):
-            return iter(self.keys(obj, source))
+            return self._while_unchanged(obj, self.keys(obj, source), "dictionary changed size during iteration")
         if isinstance(obj, (set, frozenset)):
             order = tuple(obj)
             if not all(map(is_constant, order)):
                 self.trace.refuse("a loop over a set of objects", "iteration")
             self.guards.note("keys", source, order)
-            return iter(order)
+            return self._while_unchanged(obj, order, "Set changed size during iteration")
         self.trace.refuse(f"a loop over a {kind.__name__} outside cannot be captured", "iteration")
         return None
+
+    def _while_it_changes(self, obj, found):
+        """The items of a list outside: once the program has changed it, those of what it goes on with, from the same place on."""
+        place = 0
+        for value in found:
+            if self.writes.current(obj) is not obj:
+                break
+            yield value
+            place += 1
+        changed = self.writes.current(obj)
+        while changed is not obj and place < len(changed):
+            yield changed[place]
+            place += 1
+
+    def _while_unchanged(self, obj, found, text):
+        """What is found in a container outside; RuntimeError where the program adds to it or takes from it meanwhile."""
+        size = self._length_now(obj)
+        for value in found:
+            yield value
+            if self._length_now(obj) != size:  # looked at before the end, too
+                raise RuntimeError(text)
+
+    def _length_now(self, obj):
+        changed = self.writes.current(obj)
+        written = self.writes.to(obj) if isinstance(obj, dict) else None
+        fresh = 0 if written is None else sum(not dict.__contains__(obj, key) for key in written.values)
+        return len(changed) + fresh
 
     def over_unpacked(self, obj: Any, pattern: Any) -> Any:
         """Like `it`, each item unpacked as a target of the pattern's form does."""

@@ -125,17 +125,20 @@ class Writes:
         ):
             self.trace.refuse(f"a write to a {kind.__name__} outside", "write")
         copy: Any
+        before: Any
         if issubclass(kind, dict):
             written = self._noted.get(id(obj))
             copy = collections.defaultdict(self._factory(obj)) if kind is collections.defaultdict else kind()
             copy.update(self.trace.iteration.items_before(obj, source))
+            before = dict(copy)
             copy.update({} if written is None else written.values)
             self._noted.pop(id(obj), None)
         elif kind is collections.deque:
             copy = collections.deque(self.trace.iteration.over(obj), obj.maxlen)
+            before = copy.copy()
         else:
             copy = kind(self.trace.iteration.over(obj))
-        before = dict(copy) if isinstance(copy, dict) else kind(copy)
+            before = kind(copy)
         self._copies[id(obj)] = _Copied(obj, copy, before)
         self.trace.kept.append(obj)
         return copy
