@@ -40,6 +40,7 @@ struct Problem {
           input_lengths(std::move(inputs)),
           target_lengths(std::move(lengths)),
           blank(blank) {
+        MT_CHECK(log_probs.numel() > 0, "log_probs tensor must not be empty");
         MT_CHECK(log_probs.ndim == 3, "ctc_loss: expected log_probs of 3 dimensions, got ", log_probs.ndim);
         time = log_probs.size(0);
         batch = log_probs.size(1);

@@ -144,8 +144,12 @@ void few(Tensor& y, const Vectors& x, const In& in, int64_t rows, const F& weigh
 template <class F>
 void multiply(Tensor& y, const Tensor& given_x, int64_t rows, int64_t terms, const F& weight, const float* scales) {
     TensorRef x = contiguous(given_x);
-    const int64_t count = x->numel() / std::max<int64_t>(1, terms);
     if (y.numel() == 0) return;
+    if (terms == 0) {  // sums of nothing
+        std::memset(y.raw(), 0, static_cast<size_t>(y.numel() * y.itemsize()));
+        return;
+    }
+    const int64_t count = x->numel() / terms;
     if (count * Vectors::for_each_row(x->dtype) <= kFewVectors) {
         const Vectors in(*x, terms, F::kPer);
 #if defined(__AVX512BW__)

@@ -108,11 +108,16 @@ template <>
 struct NumbersOf<1> {
     using type = float;
 };
-inline float& item(float& number, int) { return number; }
-inline float item(const float& number, int) { return number; }
+// One of them. clang has no references to the numbers of a vector.
+inline float item(float number, int) { return number; }
 template <class Numbers>
-decltype(auto) item(Numbers& numbers, int k) {
+float item(const Numbers& numbers, int k) {
     return numbers[k];
+}
+inline void set_item(float& number, int, float value) { number = value; }
+template <class Numbers>
+void set_item(Numbers& numbers, int k, float value) {
+    numbers[k] = value;
 }
 
 // The scales and offsets of a block.
@@ -234,7 +239,7 @@ struct Groups4 {
         for (int i = 0; i < kCount; i++) {
             float found;
             of_group(row, (block * kParts + i) >> shift, &made.scale[i], &found);
-            item(made.offset, i) = found;
+            set_item(made.offset, i, found);
         }
         return made;
     }

@@ -113,15 +113,19 @@ struct ReduceArgs {
         : self(self), dtype(dtype), dim(dim), mask(dim.mask(self.ndim)), keepdim(keepdim.value_or(false)) {}
 };
 
-void check_not_empty(ShapeCall& c, const ReduceArgs& a) {
-    if (a.self.numel() != 0) return;
+// Before the same dimension is found to be named twice.
+void check_not_empty(ShapeCall& c, const Tensor& self, const ReducedDims& dim) {
+    if (self.numel() != 0) return;
     MT_CHECK(
-        !a.dim.given.is_none() && !a.dim.is_empty_list(), c.name(),
+        !dim.given.is_none() && !dim.is_empty_list(), c.name(),
         "(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' "
         "argument.");
-    for (int64_t d = 0; d < a.self.ndim; d++)
-        MT_CHECK_INDEX(!(a.mask >> d & 1) || a.self.size(d) != 0, c.name(), "(): Expected reduction dim ", d,
-                       " to have non-zero size.");
+    auto check = [&](int64_t given) {
+        const int64_t d = wrap_dim(given, self.ndim);
+        MT_CHECK_INDEX(self.size(d) != 0, c.name(), "(): Expected reduction dim ", d, " to have non-zero size.");
+    };
+    if (dim.given.tag == Tag::Int) return check(dim.given.i);
+    for (uint32_t i = 0; i < dim.given.len; i++) check(dim.given.ints[i]);
 }
 
 bool is_integral(DType t) { return is_integer(t) || is_bool(t); }
@@ -136,8 +140,8 @@ void reduce_shape(ShapeCall& c, const Tensor& self, std::optional<DType> dtype, 
 // reduce_extremum: the same for operators without a neutral element.
 void extremum_shape(ShapeCall& c, const Tensor& self, std::optional<DType> dtype, ReducedDims dim,
                     std::optional<bool> keepdim) {
+    check_not_empty(c, self, dim);
     ReduceArgs a(self, dtype, dim, keepdim);
-    check_not_empty(c, a);
     reduced_output(c, 0, a.self, a.mask, a.keepdim, a.self.dtype);
 }
 
@@ -188,7 +192,7 @@ void argument_shape(ShapeCall& c, const Tensor& self, std::optional<DType> dtype
     MT_CHECK(!is_bool(a.self.dtype), c.name(), "(): does not support bool input");
     MT_CHECK_INDEX(a.self.numel() != 0 || !dim.given.is_none(), c.name(),
                    "(): Expected reduction dim to be specified for input.numel() == 0.");
-    check_not_empty(c, a);
+    check_not_empty(c, self, dim);
     reduced_output(c, 0, a.self, a.mask, a.keepdim, DType::Int64);
 }
 
@@ -196,7 +200,7 @@ void argument_shape(ShapeCall& c, const Tensor& self, std::optional<DType> dtype
 void indexed_shape(ShapeCall& c, const Tensor& self, std::optional<DType> dtype, ReducedDims dim,
                    std::optional<bool> keepdim) {
     ReduceArgs a(self, dtype, dim, keepdim);
-    check_not_empty(c, a);
+    check_not_empty(c, self, dim);
     MT_CHECK(!is_complex(a.self.dtype), c.name(), "(): does not support complex input");
     Dims sizes;
     for (int64_t d = 0; d < a.self.ndim; d++) {
@@ -243,7 +247,7 @@ void pair_shape(ShapeCall& c, const Tensor& self, std::optional<DType> dtype, Re
     ReduceArgs a(self, dtype, dim, keepdim);
     MT_CHECK(a.self.numel() != 0 || !dim.given.is_none(),
              "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.");
-    check_not_empty(c, a);
+    check_not_empty(c, self, dim);
     for (int i = 0; i < 2; i++) reduced_output(c, i, a.self, a.mask, a.keepdim, a.self.dtype);
 }
 

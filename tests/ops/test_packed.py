@@ -184,3 +184,26 @@ def test_blocks_that_do_not_fit_are_refused():
         linear(torch.ones(1, 64), packed.float(), "Q8_0")
     with pytest.raises(RuntimeError, match="either 32-bit or 16-bit float"):
         linear(torch.ones(1, 64).double(), packed, "Q8_0")
+
+
+def test_weights_without_columns():
+    """Sums of nothing are written, in memory that held something else."""
+
+    def int8(torch):
+        kept = [torch.full((15,), 7.0) for _ in range(20)]
+        del kept
+        return torch._weight_int8pack_mm(torch.ones(3, 0), torch.zeros(5, 0, dtype=torch.int8), torch.ones(5))
+
+    def int4(torch):
+        kept = [torch.full((48,), 7.0) for _ in range(20)]
+        del kept
+        scales = torch.ones(0, 16, 2)
+        return torch._weight_int4pack_mm_for_cpu(torch.ones(3, 0), torch.zeros(16, 0, dtype=torch.uint8), 32, scales)
+
+    same(int8)
+    same(int4)
+    for name in _FORMATS:
+        kept = [torch.full((15,), 7.0) for _ in range(20)]
+        del kept
+        found = torch.ops.mindtorch.packed_linear(torch.ones(3, 0), torch.zeros(5, 0, dtype=torch.uint8), name)
+        assert found.tolist() == [[0.0] * 5] * 3

@@ -113,3 +113,19 @@ def test_products_of_matrices_that_are_the_same_for_all(dtype):
         torch.baddbmm(torch.ones(16, 15, 12, dtype=dtype), a.expand(16, 15, 20), b.expand(16, 20, 12), beta=0)[7],
         expected,
     )
+
+
+@pytest.mark.parametrize(("shape", "batch"), [((0, 1, 3), 1), ((2, 0, 3), 0), ((2, 1, 0), 1)])
+def test_ctc_loss_of_nothing(shape, batch):
+    targets = torch.zeros(batch, 0, dtype=torch.long)
+    with pytest.raises(RuntimeError, match="^log_probs tensor must not be empty"):
+        torch.nn.functional.ctc_loss(torch.zeros(shape), targets, (0,) * batch, (0,) * batch)
+
+
+@pytest.mark.parametrize("name", ["amax", "amin"])
+def test_an_extremum_of_nothing_is_refused_before_a_repeated_dimension(name):
+    with pytest.raises(IndexError, match=rf"{name}\(\): Expected reduction dim 0 to have non-zero size"):
+        getattr(torch, name)(torch.ones(0, 3), (0, 0))
+    with pytest.raises(RuntimeError, match="dim 1 appears multiple times in the list of dims"):
+        getattr(torch, name)(torch.ones(0, 3), (1, 1))
+    assert getattr(torch, name)(torch.ones(0, 3), -1).shape == (0,)

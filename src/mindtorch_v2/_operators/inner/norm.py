@@ -64,7 +64,7 @@ def _batch_norm_impl_index(
         raise RuntimeError("Expected running_mean to be defined when training=False")
     if not input.numel():
         result = aten.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled)
-        return result, *[input.new_empty([input.size(1)]) for _ in range(2)], _nothing(input, "uint8"), 0
+        return result, *[input.new_zeros([input.size(1)]) for _ in range(2)], _nothing(input, "uint8"), 0
     made = aten.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
     return (*made, _nothing(input, "uint8"), 0)
 
