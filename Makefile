@@ -125,7 +125,7 @@ fuzz-%: .venv/test
 	$(RUN) scripts/fuzz .venv/bin/python $* $(FUZZ_ARGS)
 
 faults: .venv/test
-	$(RUN) .venv/bin/python -m tools.faults $(FAULT_ARGS)
+	MINDTORCH_CUDA_EMULATOR=1 $(RUN) .venv/bin/python -m mindtorch_v2.npu emulate -- python -m tools.faults $(FAULT_ARGS)
 
 kills: .venv/test
 	$(RUN) .venv/bin/python -m tools.endurance.kills $(KILL_ARGS)

@@ -19,7 +19,8 @@ def alike(mine: Exception, other: Any) -> bool:
 def difference(mine: Any, other: Any, versions: bool) -> str | None:
     """What two tensors differ in, None if nothing; `versions`: whether their versions are compared."""
     facts: list[tuple[str, Any, Any]] = [
-        ("class", type(mine).__name__.replace("StridedNestedTensor", "Tensor"), type(other).__name__),
+        # Nested tensors are classes of their own here, so that they are of no other one.
+        ("class", mine.is_nested or type(mine).__name__, other.is_nested or type(other).__name__),
         ("layout", str(mine.layout), str(other.layout)),
         ("is nested", mine.is_nested, other.is_nested),
         ("dtype", str(mine.dtype), str(other.dtype)),

@@ -100,6 +100,16 @@ def _compiled(library: Any, step: Step, given: Arguments) -> Any:
     return ours.compile(lambda: step(library, *given), backend="eager")()
 
 
+def _captured_whole(library: Any, step: Step, given: Arguments) -> Any:
+    """Without breaks, by the default back end; what cannot be captured so is refused before it begins, and is done plainly."""
+    if library is theirs:
+        return step(library, *given)
+    try:
+        return ours.compile(lambda: step(library, *given), fullgraph=True)()
+    except ours._dynamo.exc.Unsupported:
+        return step(library, *given)
+
+
 def _grad_off(library: Any, step: Step, given: Arguments) -> Any:
     with library.no_grad():
         return step(library, *given)
@@ -150,6 +160,7 @@ WAYS: dict[str, Way] = {
     "plain too": _plainly,
     "thread": _on_a_thread,
     "compiled": _compiled,
+    "captured": _captured_whole,
     "no_grad": _grad_off,
     "vmap": _under_vmap,
     "vmap twice": _under_vmap_twice,
@@ -216,6 +227,10 @@ class Programs(RuleBasedStateMachine):
     ) -> None:
         counts["steps"] += 1
         self.versions = self.versions and not name.startswith(ANOTHER_GENERATION)
+        if way is _captured_whole:
+            if self.kept:  # memory that NumPy has too is no storage that a capture knows
+                return
+            self.versions = False  # a graph counts what it writes, not how often
         self.told.append(f"{name}({first % len(self.pairs)}, {second % len(self.pairs)}, p={p}, q={q}, s={s})")
         LAST.write_text("\n".join(self.told))
         a, b = self.pairs[first % len(self.pairs)], self.pairs[second % len(self.pairs)]
@@ -260,7 +275,7 @@ class Programs(RuleBasedStateMachine):
     @rule(name=st.sampled_from(sorted(VIEWS)), way=st.sampled_from(sorted(WAYS)), **some)
     def view(self, name: str, way: str, **given: Any) -> None:
         """A view."""
-        if WAYS[way] is _compiled or name.startswith("over ") and WAYS[way] in TRANSFORMS:
+        if WAYS[way] in (_compiled, _captured_whole) or name.startswith("over ") and WAYS[way] in TRANSFORMS:
             # A captured view shares memory and no history. Storages of what transforms hand out: PyTorch reads where nothing is.
             return
         self._do(f"{name} {way}", VIEWS[name], **given, way=WAYS[way])
@@ -272,10 +287,10 @@ class Programs(RuleBasedStateMachine):
         self._do(f"{name} {way}", PURE[name], **given, way=WAYS[way])
 
     @precondition(lambda self: self.pairs)
-    @rule(name=st.sampled_from(sorted(WRITES)), **some)
-    def write(self, name: str, **given: Any) -> None:
+    @rule(name=st.sampled_from(sorted(WRITES)), way=st.sampled_from(["plain", "thread", "captured"]), **some)
+    def write(self, name: str, way: str, **given: Any) -> None:
         """A write in place, or another change of a tensor."""
-        self._do(name, WRITES[name], **given)
+        self._do(f"{name} {way}", WRITES[name], **given, way=WAYS[way])
 
     @precondition(lambda self: self.pairs)
     @rule(name=st.sampled_from(sorted(SPARSE)), **some)

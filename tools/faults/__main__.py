@@ -100,6 +100,7 @@ class Search:
 
     def run(self) -> int:
         """Try all; the exit status."""
+        from tools.faults import programs_of_devices, programs_of_files  # noqa: F401  (they add to the programs)
         from tools.faults.programs import PROGRAMS
 
         warnings.simplefilter("ignore")

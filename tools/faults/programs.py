@@ -30,11 +30,13 @@ class Program(NamedTuple):
 PROGRAMS: dict[str, Program] = {}
 
 
-def program(prepare: Callable[[Path], Any], check: Callable[[Any, Any], bool], **more: Any) -> Callable[..., Any]:
-    """Add a function to the programs, under its name."""
+def program(
+    prepare: Callable[[Path], Any], check: Callable[[Any, Any], bool], name: str = "", **more: Any
+) -> Callable[..., Any]:
+    """Add a function to the programs, under its name unless another is given."""
 
     def add(run: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        PROGRAMS[run.__name__] = Program(prepare, run, check, **more)
+        PROGRAMS[name or run.__name__] = Program(prepare, run, check, **more)
         return run
 
     return add
@@ -261,6 +263,40 @@ def compiled(x: Any) -> Any:
     """A function that is captured and lowered."""
     torch.compiler.reset()
     return torch.compile(_compiled, backend="aot_eager")(x)
+
+
+def _whole(x: Any, kept: list[float]) -> Any:
+    for factor in (1.0, 2.0):
+        kept.append(factor)
+    slopes = torch.vmap(torch.func.grad(lambda row: (row * row).sum()))(x)
+    return (slopes * kept[-1] + 1).relu().sum(0)
+
+
+@program(
+    lambda folder: (torch.ones(2, 3), torch.ones(2, 3, requires_grad=True)),
+    lambda ready, y: y == [[10.0] * 3, [1.0, 2.0]] and ready[1].grad.tolist() == [[4.0] * 3] * 2,
+)
+def compiled_whole(ready: Any) -> Any:
+    """A graph without breaks by the default back end: transforms and writes to lists inside, and its gradients."""
+    torch.compiler.reset()
+    x, leaf = ready
+    leaf.grad = None
+    kept: list[float] = []
+    function = torch.compile(_whole, fullgraph=True)
+    result = function(x, kept).tolist()
+    function(leaf, []).sum().backward()
+    return [result, kept]
+
+
+@program(lambda folder: torch.arange(8.0), lambda x, y: y.tolist() == [1.0, 3.0, 5.0, 7.0, 9.0, 11.0, 13.0, 15.0])
+def lowered_ahead(x: Any) -> Any:
+    """Forward and backward, lowered before they run."""
+    from mindtorch_v2._functorch.aot_autograd import aot_function
+
+    leaf = x.detach().requires_grad_()
+    aot_function(lambda value: (value * value + value).sum(), lambda module, inputs: module)(leaf).backward()
+    assert leaf.grad is not None
+    return leaf.grad
 
 
 @program(lambda folder: torch.ones(2, 3), lambda x, y: y.shape == (3, 3))

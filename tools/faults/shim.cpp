@@ -5,6 +5,7 @@
 #endif
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
@@ -34,7 +35,8 @@ namespace {
 
 // Allocations of this package (and of libstdc++ for it), of oneDNN and OpenBLAS, of everything else; system calls, and
 // reads and writes that do a part only.
-enum Kind { kOurs, kLibraries, kOthers, kSystem, kShort, kInterpreter };
+// The emulators stand for drivers and devices: what they do is not made to fail.
+enum Kind { kOurs, kLibraries, kOthers, kSystem, kShort, kInterpreter, kEmulator };
 
 struct Range {
     uintptr_t begin, end;
@@ -50,8 +52,9 @@ char* g_what = g_own;  // or memory that the process shares with the one that wa
 int note_library(dl_phdr_info* info, size_t, void*) {
     const char* name = info->dlpi_name;
     Kind kind;
-    if (strstr(name, "mindtorch") || strstr(name, "/_lib/") || strstr(name, "emulator/lib64") ||
-        strstr(name, "libstdc++"))
+    if (strstr(name, "emulator/lib64"))
+        kind = kEmulator;
+    else if (strstr(name, "mindtorch") || strstr(name, "/_lib/") || strstr(name, "libstdc++"))
         kind = kOurs;
     else if (strstr(name, "dnnl") || strstr(name, "openblas"))
         kind = kLibraries;
@@ -77,11 +80,25 @@ Kind asked_by(const void* caller) {
 // (the thread ends before it says that it has begun), which no program can do anything about.
 bool of_the_interpreter(const void* caller) { return asked_by(caller) == kInterpreter; }
 
+// Whether a driver's function is being run: its caller is then not always its own (libstdc++'s strings, threads).
+bool within_an_emulator() {
+    bool there = false;
+    for (int i = 0; i < g_count; i++) there = there || g_ranges[i].kind == kEmulator;
+    if (!there) return false;
+    const int kind = g_kind.exchange(-1);  // looking takes memory too
+    void* frames[64];
+    const int n = backtrace(frames, 64);
+    g_kind = kind;
+    for (int i = 0; i < n; i++)
+        if (asked_by(frames[i]) == kEmulator) return true;
+    return false;
+}
+
 // Counts a call; whether it is the one that fails.
 bool fails(Kind kind, const char* what) {
     if (g_kind.load(std::memory_order_relaxed) != kind) return false;
     g_seen.fetch_add(1, std::memory_order_relaxed);
-    if (g_left.fetch_sub(1, std::memory_order_relaxed) != 1) return false;
+    if (g_left.fetch_sub(1, std::memory_order_relaxed) != 1 || within_an_emulator()) return false;
     strncpy(g_what, what, sizeof g_own - 1);
     return true;
 }
