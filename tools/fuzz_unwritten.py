@@ -116,7 +116,7 @@ def work(options: argparse.Namespace) -> None:
 
 
 def _called(torch: Any, row: Any, form: str, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
-    """What one call returns, with its arguments, which it may have changed, and whose gradients are asked for."""
+    """Results of one call, with its arguments, which it may have changed, and whose gradients are asked for."""
     torch.manual_seed(0)
     written = form == "inplace" or "!" in row.schema
     made = fuzz_ops.built(torch, args, written)

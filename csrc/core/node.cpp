@@ -76,17 +76,20 @@ namespace {
 void drop_gradient(Tensor* grad) {
     thread_local std::vector<Tensor*>* waiting = nullptr;
     if (waiting) {
-        waiting->push_back(grad);
-        return;
+        try {
+            waiting->push_back(grad);
+            return;
+        } catch (const std::bad_alloc&) {  // then it is freed within the other
+        }
     }
-    std::vector<Tensor*> next{grad};
-    waiting = &next;
+    std::vector<Tensor*> next, *const before = std::exchange(waiting, &next);
+    Py_DECREF(grad->py());
     while (!next.empty()) {
         Tensor* t = next.back();
         next.pop_back();
         Py_DECREF(t->py());
     }
-    waiting = nullptr;
+    waiting = before;
 }
 }  // namespace
 

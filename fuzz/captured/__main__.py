@@ -47,7 +47,7 @@ class World:
         self.given: list[Any] = []
 
     def call(self, function: Callable[..., Any], size: int, n: int) -> Any:
-        """What one call gives: a result, or an exception."""
+        """Outcome of one call: a result, or an exception."""
         x = torch.arange(float(size)) + 0.5
         y = torch.full((size,), 2.0)
         if self.grad:
@@ -76,7 +76,7 @@ class World:
 
 
 def plain(value: Any, known: dict[int, int]) -> Any:
-    """What is compared of a value; tensors that are one object, or share memory, are told by number."""
+    """Facts of a value that are compared; tensors that are one object, or share memory, are told by number."""
     if isinstance(value, torch.Tensor):
         number = known.setdefault(id(value), len(known))
         memory = known.setdefault(value.untyped_storage().data_ptr() or -1, len(known))
@@ -100,7 +100,7 @@ def _short(value: float) -> str:
 
 
 def outcome(text: str, way: str, grad: bool) -> tuple[str | None, int]:
-    """What the captured function does otherwise, None if nothing; and how many calls were captured."""
+    """Difference that the captured function makes, None if it makes none; and how many calls were captured."""
     torch.compiler.reset()
     one, two = World(text, grad), World(text, grad)
     captured = torch.compile(two.function, fullgraph=way == "whole", backend="eager" if grad else "inductor")

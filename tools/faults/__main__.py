@@ -142,7 +142,8 @@ class Search:
             self.failures.append(failure)
             outcomes["NOT SURVIVED"] += 1
             print(failure, flush=True)
-            print("    " + "\n    ".join(output.strip().splitlines()[-14:]), flush=True)
+            shown = output.strip().splitlines()
+            print("    " + "\n    ".join(shown if self.chosen.only else shown[-14:]), flush=True)
         self.counts[name][kind] = len(numbers)
         if numbers:
             print(
@@ -188,6 +189,8 @@ class Search:
         gc.disable()
         open_before = _handles()
         status, result, error = RIGHT, None, None
+        if self.chosen.only:
+            self.shim.fault_show()
         self.shim.fault_arm(kind, number)
         try:
             result = program.run(ready)

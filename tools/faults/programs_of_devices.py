@@ -14,7 +14,7 @@ def _on(device: str) -> Any:
 
 
 def _computed(ready: Any) -> Any:
-    """Copies both ways, operators, a product, gradients and a stream."""
+    """Numbers there and back: a product on a stream of its own, and gradients."""
     host, device = ready
     library = getattr(torch, device)
     x = host.to(device).requires_grad_()

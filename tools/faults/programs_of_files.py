@@ -56,7 +56,7 @@ def _packed_file(folder: Path) -> Path:
 @program(_packed_file, lambda path, y: y == ([0.0, 0.0], 15.0))
 def gguf_file(path: Path) -> Any:
     """A file of llama.cpp's: a packed matrix, multiplied, and a plain one."""
-    found = read(path)
+    found: dict[str, Any] = read(path)
     layer = PackedLinear(found["packed"])
     return layer(torch.ones(1, 32))[0].tolist(), found["plain"].sum().item()
 

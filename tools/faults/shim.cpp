@@ -47,6 +47,7 @@ int g_count = 0;
 std::atomic<int> g_kind{-1};  // -1: nothing fails, nothing is counted
 std::atomic<long> g_left{0}, g_seen{0};
 char g_own[64];
+bool g_shown = false;
 char* g_what = g_own;  // or memory that the process shares with the one that watches it
 
 int note_library(dl_phdr_info* info, size_t, void*) {
@@ -100,6 +101,12 @@ bool fails(Kind kind, const char* what) {
     g_seen.fetch_add(1, std::memory_order_relaxed);
     if (g_left.fetch_sub(1, std::memory_order_relaxed) != 1 || within_an_emulator()) return false;
     strncpy(g_what, what, sizeof g_own - 1);
+    if (g_shown) {
+        g_kind = -1;
+        void* frames[40];
+        backtrace_symbols_fd(frames, backtrace(frames, 40), 2);
+        g_kind = kind;
+    }
     return true;
 }
 bool memory_fails(const void* caller, const char* what) {
@@ -133,6 +140,8 @@ OPEN long fault_disarm() {
     g_kind = -1;
     return g_seen;
 }
+// The calls that led to what fails are shown.
+OPEN void fault_show() { g_shown = true; }
 // Where the name of what failed is written; empty if nothing did. 64 bytes.
 OPEN void fault_tell(char* room) { g_what = room; }
 

@@ -127,22 +127,23 @@ PyObject* get_next(PyObject* o, void*) {
     if (shown.empty())
         for (int i = 0; i < n->nedges; i++) shown.push_back(i);
     PyObject* t = PyTuple_New(static_cast<Py_ssize_t>(shown.size()));
-    for (size_t i = 0; t && i < shown.size(); i++)
-        PyTuple_SET_ITEM(t, static_cast<Py_ssize_t>(i), shown_edge(n, shown[i]));
+    for (size_t i = 0; t && i < shown.size(); i++) {
+        PyObject* edge = shown_edge(n, shown[i]);
+        if (!edge) Py_CLEAR(t);
+        if (t) PyTuple_SET_ITEM(t, static_cast<Py_ssize_t>(i), edge);
+    }
     return t;
 }
 PyObject* get_metadata(PyObject* o, void*) {
     Node* n = as_node(o);
-    if (!n->dict) n->dict = PyDict_New();
+    if (!n->dict && !(n->dict = PyDict_New())) return nullptr;
     PyObject* key = PyUnicode_InternFromString("_metadata");
-    PyObject* m = PyDict_GetItem(n->dict, key);
-    if (!m) {
+    PyObject* m = key ? Py_XNewRef(PyDict_GetItemWithError(n->dict, key)) : nullptr;
+    if (key && !m && !PyErr_Occurred()) {
         m = PyDict_New();
-        PyDict_SetItem(n->dict, key, m);
-        Py_DECREF(m);
+        if (m && PyDict_SetItem(n->dict, key, m) < 0) Py_CLEAR(m);
     }
-    Py_DECREF(key);
-    Py_INCREF(m);
+    Py_XDECREF(key);
     return m;
 }
 PyObject* get_sequence(PyObject* o, PyObject*) { return PyLong_FromUnsignedLongLong(as_node(o)->sequence); }
@@ -283,12 +284,20 @@ PyTypeObject* g_input_metadata_type = nullptr;
 PyObject* get_input_metadata(PyObject* o, void*) {
     Node* n = as_node(o);
     PyObject* t = PyTuple_New(n->noutputs);
-    for (int i = 0; i < n->noutputs; i++) {
+    for (int i = 0; t && i < n->noutputs; i++) {
         const InputMeta& m = n->metas[i];
         PyObject* described = PyStructSequence_New(g_input_metadata_type);
-        PyStructSequence_SetItem(described, 0, size_object(m.sizes));
+        PyObject *sizes = described ? size_object(m.sizes) : nullptr,
+                 *device = sizes ? device_object(m.device) : nullptr;
+        if (!device) {
+            Py_XDECREF(sizes);
+            Py_XDECREF(described);
+            Py_CLEAR(t);
+            break;
+        }
+        PyStructSequence_SetItem(described, 0, sizes);
         PyStructSequence_SetItem(described, 1, Py_NewRef(dtype_object(m.dtype)));
-        PyStructSequence_SetItem(described, 2, device_object(m.device));
+        PyStructSequence_SetItem(described, 2, device);
         PyTuple_SET_ITEM(t, i, described);
     }
     return t;
@@ -307,19 +316,24 @@ PyMethodDef node_methods[] = {
     {"_set_sequence_nr", set_sequence, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef node_getset[] = {
-    {"next_functions", get_next, nullptr, "(node, output number) of each input.", nullptr},
-    {"metadata", get_metadata, nullptr, "A dict for the user.", nullptr},
+    {"next_functions", safely<get_next>, nullptr, "(node, output number) of each input.", nullptr},
+    {"metadata", safely<get_metadata>, nullptr, "A dict for the user.", nullptr},
     {"variable", get_variable, nullptr, "The leaf that an AccumulateGrad node writes to.", nullptr},
-    {"_input_metadata", get_input_metadata, nullptr, nullptr, nullptr},
+    {"_input_metadata", safely<get_input_metadata>, nullptr, nullptr, nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMemberDef node_members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(Node, dict), READONLY, nullptr},
                               {"__weaklistoffset__", T_PYSSIZET, offsetof(Node, weakrefs), READONLY, nullptr},
                               {nullptr, 0, 0, 0, nullptr}};
-PyType_Slot node_slots[] = {
-    SLOT(Py_tp_dealloc, node_dealloc), SLOT(Py_tp_traverse, node_traverse), SLOT(Py_tp_clear, node_clear),
-    SLOT(Py_tp_methods, node_methods), SLOT(Py_tp_getset, node_getset),     SLOT(Py_tp_members, node_members),
-    SLOT(Py_tp_call, node_call),       SLOT(Py_tp_getattro, node_getattro), {0, nullptr}};
+PyType_Slot node_slots[] = {SLOT(Py_tp_dealloc, node_dealloc),
+                            SLOT(Py_tp_traverse, node_traverse),
+                            SLOT(Py_tp_clear, node_clear),
+                            SLOT(Py_tp_methods, node_methods),
+                            SLOT(Py_tp_getset, node_getset),
+                            SLOT(Py_tp_members, node_members),
+                            SLOT(Py_tp_call, node_call),
+                            SLOT(Py_tp_getattro, safely<node_getattro>),
+                            {0, nullptr}};
 PyType_Spec node_spec = {
     "mindtorch_v2._C.Node", sizeof(Node), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, node_slots};

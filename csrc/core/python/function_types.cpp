@@ -160,10 +160,12 @@ bool ask_method(const char* name, PyObject* tensor, PyObject* const* args, Py_ss
     PyObject* function = PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type()), name);
     *result = nullptr;
     if (!function) return true;
-    std::vector<PyObject*> all{tensor};
-    all.insert(all.end(), args, args + n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
-    bool handled;
-    *result = call_handler(function, all.data(), n + 1, kwnames, &handled);
+    bool handled = true;
+    *result = guarded<PyObject*>(nullptr, [&] {
+        std::vector<PyObject*> all{tensor};
+        all.insert(all.end(), args, args + n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
+        return call_handler(function, all.data(), n + 1, kwnames, &handled);
+    });
     Py_DECREF(function);
     return handled;
 }

@@ -4,6 +4,7 @@
 #include "../value.h"
 
 #include <structmember.h>
+#include <type_traits>
 
 namespace mt {
 
@@ -70,5 +71,22 @@ R guarded(R otherwise, F&& f) noexcept {
         return otherwise;
     }
 }
+
+// `f`, a function of Python's tables, with what it throws as Python's exception.
+template <auto f>
+struct Safely;
+template <class R, class... A, R (*f)(A...)>
+struct Safely<f> {
+    static R call(A... args) noexcept {
+        R failed;
+        if constexpr (std::is_pointer_v<R>)
+            failed = nullptr;
+        else
+            failed = -1;
+        return guarded<R>(failed, [&] { return f(args...); });
+    }
+};
+template <auto f>
+inline constexpr auto safely = &Safely<f>::call;
 
 }  // namespace mt

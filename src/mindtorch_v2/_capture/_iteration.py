@@ -120,7 +120,7 @@ class Iteration:
             place += 1
 
     def _while_unchanged(self, obj, found, text):
-        """What is found in a container outside; RuntimeError where the program adds to it or takes from it meanwhile."""
+        """Items of a container outside; RuntimeError where the program adds to it or takes from it meanwhile."""
         size = self._length_now(obj)
         for value in found:
             yield value
