@@ -99,6 +99,8 @@ def test_whether_an_out_of_another_size_warns(text: str) -> None:
         "torch.max_pool1d(torch.ones(2, 3, 5), 2, 1, -1)",
         "torch.max_pool1d(torch.ones(2, 3, 5), 2, 0)",
         "torch.max_pool1d(torch.ones(2, 3, 5), 9, 1)",
+        "torch.max_pool1d(torch.ones(2, 3), 5)",
+        "torch.max_pool1d(torch.ones(2, 3), 8, 2, ceil_mode=True)",
         "F.max_pool1d(torch.ones(1, 10, 0), 1, return_indices=True)",
         "torch.topk(torch.ones(3).to(torch.uint16), 1)",
         "torch.mode(torch.ones(3).to(torch.uint32))",

@@ -131,8 +131,11 @@ def _check_pool1d(size: int, kernel: int, step: int, padding: int, dilation: int
             f"max_pool1d() padding should be at most half of kernel size, but got padding={padding} and kernel_size={kernel}"
         )
     room = size + 2 * padding - dilation * (kernel - 1) - 1
-    if room < 0 and not ceil_mode:
-        raise RuntimeError(f"max_pool1d() Invalid computed output size: {-(-room // step) + 1}")
+    made = (room + (step - 1 if ceil_mode else 0)) // step + 1
+    if ceil_mode and (made - 1) * step >= size + padding:
+        made -= 1
+    if made <= 0:
+        raise RuntimeError(f"max_pool1d() Invalid computed output size: {made}")
 
 
 @composite(
