@@ -185,6 +185,10 @@ void batch_norm_shape(ShapeCall& c, const Tensor& input, const Tensor* weight, s
     bool training = given_training.value_or(false);
     MT_CHECK(!training || input.numel() > 0,
              "input tensor must have at least one element, but got input_sizes = ", input.sizes());
+    MT_CHECK(training || running_mean, "running_mean must be defined in evaluation mode");
+    MT_CHECK(training || running_var, "running_var must be defined in evaluation mode");
+    MT_CHECK_VALUE(!running_mean == !running_var,
+                   "running_mean and running_var must either both be None or neither be None");
     const std::pair<const Tensor*, const char*> of_channels[] = {
         {running_mean, "running_mean"}, {running_var, "running_var"}, {weight, "weight"}, {bias, "bias"}};
     for (const auto& [t, name] : of_channels)
@@ -205,8 +209,6 @@ void batch_norm_into(Out out, const Tensor& input, const Tensor* given_weight, c
     LaidOut result(p, out[0], input.dtype);
     TensorRef x = laid_out(p, input, input.dtype), weight = as_type(given_weight, wide),
               bias = as_type(given_bias, wide);
-    MT_CHECK(training || (running_mean && running_var),
-             "batch_norm: running_mean and running_var are needed in evaluation");
     const Tensor* per_channel[] = {weight.get(), bias.get(), running_mean, running_var};
     for (const Tensor* t : per_channel)
         MT_CHECK(!t || t->numel() == p.channels, "batch_norm: expected ", p.channels,

@@ -35,12 +35,14 @@ struct Blocks {
         MT_CHECK(stride.h > 0 && stride.w > 0, "stride should be greater than zero, but got stride_height: ", stride.h,
                  " stride_width: ", stride.w);
     }
+    // Blocks in a height or a width; none, or less, where not one fits.
     int64_t rows(int64_t height) const {
-        return (height + 2 * padding.h - dilation.h * (kernel.h - 1) - 1) / stride.h + 1;
+        return steps(height + 2 * padding.h - dilation.h * (kernel.h - 1) - 1, stride.h) + 1;
     }
     int64_t cols(int64_t width) const {
-        return (width + 2 * padding.w - dilation.w * (kernel.w - 1) - 1) / stride.w + 1;
+        return steps(width + 2 * padding.w - dilation.w * (kernel.w - 1) - 1, stride.w) + 1;
     }
+    static int64_t steps(int64_t room, int64_t step) { return room >= 0 ? room / step : -((step - 1 - room) / step); }
     Geometry geometry(int64_t batch, int64_t channels, int64_t height, int64_t width) const {
         Geometry g;
         g.spatial = 2, g.batch = batch, g.channels = channels, g.filters = 1;
@@ -59,8 +61,7 @@ void im2col_shape(ShapeCall& c, const Tensor& x, IntSpan kernel_size, IntSpan di
         "got: ",
         x.sizes());
     const int64_t channels = x.size(x.ndim - 3), height = x.size(x.ndim - 2), width = x.size(x.ndim - 1);
-    const int64_t rows = height + 2 * b.padding.h < b.dilation.h * (b.kernel.h - 1) + 1 ? 0 : b.rows(height),
-                  cols = width + 2 * b.padding.w < b.dilation.w * (b.kernel.w - 1) + 1 ? 0 : b.cols(width);
+    const int64_t rows = b.rows(height), cols = b.cols(width);
     MT_CHECK(rows >= 1 && cols >= 1, "Given input with spatial size (", height, ", ", width,
              "), kernel_size=", b.kernel, ", dilation=", b.dilation, ", padding=", b.padding,
              ", calculated shape of the array of sliding blocks as (", rows, ", ", cols,
@@ -99,6 +100,9 @@ void col2im_shape(ShapeCall& c, const Tensor& x, IntSpan output_size, IntSpan ke
              ", dilation=", b.dilation, ", padding=", b.padding, ", stride=", b.stride,
              ", expected size of input's dimension 2 to match the calculated number of sliding blocks ", rows, " * ",
              cols, " = ", rows * cols, ", but got input.size(2)=", x.size(d + 1), ".");
+    MT_CHECK(rows >= 1 && cols >= 1, "Given output_size=", out, ", kernel_size=", b.kernel, ", dilation=", b.dilation,
+             ", padding=", b.padding, ", stride=", b.stride, ", calculated shape of the array of sliding blocks as (",
+             rows, ", ", cols, "), which is too small (non-positive)");
     Dims sizes;
     if (x.ndim == 3) sizes.push_back(x.size(0));
     for (int64_t n : {planes / area, out.h, out.w}) sizes.push_back(n);

@@ -161,7 +161,7 @@ void masked_scatter_cpu(Out out, const Tensor& self, const Tensor& mask, const T
             }
         });
     });
-    MT_CHECK(enough, "masked_scatter: expected source to have at least as many elements as the number of ones in mask");
+    MT_CHECK(enough, "Number of elements of source < number of ones in mask");
 }
 
 KERNELS

@@ -32,9 +32,9 @@ void check_gather(const Tensor& self, int64_t dim, const Tensor& index) {
                  " apart from dimension ", dim);
 }
 
-void check_scatter(const char* op, const Tensor& self, int64_t dim, const Tensor& index, const Tensor* src) {
-    check_index_dtype(index, op);
-    if (src) MT_CHECK(self.dtype == src->dtype, op, "(): Expected self.dtype to be equal to src.dtype");
+void check_scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor* src) {
+    check_index_dtype(index, "scatter");
+    if (src) MT_CHECK(self.dtype == src->dtype, "scatter(): Expected self.dtype to be equal to src.dtype");
     if (index.numel() == 0) return;
     MT_CHECK(at_least_1(self) == at_least_1(index),
              "Index tensor must have the same number of dimensions as self tensor");
@@ -216,7 +216,7 @@ void scatter_with(Tensor& out, const Tensor& self, int64_t given_dim, const Tens
                   const char* op, Reduce reduce, bool include_self) {
     const Tensor* src = given.t;
     int64_t dim = wrap_dim(given_dim, self.dim());
-    check_scatter(op, self, dim, given_index, src);
+    check_scatter(self, dim, given_index, src);
     TensorRef kept = src && src->storage == out.storage ? clone(*src) : TensorRef::share(src);
     if (out.raw() != self.raw()) copy_into(out, self);
     if (given_index.numel() == 0) return;

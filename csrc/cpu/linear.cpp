@@ -64,8 +64,7 @@ void linear_shape(ShapeCall& c, const Tensor& x, const Tensor& w, const Tensor* 
         MT_CHECK(k == in, "size mismatch, got input (", rows, "), mat (", rows, "x", k, "), vec (", in, ")");
     }
     if (bias) {
-        MT_CHECK(bias->dtype == w.dtype && x.dtype == w.dtype, "self and mat2 must have the same dtype, but got ",
-                 dtype_class_name(bias->dtype == w.dtype ? x.dtype : bias->dtype), " and ", dtype_class_name(w.dtype));
+        check_product_dtypes(bias->dtype, x.dtype, w.dtype);
         if (bias_of_rows(x, w, *bias)) {
             check_expands(*bias, {rows, w.size(0)});
         } else {

@@ -38,16 +38,15 @@ void addmm_shape(ShapeCall& c, const Tensor& self, const Tensor& a, const Tensor
     MT_CHECK(a.size(1) == b.size(0), "mat1 and mat2 shapes cannot be multiplied (", a.size(0), "x", a.size(1), " and ",
              b.size(0), "x", b.size(1), ")");
     check_expands(self, {a.size(0), b.size(1)});
-    MT_CHECK(self.dtype == b.dtype && a.dtype == b.dtype, "self and mat2 must have the same dtype, but got ",
-             dtype_class_name(self.dtype == b.dtype ? a.dtype : self.dtype), " and ", dtype_class_name(b.dtype));
+    check_product_dtypes(self.dtype, a.dtype, b.dtype);
     c.output(0, {a.size(0), b.size(1)}, a.dtype);
 }
 
 void baddbmm_shape(ShapeCall& c, const Tensor& self, const Tensor& a, const Tensor& b) {
     if (a.ndim == 3 && b.ndim == 3) check_expands(self, {a.size(0), a.size(1), b.size(2)});
     check_bmm(a, b);
-    MT_CHECK(self.dtype == a.dtype, "Input dtypes must be the same, got: input ", dtype_class_name(self.dtype),
-             ", batch1: ", dtype_class_name(a.dtype), ", batch2: ", dtype_class_name(b.dtype));
+    MT_CHECK(self.dtype == a.dtype, "Input dtypes must be the same, got: input ", dtype_cpp_name(self.dtype),
+             ", batch1: ", dtype_cpp_name(a.dtype), ", batch2: ", dtype_cpp_name(b.dtype));
     c.output(0, {a.size(0), a.size(1), b.size(2)}, a.dtype);
 }
 
@@ -59,8 +58,7 @@ void addbmm_shape(ShapeCall& c, const Tensor& self, const Tensor& a, const Tenso
              b.size(0));
     MT_CHECK(a.size(2) == b.size(1), "Incompatible matrix sizes for bmm (", a.size(1), "x", a.size(2), " and ",
              b.size(1), "x", b.size(2), ")");
-    MT_CHECK(a.dtype == b.dtype && self.dtype == a.dtype, "expected scalar type ", dtype_class_name(self.dtype),
-             " but found ", dtype_class_name(a.dtype == self.dtype ? b.dtype : a.dtype));
+    check_product_dtypes(self.dtype, a.dtype, b.dtype);
     c.output(0, {a.size(1), b.size(2)}, a.dtype);
 }
 

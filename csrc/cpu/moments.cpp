@@ -106,13 +106,24 @@ void variance_into(const Tensor& self, uint64_t mask, double correction, bool ro
     centres.finish();
 }
 
+// Before a result that is infinite or no number.
+void warn_without_freedom(const char* name, const Tensor& self, const Tensor& spread, double correction) {
+    if (!spread.numel() || static_cast<double>(self.numel() / spread.numel()) > correction) return;
+    const std::string text = concat(name,
+                                    "(): degrees of freedom is <= 0. Correction should be strictly less than the "
+                                    "reduction factor (input numel divided by output numel).");
+    if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw PythonError();
+}
+
 // var.correction(self, dim, *, correction, keepdim)
 template <bool kRoot>
 void var_cpu(Out out, const Tensor& self, ReducedDims dim, std::optional<double> correction, bool keepdim) {
+    warn_without_freedom(kRoot ? "std" : "var", self, *out, correction.value_or(1));
     variance_into(self, dim.mask(self.ndim), correction.value_or(1), kRoot, out, nullptr);
 }
 template <bool kRoot>
 void var_mean_cpu(Out out, const Tensor& self, ReducedDims dim, std::optional<double> correction, bool keepdim) {
+    warn_without_freedom(kRoot ? "std_mean" : "var_mean", self, out[0], correction.value_or(1));
     variance_into(self, dim.mask(self.ndim), correction.value_or(1), kRoot, out[0], &out[1]);
 }
 

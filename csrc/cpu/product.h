@@ -23,6 +23,14 @@ struct BatchedProduct {
 
 void multiply(BatchedProduct x, const char* op);
 
+// Of a product that is added to `self`.
+inline void check_product_dtypes(DType self, DType first, DType second) {
+    MT_CHECK(self == second, "self and mat2 must have the same dtype, but got ", dtype_class_name(self), " and ",
+             dtype_class_name(second));
+    MT_CHECK(first == second, "mat1 and mat2 must have the same dtype, but got ", dtype_class_name(first), " and ",
+             dtype_class_name(second));
+}
+
 // The conjugate of a complex tensor; any other as it is.
 TensorRef conjugated(const Tensor& t);
 // A matrix operand of 2 or more dimensions seen with `sizes` as batch dimensions.

@@ -152,7 +152,7 @@ void round_cpu(Out out, const Tensor& self) {
 }
 void round_decimals_cpu(Out out, const Tensor& self, int64_t decimals) {
     if (decimals == 0) return round_cpu(out, self);
-    MT_CHECK(!is_integer(self.dtype), "\"round_cpu\" not implemented for '", dtype_class_name(self.dtype), "'");
+    if (is_integer(self.dtype)) unsupported_dtype("round_cpu", self.dtype);
     bool up = decimals > 0;
     double ten = std::pow(10.0, std::fabs(static_cast<double>(decimals)));
     unary(out, Floats{}, self, [=]<class T>(T a) -> T {

@@ -288,6 +288,7 @@ def test_strided_inputs(name: str, index: int, entry: Any) -> None:
         assert problem is None, problem
 
 
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom:UserWarning")
 @_cases()
 def test_zero_size_inputs(name: str, index: int, entry: Any) -> None:
     row = ROWS[name]

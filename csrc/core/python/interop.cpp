@@ -410,7 +410,8 @@ bool is_read_here(const Tensor& t) {
 PyObject* item(PyObject* self, PyObject*) {
     return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
         Tensor& t = as_tensor(self);
-        MT_CHECK(t.numel() == 1, "a Tensor with ", t.numel(), " elements cannot be converted to Scalar");
+        const bool batched = !(t.keys & Key::Batched).empty();  // refused with words of its own
+        MT_CHECK(batched || t.numel() == 1, "a Tensor with ", t.numel(), " elements cannot be converted to Scalar");
         MT_CHECK(!t.is_meta(), "Tensor.item() cannot be called on meta tensors");
         if (is_read_here(t)) {
             check_bounds(t);

@@ -82,10 +82,12 @@ PyObject* py_empty_cache(PyObject*, PyObject*) {
 }
 PyObject* py_get_threads(PyObject*, PyObject*) { return PyLong_FromLong(num_threads()); }
 PyObject* py_set_threads(PyObject*, PyObject* o) {
-    long n = PyLong_AsLong(o);
+    if (!PyIndex_Check(o))
+        return PyErr_Format(PyExc_RuntimeError, "set_num_threads expects an int, but got %s", Py_TYPE(o)->tp_name);
+    const Py_ssize_t n = PyNumber_AsSsize_t(o, PyExc_OverflowError);
     if (n == -1 && PyErr_Occurred()) return nullptr;
-    if (n <= 0) {
-        PyErr_SetString(PyExc_RuntimeError, "Expected positive number of threads");
+    if (n <= 0 || n > INT_MAX) {
+        PyErr_SetString(PyExc_RuntimeError, "set_num_threads expects a positive integer");
         return nullptr;
     }
     set_num_threads(static_cast<int>(n));

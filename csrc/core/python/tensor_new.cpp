@@ -568,7 +568,7 @@ TensorRef legacy(DType dtype, PyObject* given) {
     bool all_integers = is_size || !numpy_array_check(first);
     for (Py_ssize_t i = 0; all_integers && !is_size && i < count; i++) {
         PyObject* item = PyTuple_GET_ITEM(given, i);
-        all_integers = PyLong_Check(item) || (numpy_scalar_check(item) && PyIndex_Check(item));
+        all_integers = (PyLong_Check(item) && !PyBool_Check(item)) || (numpy_scalar_check(item) && PyIndex_Check(item));
     }
     if (all_integers) {
         Dims sizes;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from typing import Any
 
 from .. import _C
@@ -122,6 +124,39 @@ def polygamma(self: Any, n: int) -> Any:
 
 
 @overridable
+def resize(self: Any, *sizes: int) -> Any:
+    """The elements in other sizes: the old form of ``reshape``, which warns.
+
+    >>> torch.arange(4).resize(2, 2).shape
+    torch.Size([2, 2])
+    """
+    warnings.warn("non-inplace resize is deprecated", UserWarning, stacklevel=2)
+    return _resized(self, sizes)
+
+
+@overridable
+def resize_as(self: Any, tensor: Any) -> Any:
+    """The elements in the sizes of another tensor: the old form of ``view_as``, which warns.
+
+    >>> torch.arange(4).resize_as(torch.ones(2, 2)).shape
+    torch.Size([2, 2])
+    """
+    warnings.warn("non-inplace resize_as is deprecated", UserWarning, stacklevel=2)
+    return _resized(self, tensor.shape)
+
+
+def _resized(self: Any, sizes: Any) -> Any:
+    if math.prod(sizes) != self.numel():
+        asked, here = ("x".join(map(str, each)) for each in (sizes, self.shape))
+        raise RuntimeError(
+            f"requested resize to {asked} ({math.prod(sizes)} elements in total), but the given tensor has a size of {here} "
+            f"({self.numel()} elements). autograd's resize can only change the shape of a given tensor, while preserving "
+            "the number of elements. "
+        )
+    return self.contiguous().view(sizes)
+
+
+@overridable
 def stft(
     self: Any,
     n_fft: int,
@@ -208,5 +243,19 @@ def _wanted(found: tuple, return_inverse: bool, return_counts: bool) -> Any:
 
 def attach(tensor: type) -> None:
     """Give the tensor class these methods."""
-    for function in (apply_, as_subclass, lu, map_, map2_, norm, polygamma, stft, unique, unique_consecutive, where):
+    for function in (
+        apply_,
+        as_subclass,
+        lu,
+        map_,
+        map2_,
+        norm,
+        polygamma,
+        resize,
+        resize_as,
+        stft,
+        unique,
+        unique_consecutive,
+        where,
+    ):
         setattr(tensor, function.__name__, function)

@@ -54,8 +54,10 @@ def _made(cls, args, device):
         raise TypeError(f"type torch.cuda.{name} not available. Torch not compiled with CUDA enabled.")
     if device is not None and _C.device(device).type != home:
         raise RuntimeError(f"legacy constructor expects device type: {home} but device type: {device} was passed")
-    if len(args) == 1 and not isinstance(args[0], int):
+    if len(args) == 1 and (not isinstance(args[0], int) or isinstance(args[0], bool)):
         data = args[0]
+        if not hasattr(data, "__getitem__") or isinstance(data, dict):
+            raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
         if isinstance(data, Size):
             return aten.empty(data, dtype=dtype, device=home)
         if isinstance(data, Tensor):

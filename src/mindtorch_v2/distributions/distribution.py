@@ -148,6 +148,11 @@ class Distribution:
         with torch.no_grad():
             return self.rsample(sample_shape)
 
+    def sample_n(self, n: int) -> torch.Tensor:
+        """`n` samples: the old form of `sample((n,))`, which warns."""
+        warnings.warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", UserWarning, stacklevel=2)
+        return self.sample(torch.Size((n,)))
+
     def rsample(self, sample_shape: Sequence[int] = ()) -> torch.Tensor:
         """Samples through which gradients flow to the parameters."""
         raise NotImplementedError

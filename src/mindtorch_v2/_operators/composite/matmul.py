@@ -80,6 +80,11 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: N
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if input1.dim() != input2.dim():
         raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.dim()} and {input2.dim()}")
+    given = {"input1": input1, "input2": input2, "weight": weight, "bias": bias}
+    dtypes = {name: x.dtype for name, x in given.items() if x is not None}
+    if len(set(dtypes.values())) > 1:
+        shown = ", ".join(f"{name}: {cpp_name(dtype)}" for name, dtype in dtypes.items())
+        raise RuntimeError(f"All tensors must have the same dtype, got {shown}")
     for i in range(input1.dim() - 1):
         if input1.size(i) != input2.size(i):
             raise RuntimeError(
@@ -172,6 +177,8 @@ def outer(self: Tensor, vec2: Tensor) -> Tensor:
 def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:
     if len(dims_self) != len(dims_other):
         raise RuntimeError("both dimension lists should have same length")
+    if self.dtype != other.dtype:
+        raise RuntimeError("both inputs should have same dtype")
     first = [d % max(1, self.dim()) for d in dims_self]
     second = [d % max(1, other.dim()) for d in dims_other]
     for a, b in zip(first, second, strict=True):

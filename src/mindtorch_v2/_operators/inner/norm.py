@@ -60,8 +60,6 @@ _BATCH_NORM = (
 def _batch_norm_impl_index(
     input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled
 ):  # fmt: skip
-    if not training and running_mean is None:
-        raise RuntimeError("Expected running_mean to be defined when training=False")
     if not input.numel():
         result = aten.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled)
         return result, *[input.new_zeros([input.size(1)]) for _ in range(2)], _nothing(input, "uint8"), 0

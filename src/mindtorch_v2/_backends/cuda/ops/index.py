@@ -157,11 +157,11 @@ def gather(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor
         move(_line(self), target, _along(_line(self), target.stride(), dim, _line(index)))
 
 
-def _check_scatter(op: str, self: Tensor, dim: int, index: Tensor, src: Tensor | None) -> None:
+def _check_scatter(self: Tensor, dim: int, index: Tensor, src: Tensor | None) -> None:
     if index.dtype not in (DTYPES["int64"], DTYPES["int32"]) and index.numel():
-        raise RuntimeError(f"{op}(): Expected dtype int32/int64 for index")
+        raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
     if src is not None and src.dtype != self.dtype:
-        raise RuntimeError(f"{op}(): Expected self.dtype to be equal to src.dtype")
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if not index.numel():
         return
     lines = [_line(t) for t in (self, index) if t is not None]
@@ -184,7 +184,7 @@ def _scatter(
 ) -> None:
     """Combine `src`, a tensor or a number, with the elements that an index names."""
     tensor = src if hasattr(src, "dtype") else None
-    _check_scatter(op, self, dim, index, tensor)
+    _check_scatter(self, dim, index, tensor)
     if tensor is None:
         tensor = aten.full([1] * max(1, self.dim()), src, dtype=self.dtype, device=self.device)
         strides = [0] * max(1, self.dim())
