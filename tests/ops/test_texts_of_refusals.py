@@ -1,4 +1,4 @@
-"""What is refused is refused in PyTorch's words: dtypes that do not fit together, sizes that do not fit, old constructors."""
+"""Refusals in PyTorch's words: dtypes that do not fit together, sizes that do not fit, old constructors."""
 
 import warnings
 from types import ModuleType
