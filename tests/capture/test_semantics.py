@@ -1,5 +1,6 @@
 """The instrumented copy of a function means what the function means: the same results, for each part of the language."""
 
+import collections
 import contextlib
 import dataclasses
 import enum
@@ -479,6 +480,22 @@ def standard_library(x):
         list(itertools.islice(itertools.count(3), 2)),
         functools.reduce(lambda a, b: a * b, range(1, 6)),
     )
+
+
+@program
+def methods_that_are_not_called(x):
+    return (
+        [callable(x.sin), callable(x.__add__), callable(x.shape), callable(x), callable([].append)],
+        [hasattr(x, "sin"), x.sin is None, bool(x.sin), getattr(x, "sin")().shape],
+    )
+
+
+@program
+def named_tuples_made_within(x):
+    kind = collections.namedtuple("kind", ["u", "v"], defaults=[3])
+    pair = kind(x, x + 1)
+    u, v = pair._replace(u=pair.v * 2)
+    return (u + v, pair[1], len(pair), kind._fields, isinstance(pair, tuple), kind(x).v, kind._make([x, 2]).v, pair)
 
 
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)

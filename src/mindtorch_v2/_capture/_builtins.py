@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2._capture._guard_kinds import is_constant
+from mindtorch_v2._capture._methods import BoundSlot, TensorMethod
 from mindtorch_v2._capture._sources import look_up
 from mindtorch_v2._sizes.recorded import RecordedFloat, RecordedInt, RecordedNumber, RecordedSize, wrap_number
 
@@ -137,7 +138,7 @@ def _delattr(trace: Recorder, obj, name) -> None:
 
 
 def _callable(trace: Recorder, obj) -> bool:
-    return callable(obj)
+    return callable(obj) or isinstance(obj, (BoundSlot, TensorMethod))
 
 
 def _len(trace: Recorder, obj):

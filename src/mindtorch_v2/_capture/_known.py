@@ -242,6 +242,7 @@ def functions() -> Any:
         typing.cast: _cast,
         dataclasses.fields: _fields,
         dataclasses.is_dataclass: _is_dataclass,
+        collections.namedtuple: fact(collections.namedtuple),
         copy.copy: _copied,
         copy.deepcopy: _deep_copied,
         os.getenv: _guarded_result(os.getenv),
