@@ -486,7 +486,7 @@ def standard_library(x):
 def methods_that_are_not_called(x):
     return (
         [callable(x.sin), callable(x.__add__), callable(x.shape), callable(x), callable([].append)],
-        [hasattr(x, "sin"), x.sin is None, bool(x.sin), getattr(x, "sin")().shape],
+        [hasattr(x, "sin"), x.sin is None, bool(x.sin), x.sin().shape],
     )
 
 
