@@ -103,6 +103,15 @@ CALLS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
     "atb::_npu_paged_attention_get_workspace": [
         ([_x(2, 4, 8), *_PAGED, 2, 4, 0.5, _TABLE, _CONTEXT, _zeros(2, 4, 8)], {})
     ],
+    "atb::_npu_paged_attention_mla": [
+        ([_x(2, 4, 8), _x(4, 4, 1, 8, seed=7), 1, 4, 0.5, _TABLE, _CONTEXT, 6, _zeros(2, 4, 6)], {})
+    ],
+    "npu::npu_attn_softmax_": [([_x(2, 3, 5)], {})],
+    "npu::npu_attn_softmax_backward_": [([_x(2, 3, 5).softmax(-1), _x(2, 3, 4), _x(2, 5, 4, seed=1)], {})],
+    "npu::npu_masked_softmax_with_rel_pos_bias": [
+        ([_x(1, 2, 3, 4, 4), _x(2, 4, 4, seed=1), _x(3, 4, 4, seed=2), 0.5], {}),
+        ([_x(2, 3, 4, 4), None, _x(3, 4, 4, seed=2)], {}),
+    ],
     "atb::_npu_paged_attention_splitfuse": [
         (
             [

@@ -32,6 +32,17 @@ CALLS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
     "npu::npu_add_quant_matmul": [
         ([_x(4, 6).double(), _whole(4, 5, high=9, **_INT8), _whole(5, 6, high=9, **_INT8), _x(6).abs().double()], {})
     ],
+    "atb::_npu_quantize_per_tensor": [
+        (
+            [
+                _x(3, 4) * 9,
+                _x(4, seed=1).abs() + 0.1,
+                torch.tensor([1, -2, 0, 3]).to(torch.int8),
+                _whole(3, 4, high=9, **_INT8),
+            ],
+            {},
+        )
+    ],
     "npu::npu_anti_mx_quant": [([*npu.npu_dynamic_mx_quant(_x(3, 64))], {"dst_type": 6, "src_type": 296})],
     "npu::npu_dequant_bias": [([_whole(4, 6, high=99), _BY_COLUMN, _BY_ROW, _whole(6, high=9)], {})],
     "npu::npu_dual_level_quant_matmul": [
@@ -70,6 +81,10 @@ CALLS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
     "npu::npu_moe_gating_top_k_backward": [
         ([_x(5, 8).softmax(-1).double(), _x(5, 2, seed=1), _whole(5, 2, high=8)], {"norm_type": norm})
         for norm in (0, 1)
+    ],
+    "npu::npu_moe_init_routing_quant": [
+        ([_x(5, 8), _whole(5, 2, high=6)], {"expert_num": 6, "active_num": 0, "expert_tokens_num_mode": mode})
+        for mode in (1, 2)
     ],
     "npu::npu_quant_matmul_dequant": [([_x(4, 16), _RIGHT.T.contiguous(), _BY_COLUMN], {})],
     "npu::npu_quant_matmul_gelu": [([_LEFT, _RIGHT, _BY_ROW, _BY_COLUMN], {"bias": _whole(6, high=9)})],

@@ -19,7 +19,7 @@ from mindtorch_v2.utils import _pytree as pytree
 READS = {
     "npu::_npu_moe_token_unpermute_with_routing_map",
     "atb::_npu_flash_attention", "atb::_npu_flash_attention_unpad", "atb::_npu_flash_attention_unpad_v2",
-    "atb::_npu_flash_attention_v3", "atb::_npu_paged_attention", "atb::_npu_paged_attention_splitfuse",
+    "atb::_npu_flash_attention_v3", "atb::_npu_paged_attention", "atb::_npu_paged_attention_mla", "atb::_npu_paged_attention_splitfuse",
     "atb::_npu_paged_attention_splitfuse_v2",
     "npu::npu_gather_pa_kv_cache", "npu::npu_grouped_dynamic_mx_quant", "npu::npu_hans_decode.out", "npu::npu_hans_encode.out",
     "npu::npu_moe_token_permute_with_routing_map", "npu::npu_moe_token_permute_with_routing_map_grad",

@@ -366,3 +366,73 @@ def test_sums_that_do_not_write() -> None:
     made = npu.npu_add_quant_matmul(into, a, b, scale, x1_scale=torch.tensor([0.5]))
     assert torch.equal(into, before) and made.any()
     assert torch.equal(npu.npu_add_quant_matmul_(into, a, b, scale, x1_scale=torch.tensor([0.5])), made)
+
+
+# ---- scores of attention, latent caches, tokens that are laid out ----
+
+
+def _softmax(x: np.ndarray) -> np.ndarray:
+    powers = np.exp(x - x.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+def test_scores_become_probabilities_in_place() -> None:
+    scores, grad, values = _x(2, 3, 5), _x(2, 3, 4, seed=1), _x(2, 5, 4, seed=2)
+    p = _softmax(scores.numpy().astype(np.float64))
+    made = scores.clone()
+    assert npu.npu_attn_softmax_(made) is made
+    _close(made, p)
+    assert npu.npu_attn_softmax_backward_(made, grad, values) is made
+    by_value = grad.numpy() @ values.numpy().transpose(0, 2, 1)
+    _close(made, p * (by_value - (p * by_value).sum(-1, keepdims=True)))
+
+
+@pytest.mark.parametrize("sizes", [(2, 4, 4), (1, 2, 1, 4, 4), None])
+def test_scores_with_a_mask_of_windows_and_a_shift_of_heads(sizes: tuple[int, ...] | None) -> None:
+    x, shift = _x(3, 2, 5, 4, 4), _x(5, 4, 4, seed=1)
+    mask = None if sizes is None else _x(*sizes, seed=2)
+    made = npu.npu_masked_softmax_with_rel_pos_bias(x, mask, shift, 0.5)
+    shown = 0 if mask is None else mask.numpy().reshape(1, 2, 1, 4, 4)
+    _close(made, _softmax(x.numpy() * 0.5 + shown + shift.numpy()))
+    with pytest.raises(RuntimeError, match="x must have 4 or 5 dimensions, but it has 3"):
+        npu.npu_masked_softmax_with_rel_pos_bias(x[0, 0], None, shift)
+
+
+def test_values_are_the_first_columns_of_latent_keys() -> None:
+    query, cache = _x(2, 3, 8), _x(4, 4, 1, 8, seed=1)
+    table, lengths = torch.tensor([[2, 0], [1, 3]], dtype=torch.int32), torch.tensor([5, 7], dtype=torch.int32)
+    out = torch.zeros(2, 3, 6)
+    atb = torch.ops.atb
+    atb._npu_paged_attention_mla(query, cache, 1, 3, 0.5, table, lengths, 6, out)
+    for i, length in enumerate(lengths.tolist()):
+        keys = cache.numpy()[table[i].numpy()].reshape(8, 8)[:length]
+        _close(out[i], _softmax(query[i].numpy() @ keys.T * 0.5) @ keys[:, :6])
+    with pytest.raises(RuntimeError, match="mla_vheadsize must be from 1 to the width of the keys, 8, but it is 9"):
+        atb._npu_paged_attention_mla(query, cache, 1, 3, 0.5, table, lengths, 9, out)
+
+
+def test_numbers_are_rounded_into_a_tensor() -> None:
+    x, scale, zero = _x(3, 4) * 200, _x(4, seed=1).abs() + 0.5, torch.tensor([1, -2, 0, 3]).to(torch.int8)
+    y = torch.zeros(3, 4, dtype=torch.int8)
+    for shift in (zero, zero[:0]):
+        torch.ops.atb._npu_quantize_per_tensor(x, scale, shift, y)
+        added = np.round(x.numpy() / scale.numpy()) + (shift.numpy() if shift.numel() else 0)
+        assert np.array_equal(y.numpy(), np.clip(added, -128, 127))
+    with pytest.raises(RuntimeError, match="at most 8 dimensions, but got 9"):
+        torch.ops.atb._npu_quantize_per_tensor(x, torch.ones(1, 1, 1, 1, 1, 1, 1, 1, 1), zero, y)
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2])
+def test_tokens_are_laid_out_and_rounded(mode: int) -> None:
+    x, expert = _x(5, 8), torch.tensor([[3, 0], [1, 3], [0, 2], [3, 1], [0, 5]])
+    rows, places, counts, before, scales = npu.npu_moe_init_routing_quant(
+        x, expert, expert_num=6, active_num=0, expert_tokens_num_mode=mode
+    )
+    order = np.argsort(expert.numpy().reshape(-1), kind="stable")
+    largest = np.abs(x.numpy()[order // 2]).max(-1)
+    _close(scales, largest / 127)
+    assert np.abs(rows.numpy() - x.numpy()[order // 2] / largest[:, None] * 127).max() <= 0.5001
+    assert np.array_equal(places.numpy(), np.argsort(order))
+    told = np.bincount(expert.numpy().reshape(-1), minlength=6)
+    assert counts.tolist() == [[], np.cumsum(told).tolist(), told.tolist()][mode]
+    assert counts.dtype == torch.int32 and before.shape == (0,)

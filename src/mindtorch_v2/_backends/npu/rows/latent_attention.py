@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...._operators.table import aten, composite
+from ...._operators.table import aten, composite, namespace
 from .attention import Call, Sequence, attend
 from .attention_masks import WITHOUT_END, Masking
 from .attention_packed import no_workspace
 from .cache import paged_rows
 from .checks import no_gradient, require, require_absent
 
+atb = namespace("atb")
 _OPERATOR = "npu_multi_head_latent_attention"
 _ARGUMENTS = (
     "Tensor q_nope, Tensor q_rope, Tensor ctkv, Tensor k_rope, Tensor block_tables, SymInt[] context_lens, int q_headnum, "
@@ -133,3 +134,26 @@ def _npu_multi_head_latent_attention_get_workspace(
     qk_scale: float, kv_headnum: int, return_lse: bool, **options: Any,
 ) -> Any:  # fmt: skip
     return no_workspace(q_nope)
+
+
+@composite(
+    "atb::_npu_paged_attention_mla(Tensor query, Tensor key_cache, int num_kv_heads, int num_heads, float scale_value, Tensor "
+    "block_table, Tensor context_lens, int mla_vheadsize, Tensor(a!) out) -> ()",
+    "_npu_paged_attention whose values are the first `mla_vheadsize` columns of the keys.",
+    explicit=True,
+    devices={"context_lens": "host"},
+)
+def _npu_paged_attention_mla(
+    query: Any, key_cache: Any, num_kv_heads: int, num_heads: int, scale_value: float, block_table: Any,
+    context_lens: Any, mla_vheadsize: int, out: Any,
+) -> None:  # fmt: skip
+    width = key_cache.shape[-1]
+    require(
+        0 < mla_vheadsize <= width,
+        "_npu_paged_attention_mla",
+        f"mla_vheadsize must be from 1 to the width of the keys, {width}, but it is {mla_vheadsize}",
+    )
+    values = key_cache[..., :mla_vheadsize]
+    atb._npu_paged_attention(
+        query, key_cache, values, num_kv_heads, num_heads, scale_value, block_table, context_lens, out
+    )

@@ -192,3 +192,18 @@ def npu_swiglu_mx_quant(
         left, right = aten.chunk(y, 2, -1)
         y = aten.silu(left) * right if activate_left else left * aten.silu(right)
     return microscaling._quantized(y.to(x.dtype), -1, microscaling._BLOCK, element)
+
+
+@composite(
+    "atb::_npu_quantize_per_tensor(Tensor x, Tensor scale, Tensor zero_point, Tensor(a!) y) -> ()",
+    "round(x / scale) + zero_point in int8, written to `y`; without a zero point where that is empty.",
+    explicit=True,
+)
+def _npu_quantize_per_tensor(x: Any, scale: Any, zero_point: Any, y: Any) -> None:
+    operator = "_npu_quantize_per_tensor"
+    for each in (x, scale, zero_point, y):
+        require(each.dim() <= 8, operator, f"ATB tensor supports at most 8 dimensions, but got {each.dim()}")
+    require_dtype(operator, "y", y, ("int8",))
+    made = aten.round(wide(x) / wide(scale))
+    made = made + wide(zero_point) if zero_point.numel() else made
+    aten.copy_(y, aten.clamp(made, -128, 127))
