@@ -208,12 +208,20 @@ def _imports(path: Path) -> Iterator[str]:
             yield f"from {'.' * node.level}{node.module or ''} import {', '.join(names)}"
 
 
+def _is_of_another_file(function: Any, module: Any) -> bool:
+    """Whether a function that classes may take over is written elsewhere, and only says that it is of this module."""
+    return isinstance(function, _C.Overridable) and function.__code__.co_filename != module.__file__
+
+
 def _handed_on(name: str) -> str:
     module = importlib.import_module(f"mindtorch_v2.{name.removesuffix('.__init__')}")
     own = [
-        value for value in vars(module).values() if inspect.isfunction(value) and value.__module__ == module.__name__
+        value
+        for value in vars(module).values()
+        if inspect.isfunction(value) and value.__module__ == module.__name__ and not _is_of_another_file(value, module)
     ]
-    lines = [*_imports(_PACKAGE / f"{name.replace('.', '/')}.py"), ""]
+    imports = [*_imports(_PACKAGE / f"{name.replace('.', '/')}.py")]
+    lines = [*imports, ""]
     lines += [f"def {value.__name__}{_python_signature(value)}: ..." for value in own]
     return _text(["from typing import Any", *lines])
 

@@ -7,7 +7,7 @@ namespace mt {
 
 // The device of such storages; the index holds the layout and where the parts are.
 constexpr DeviceType kSparse = static_cast<DeviceType>(126);
-constexpr int kSparseDevices = 16, kSparsePlaces = 1 + 2 * kSparseDevices;  // the CPU, GPUs, NPUs
+constexpr int kSparseDevices = 16, kSparsePlaces = 2 + 2 * kSparseDevices;  // the CPU, GPUs, NPUs, meta
 constexpr int kSparseCoo = 1, kSparseCsr = 3;                               // as torch.layout counts
 
 inline bool is_sparse(const Tensor& t) { return !(t.keys & kSparseKeys).empty(); }

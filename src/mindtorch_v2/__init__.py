@@ -92,11 +92,13 @@ from ._behaviours.sparse.create import (
 )
 from ._behaviours import quantized as _quantized_kernels
 from . import _namespace
+from ._sizes.numbers import FUNCTIONS as _OF_NUMBERS
 from ._core.absent_modules import complete as _complete
 from ._core.absent_operators import LATE as _LATE
 from ._core import torch_dispatch as _torch_dispatch  # fills in what is made of several of the above
 
 globals().update({name: getattr(_namespace, name) for name in _namespace.__all__})
+globals().update(_OF_NUMBERS)
 for _name in _namespace.LAZY_NAMES:  # a Python function goes before the operator of the same name that it calls
     globals().pop(_name, None)
 

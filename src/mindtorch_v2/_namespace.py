@@ -297,7 +297,10 @@ def late_function(name: str) -> Any:
     """The function of an operator whose row is read when it is asked for."""
     from ._operators.table import aten
 
-    return getattr(aten, name)
+    function = getattr(aten, name)
+    if sys.modules.get("torch") is sys.modules[__package__] and isinstance(function, _C.Function):
+        function.__module__ = "torch"  # as those have it that were there when the package took this name
+    return function
 
 
 def _functorch_names() -> dict[str, Any]:

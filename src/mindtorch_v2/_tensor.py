@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import copyreg
 import itertools
+import math
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -510,6 +512,28 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         if device is None or isinstance(device, int):
             device = _C.device("cuda" if device is None else f"cuda:{device}")
         return self.to(device, non_blocking=non_blocking, **kwargs)
+
+    @overridable
+    def __nonzero__(self) -> bool:
+        return bool(self)
+
+    @overridable
+    def __long__(self) -> int:
+        return int(self)
+
+    @overridable
+    def ipu(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Raise RuntimeError: there are no such devices.
+
+        >>> torch.ones(1).ipu()
+        Traceback (most recent call last):
+        RuntimeError: PyTorch is not linked with support for ipu devices
+        """
+        raise RuntimeError("PyTorch is not linked with support for ipu devices")
+
+    @overridable
+    def _clear_non_serializable_cached_data(self) -> None:
+        """Nothing, for subclasses that keep what cannot be saved, and call this one too."""
 
     @overridable
     def xpu(self, *args: Any, **kwargs: Any) -> Tensor:

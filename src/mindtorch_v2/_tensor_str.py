@@ -14,6 +14,7 @@ import mindtorch_v2 as torch
 from mindtorch_v2._behaviours.batched import active_levels
 from mindtorch_v2._core.autograd.tangents import tangent_of
 from mindtorch_v2._core.torch_dispatch import no_modes
+from mindtorch_v2._subclasses.fake_tensor import is_fake
 
 
 @dataclasses.dataclass
@@ -251,8 +252,13 @@ def _batched_str(tensor, levels):
 
 def _part_str(name, part, indent) -> str:
     """One dense tensor of which a sparse one is made."""
-    text = _tensor_str(part, indent + len(name) + len("=tensor("))
-    return f"{name}=tensor({text}{f', size={tuple(part.shape)}' if part.numel() == 0 else ''})"
+    unknown = _has_no_data(part)
+    text = "..." if unknown else _tensor_str(part, indent + len(name) + len("=tensor("))
+    return f"{name}=tensor({text}{f', size={tuple(part.shape)}' if unknown or part.numel() == 0 else ''})"
+
+
+def _has_no_data(tensor) -> bool:
+    return tensor.device.type == "meta" or is_fake(tensor)
 
 
 def _sparse_str(tensor, indent):
@@ -266,7 +272,7 @@ def _sparse_str(tensor, indent):
         names = ("ccol_indices", "row_indices", "values")
     plain = tensor.detach()
     parts = [_part_str(name.lstrip("_"), getattr(plain, name)().detach(), indent) for name in names]
-    suffixes = [f"size={tuple(tensor.shape)}", f"nnz={tensor._nnz()}"]
+    suffixes = [f"size={tuple(tensor.shape)}"] + ([] if _has_no_data(tensor) else [f"nnz={tensor._nnz()}"])
     if tensor.dtype not in _default_dtypes():
         suffixes.append(f"dtype={tensor.dtype}")
     return (",\n" + " " * indent).join(parts), [*suffixes, f"layout={tensor.layout}"]

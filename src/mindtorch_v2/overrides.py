@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core import torch_dispatch as _torch_dispatch
+from mindtorch_v2._core.absent_modules import absent_names
 from mindtorch_v2._core.torch_function import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
@@ -240,12 +241,16 @@ def get_ignored_functions() -> set:
     """
     names = (
         "arange as_tensor autocast compile empty empty_permuted empty_strided enable_grad eye from_file from_numpy "
-        "frombuffer full get_default_dtype get_device inference_mode is_grad_enabled is_storage is_tensor linspace "
+        "frombuffer full get_default_dtype inference_mode is_grad_enabled is_storage is_tensor linspace "
         "logspace manual_seed no_grad ones promote_types rand randint randn randperm range result_type save "
         "scalar_tensor seed set_default_device set_default_dtype set_grad_enabled set_num_threads set_printoptions "
         "tensor tril_indices triu_indices typename vander zeros"
     ).split()
     return {getattr(torch, name) for name in names if hasattr(torch, name)}
+
+
+# Private functions that PyTorch has tests for.
+_PRIVATE = "_assert_async _conj_copy _functional_assert_async _fused_rms_norm _native_batch_norm_legit _rowwise_prune"
 
 
 @functools.cache
@@ -267,11 +272,14 @@ def get_overridable_functions() -> dict[Any, list[type]]:
         torch.fft,
         torch.special,
     ):
-        for name in dir(space):
+        absent = absent_names("torch") if space is torch else {}  # a class may have them though they are not here
+        for name in (*dir(space), *(name for name, kind in absent.items() if kind == "function")):
             value = getattr(space, name, None)
             if space is torch.Tensor and inspect.isdatadescriptor(value) and name != "__dict__":
                 value = value.__get__  # type: ignore[union-attr]  # (it has one)
-            if name.startswith("_") and space is not torch.Tensor or not callable(value) or isinstance(value, type):
+            if not callable(value) or isinstance(value, type):
+                continue
+            if name.startswith("_") and space is not torch.Tensor:
                 continue
             if isinstance(value, python_types.ModuleType) or not _hashable(value) or value in ignored:
                 continue
@@ -318,9 +326,16 @@ def get_testing_overrides() -> dict[Any, Callable[..., int]]:
     >>> torch.overrides.get_testing_overrides()[torch.add](torch.ones(1), 2)
     -1
     """
-    return {
-        function: _placeholder(function) for functions in get_overridable_functions().values() for function in functions
-    }
+    found = [function for functions in get_overridable_functions().values() for function in functions]
+    if torch.distributed.is_available():
+        found += [each for each in vars(torch.distributed).values() if isinstance(each, torch._C.Overridable)]
+    found += [getattr(torch, name) for name in _PRIVATE.split()]
+    found += [
+        each
+        for name, each in vars(torch).items()
+        if name.startswith("_sym_") and isinstance(each, torch._C.Overridable)
+    ]
+    return {function: _placeholder(function) for function in found}
 
 
 @functools.cache
@@ -344,6 +359,9 @@ def _names() -> dict:
                     found[getattr(value, change)] = f"{prefix}.{name}.{change}"
             elif callable(value) and _hashable(value) and not isinstance(value, (type, python_types.ModuleType)):
                 found[value] = f"{prefix}.{name}"
+    for name, kind in absent_names("torch").items():
+        if kind == "function":
+            found.setdefault(getattr(torch, name), f"torch.{name}")
     return found
 
 

@@ -154,9 +154,9 @@ def test_a_graph_reads_well():
     captured = capture(Net(), (torch.ones(1, 2),), {})
     nodes = captured.graph.graph.nodes
     assert [node.name for node in nodes if node.op == "placeholder"] == [
-        "l_x",
-        "l_self_linear_weight",
-        "l_self_linear_bias",
+        "l_x_",
+        "l_self_modules_linear_parameters_weight_",
+        "l_self_modules_linear_parameters_bias_",
     ]
     assert "F.linear" in captured.graph.code or "linear(" in captured.graph.code
     assert "return torch.relu(self.linear(x))" in next(n for n in nodes if n.name == "relu").stack_trace

@@ -14,7 +14,7 @@ def test_groups_that_no_program_registered_are_refused():
     import mindtorch_v2 as torch
 
     dist = torch.distributed
-    with pytest.raises(AssertionError, match="Unknown c10d backend type PIGEONS"):
+    with pytest.raises(AssertionError, match="Unknown backend type pigeons"):
         dist.init_process_group("pigeons", store=dist.HashStore(), rank=0, world_size=1)
     assert not dist.is_initialized()
     with pytest.raises(RuntimeError, match="does not support allreduce"):
@@ -25,3 +25,28 @@ def test_groups_that_no_program_registered_are_refused():
             )
         finally:
             dist.destroy_process_group()
+
+
+@pytest.mark.parametrize(
+    ("backend", "text"),
+    [  # PyTorch 2.13's
+        ("ucc", "Unknown c10d backend type UCC"),
+        ("UCC", "Unknown c10d backend type UCC"),
+        ("nonsense", "Unknown backend type nonsense"),
+        ("cpu:nonsense", "Unknown c10d backend type NONSENSE"),
+        ("cpu:gloo,cuda:ucc", "Unknown c10d backend type UCC"),
+        ("gloo:cpu", "Unknown c10d backend type CPU"),
+    ],
+)
+def test_back_ends_that_nobody_knows(backend, text):
+    import mindtorch_v2.distributed as dist
+
+    with pytest.raises(AssertionError, match=f"^{text}$"):
+        dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        with pytest.raises(AssertionError, match=f"^{text}$"):
+            dist.new_group([0], backend=backend)
+        assert dist.get_backend(dist.new_group([0], backend="")) == "gloo"  # that of the whole job
+    finally:
+        dist.destroy_process_group()

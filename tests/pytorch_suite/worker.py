@@ -293,8 +293,8 @@ def _time_out(number: int, frame: types.FrameType | None) -> None:
 
 
 def name_of(case: unittest.TestCase) -> str:
-    """Id of a test as PyTorch has it: names made of a class's module have this package's in it here."""
-    return case.id().replace("mindtorch_v2_", "")
+    """Id of a test as PyTorch has it: names made of a module have this package's in it here, of which some drop PyTorch's own."""
+    return case.id().replace("mindtorch_v2_", "torch_" if case.id().startswith("test_overrides.") else "")
 
 
 def _cases(suite: Any) -> Any:

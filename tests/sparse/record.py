@@ -1,4 +1,4 @@
-"""Write what PyTorch answers to the programs of `tests/support/sparse_cases.py`.
+"""Write what PyTorch answers to the programs of `tests/support/sparse_cases.py` and `sparse_slices.py`.
 
 Run where PyTorch 2.13 is installed: `python tests/sparse/record.py`.
 """
@@ -16,9 +16,11 @@ def main() -> None:
 
     reference.use_as_ours()
     import sparse_cases
+    import sparse_slices
 
-    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(value)}" for name, value in sparse_cases.outcomes().items())
-    (TESTS / "snapshots" / "sparse" / "cases.json").write_text(f"{{\n{lines}\n}}\n")
+    for place, found in (("cases", sparse_cases.outcomes()), ("slices", sparse_slices.outcomes())):
+        lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(value)}" for name, value in found.items())
+        (TESTS / "snapshots" / "sparse" / f"{place}.json").write_text(f"{{\n{lines}\n}}\n")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,7 @@
 """Promises of sparse tensors beside PyTorch's recorded answers: second derivatives, files, and that nothing crashes."""
 
 import copy
-import functools
 import io
-import math
 import pickle
 
 import pytest
@@ -243,7 +241,7 @@ def test_files_with_wild_indices_are_refused():
         lambda x: torch.tensor([1.0, 2.0])[x],
         lambda x: torch.full((2,), x),
         lambda x: torch._foreach_add([x], 1.0),
-        lambda x: x.to("meta"),
+        lambda x: x.to("meta").to("cpu"),
         lambda x: torch.ones(2, 3, layout=torch.sparse_coo),
         lambda x: torch.rand(2, 3, layout=torch.sparse_csr),
         lambda x: setattr(torch.ones(2, 3), "data", x),
@@ -421,31 +419,6 @@ def test_row_numbers_and_where_rows_begin():
 
 
 SHARED = [[1.0, 0.0, 2.0], [0.0, 3.0, 0.0], [0.0, 0.0, 4.0], [5.0, 0.0, 6.0]]
-PRODUCTS = {
-    "mv": (lambda s, x: torch.mv(s, x), (2, 3)),
-    "matmul of a vector": (lambda s, x: s @ x, (2, 3)),
-    "matmul": (lambda s, x: s @ x, (2, 3, 5)),
-    "mm": (lambda s, x: torch.mm(s, x), (2, 3, 5)),
-    "sparse.mm": (lambda s, x: torch.sparse.mm(s, x), (2, 3, 5)),
-    "sparse.addmm": (lambda s, x: torch.sparse.addmm(x[:1], s, x, beta=2, alpha=3), (2, 3, 5)),
-    "addmv": (lambda s, x: torch.addmv(x[0] * torch.ones(4), s, x, alpha=2), (2, 3)),
-    "matrix on the left": (lambda s, x: x @ s, (2, 5, 4)),
-    "vector on the left": (lambda s, x: x @ s, (2, 4)),
-    "linear": (lambda s, x: torch.nn.functional.linear(x, s), (2, 5, 3)),
-    "nested": (lambda s, x: torch.vmap(lambda y: torch.mv(s, y), in_dims=1, out_dims=1)(x), (2, 3, 5)),
-    "no slices": (lambda s, x: torch.mv(s, x), (0, 3)),
-}
-
-
-@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr, torch.sparse_csc], ids=str)
-@pytest.mark.parametrize("name", PRODUCTS)
-def test_slices_share_a_sparse_matrix(name, layout):
-    """A product with a matrix of small whole numbers: that of the same matrix made dense, exactly."""
-    product, size = PRODUCTS[name]
-    dense = torch.tensor(SHARED)
-    x = torch.arange(float(math.prod(size))).reshape(size)
-    found = torch.vmap(functools.partial(product, dense.to_sparse(layout=layout)))(x)
-    assert torch.equal(found, torch.vmap(functools.partial(product, dense))(x))
 
 
 @pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr], ids=str)

@@ -9,9 +9,9 @@ import mindtorch_v2 as torch
 
 # Not there, or there to raise.
 ABSENT = {
-    "__long__", "__nonzero__", "_cdata", "grad_dtype", "_clear_non_serializable_cached_data", "_nested_tensor_size", "_nested_tensor_storage_offsets",
+    "__long__", "__nonzero__", "_cdata", "grad_dtype", "_nested_tensor_size", "_nested_tensor_storage_offsets",
     "_nested_tensor_strides", "_philox_normal_", "_philox_uniform_", "_reduce_ex_internal", "_sparse_mask_projection",
-    "const_data_ptr", "index", "ipu", "mtia", "to_padded_tensor",
+    "const_data_ptr", "index", "mtia", "to_padded_tensor",
 }  # fmt: skip
 # Asked for by another name: operators in their reflected forms by that of the operator, methods by that of their part.
 BY_ANOTHER_NAME = {

@@ -206,3 +206,50 @@ def test_function_modes_see_calls_of_operators() -> None:
         torch.ops.aten.add(x, x)
         assert torch.ops.aten.mul.Tensor(x, x).tolist() == [1, 1]
     assert seen[:2] == [torch.ops.aten.add, torch.ops.aten.mul.Tensor]
+
+
+class _Answer:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func.__name__
+
+
+@pytest.mark.parametrize("name", ["miopen_rnn", "batch_norm_stats", "hsmm"])
+def test_classes_are_asked_for_functions_that_are_not_here(name):
+    assert getattr(torch, name)(_Answer()) == name
+    assert getattr(torch, name) in torch.overrides.get_testing_overrides()
+    with pytest.raises(NotImplementedError, match=f"torch.{name} is not implemented"):
+        getattr(torch, name)(1)
+
+
+@pytest.mark.parametrize("name", ["sym_int", "sym_float", "sym_not", "sym_sum", "_sym_sqrt", "_sym_cos", "nonzero"])
+def test_classes_are_asked_for_functions_of_numbers(name):
+    assert getattr(torch, name)(_Answer()) == name
+
+
+def test_classes_are_asked_for_collectives():
+    assert torch.distributed.all_reduce(_Answer()) == "all_reduce"
+    assert torch.distributed.distributed_c10d.send(_Answer(), 1) == "send"
+    assert torch.distributed.all_gather in torch.overrides.get_testing_overrides()
+
+
+def test_functions_of_numbers():
+    assert [torch._sym_sqrt(4), torch._sym_log2(8), torch._sym_atan(0)] == [2, 3, 0]
+
+
+def test_old_methods():
+    x = torch.arange(6.0)
+    with pytest.warns(UserWarning, match="non-inplace resize is deprecated"):
+        assert x.resize(2, 3).tolist() == [[0, 1, 2], [3, 4, 5]]
+    with pytest.warns(UserWarning, match="non-inplace resize_as is deprecated"):
+        assert x.resize_as(torch.ones(3, 2)).shape == (3, 2)
+    with (
+        pytest.warns(UserWarning, match="non-inplace"),
+        pytest.raises(
+            RuntimeError, match=r"requested resize to 4 \(4 elements in total\), but the given tensor has a size of 6"
+        ),
+    ):
+        x.resize(4)
+    assert (x[1].__long__(), x[1].__nonzero__(), torch.Tensor.nonzero.__name__) == (1, True, "nonzero")
+    with pytest.raises(RuntimeError, match="PyTorch is not linked with support for ipu devices"):
+        x.ipu()

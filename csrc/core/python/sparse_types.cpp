@@ -87,16 +87,19 @@ const char* sparse_layout_name(int layout) {
 
 Device sparse_device(int layout, Device parts) {
     const bool npu = parts.type == DeviceType::NPU, cuda = parts.type == DeviceType::CUDA;
-    MT_CHECK_AS(NotImplemented, parts.is_cpu() || ((npu || cuda) && parts.index < kSparseDevices),
+    const bool meta = parts.type == DeviceType::Meta;
+    MT_CHECK_AS(NotImplemented, parts.is_cpu() || meta || ((npu || cuda) && parts.index < kSparseDevices),
                 "sparse tensors on the device ", device_name(parts),
-                " are not implemented, only on the CPU, on GPUs and NPUs");
-    const int place = parts.is_cpu() ? 0 : 1 + parts.index + (cuda ? kSparseDevices : 0);
+                " are not implemented, only on the CPU, on GPUs, NPUs and meta");
+    int place = parts.is_cpu() ? 0 : 1 + parts.index + (cuda ? kSparseDevices : 0);
+    if (meta) place = kSparsePlaces - 1;
     return {kSparse, static_cast<int8_t>(layout * kSparsePlaces + place)};
 }
 
 Device device_of_parts(Device sparse) {
     const int place = static_cast<uint8_t>(sparse.index) % kSparsePlaces;
     if (!place) return Device();
+    if (place == kSparsePlaces - 1) return Device{DeviceType::Meta};
     const bool cuda = place > kSparseDevices;
     return {cuda ? DeviceType::CUDA : DeviceType::NPU, static_cast<int8_t>(place - 1 - (cuda ? kSparseDevices : 0))};
 }

@@ -145,6 +145,11 @@ def _name_errors() -> None:
             error.__module__ = "torch" + error.__module__[len(_PACKAGE) :]
 
 
+_IN_C = ("dsmm", "gradient", "istft")  # beside those that PyTorch has in torch.functional
+# Where functions of `torch` are that PyTorch has in C or in that module itself.
+_WRITTEN = {f"{_PACKAGE}.{name}" for name in ("_namespace", "_operators.properties", "_sizes.numbers")}
+
+
 def _name_functions() -> None:
     """Let functions say the module that programs know them by: `torch.add.__module__` is "torch"."""
     package = sys.modules[_PACKAGE]
@@ -152,11 +157,13 @@ def _name_functions() -> None:
     for value in vars(package).values():
         if type(value) is native and value.__module__ == f"{_PACKAGE}._C":
             value.__module__ = "torch"
+        elif callable(value) and not isinstance(value, type) and getattr(value, "__module__", None) in _WRITTEN:
+            value.__module__ = "torch"
     for part in ("_C._nn", "_C._linalg", "_C._fft", "_C._special", "functional", "nn.functional", "nn.init"):
         name = f"{_PACKAGE}.{part}"
         for value in vars(sys.modules[name]).values() if name in sys.modules else ():
             if getattr(value, "__module__", None) == name and callable(value):
-                value.__module__ = f"torch.{part}"
+                value.__module__ = f"torch.{part}" if value.__name__ not in _IN_C else "torch"
 
 
 class TorchFinder:

@@ -24,7 +24,7 @@ def handlers() -> dict[Any, Callable[..., Any]]:
     """The public functions -> handler(trace, *args, **kwargs)."""
     found: dict[Any, Callable[..., Any]] = {torch.cond: _cond, torch.while_loop: _while_loop}
     loops: Any = vars(torch)["_higher_order_ops"]  # which the first two have loaded
-    return {**found, loops.scan: _scan, loops.map.map: _map}
+    return {**found, loops.scan: _scan, loops.map.map: _map, loops.wrap.wrap: _wrap}
 
 
 def _cond(trace: Recorder, pred, true_fn, false_fn, operands=()):
@@ -37,7 +37,7 @@ def _cond(trace: Recorder, pred, true_fn, false_fn, operands=()):
     forms: list[Any] = []
     functions = [
         (label, _flat(trace, function, lambda _, operands=operands: operands, forms))
-        for label, function in (("true_graph", true_fn), ("false_graph", false_fn))
+        for label, function in (("cond_true", true_fn), ("cond_false", false_fn))
     ]
 
     def results(found: list[list[Any]]) -> list[Any]:
@@ -62,8 +62,8 @@ def _while_loop(trace: Recorder, cond_fn, body_fn, carried_inputs):
         return found[1]
 
     functions = [
-        ("while_loop_cond_graph", _flat(trace, cond_fn, values, forms)),
-        ("while_loop_body_graph", _flat(trace, body_fn, values, forms)),
+        ("cond_fn", _flat(trace, cond_fn, values, forms)),
+        ("body_fn", _flat(trace, body_fn, values, forms)),
     ]
     made = _record(trace, "while_loop", (), functions, leaves, (leaves, ()), results)
     return pytree.tree_unflatten(made, form)
@@ -85,7 +85,7 @@ def _scan(trace: Recorder, combine_fn, init, xs, *, dim=0, reverse=False):
         _same_form(trace, "scan", carry, start, forms[0].child(0) == carry_form)
         return [*carry, *(_stacked(y, len(leaves[0])) for y in ys)]
 
-    functions = [("scan_combine_graph", _flat(trace, combine_fn, pair, forms))]
+    functions = [("scan_combine_fn", _flat(trace, combine_fn, pair, forms))]
     slices = [_slice(trace, x) for x in leaves]
     made = _record(trace, "scan", (), functions, (*start, *slices), (start, leaves, ()), results)
     return (
@@ -107,9 +107,25 @@ def _map(trace: Recorder, f, xs, *args):
     def results(found: list[list[Any]]) -> list[Any]:
         return [_stacked(each, len(leaves[0])) for each in found[0]]
 
-    functions = [("body_graph", _flat(trace, f, arguments, forms))]
+    functions = [("map_body", _flat(trace, f, arguments, forms))]
     made = _record(trace, "map_impl", (), functions, [_slice(trace, x) for x in leaves], (leaves, ()), results)
     return pytree.tree_unflatten(made, forms[0])
+
+
+def _wrap(trace: Recorder, function, *args, **kwargs):
+    """A call of one function, which may write to what it is given and give it back."""
+    graph = trace.graph
+    due = trace.writes.due()
+    begin, _ = graph.begin_region("wrap_body", ())
+    leaves, form = pytree.tree_flatten(trace.values.deep(trace.calls.call(function, *args, **kwargs)))
+    if trace.writes.due() != due:
+        trace.refuse("a function of torch.ops.higher_order.wrap that writes to objects outside of it", "write")
+    places = [place for place, each in enumerate(leaves) if isinstance(each, torch.Tensor)]
+    nodes = [graph.node_of(leaves[place]) for place in places]
+    made = graph.end_regions("wrap", (), [(begin, nodes)], (), [leaves[place] for place in places])
+    for place, each in zip(places, made):
+        leaves[place] = each
+    return pytree.tree_unflatten(leaves, form)
 
 
 # ---- what they share ----

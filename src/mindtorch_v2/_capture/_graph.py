@@ -386,4 +386,5 @@ class TracedGraph:
 
 
 def _input_name(source: Source) -> str:
-    return re.sub(r"\W+", "_", source.text()).strip("_") or "input"
+    """The name as PyTorch makes it: what is in brackets or behind a dot, each after an underscore."""
+    return re.sub(r"[^a-zA-Z0-9]+", "_", source.path())

@@ -526,8 +526,15 @@ _GETTERS: dict[type, Callable[..., Any]] = {
 }
 
 
+def _of_operator(f):
+    handler = functions().get(f)
+    return None if handler is None else lambda trace, obj, *args, **kwargs: handler(trace, *args, **kwargs)
+
+
 def object_handler(f: Any) -> Any:
     """The handler of a call of an object that is no function; None if it is not known."""
+    if isinstance(f, torch._ops.HigherOrderOperator):
+        return _of_operator(f)
     if isinstance(f, CustomOpDef):
         return lambda trace, obj, *args, **kwargs: trace.calls.leaf(obj._opoverload, args, kwargs)
     if type(f) in _GETTERS:

@@ -59,6 +59,10 @@ class Source:
         """How a person would write it."""
         raise NotImplementedError
 
+    def path(self) -> str:
+        """The whole path, with the registries of Modules, which names of a graph's inputs are made of."""
+        return self.text()
+
     def get(self, args: Any, kwargs: dict[str, Any]) -> Any:
         """The value now."""
         raise NotImplementedError
@@ -138,6 +142,9 @@ class Attribute(Source):
     def text(self) -> str:
         return f"{self.parent.text()}.{self.key}"
 
+    def path(self) -> str:
+        return f"{self.parent.path()}.{self.key}"
+
     def get(self, args: Any, kwargs: dict[str, Any]) -> Any:
         return object.__getattribute__(self.parent.get(args, kwargs), self.key)
 
@@ -155,6 +162,9 @@ class Dictionary(Source):
 
     def text(self) -> str:
         return f"{self.parent.text()}.__dict__"
+
+    def path(self) -> str:
+        return f"{self.parent.path()}.__dict__"
 
     def get(self, args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
         return object.__getattribute__(self.parent.get(args, kwargs), "__dict__")
@@ -188,6 +198,13 @@ class Item(Source):
             # What programs know as an attribute of a Module.
             return f"{registry.parent.parent.text()}.{self.key}"
         return f"{self.parent.text()}[{self.key!r}]"
+
+    def path(self) -> str:
+        if isinstance(self.parent, Dictionary) and isinstance(self.key, str):
+            return f"{self.parent.parent.path()}.{self.key}"
+        if isinstance(self.parent, Constant) and self.parent.name.startswith("G["):
+            return f"G[{self.key!r}]"
+        return f"{self.parent.path()}[{self.key!r}]"
 
     def get(self, args: Any, kwargs: dict[str, Any]) -> Any:
         parent = self.parent.get(args, kwargs)

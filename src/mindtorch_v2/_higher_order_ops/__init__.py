@@ -1,6 +1,7 @@
 """Control flow whose conditions are tensors, and scans: `cond`, `while_loop`, `scan` and `associative_scan`."""
 
 import mindtorch_v2._higher_order_ops.map  # (a function of that name within it)
+import mindtorch_v2._higher_order_ops.wrap
 from mindtorch_v2._core.unavailable import unavailable_function
 from mindtorch_v2._higher_order_ops.associative_scan import associative_scan
 from mindtorch_v2._higher_order_ops.cond import cond

@@ -93,6 +93,16 @@ attach(Tensor)
 attach_methods(Tensor)
 _properties.attach(Tensor)
 
+
+def _name_methods() -> None:
+    """Let methods that are written in Python have the name by which the class has them, for whoever shows or lists them."""
+    for name, method in sorted(vars(Tensor).items()):
+        if isinstance(method, types.FunctionType) and method.__name__ not in vars(Tensor):
+            method.__name__, method.__qualname__ = name, f"{Tensor.__name__}.{name}"
+
+
+_name_methods()
+
 __all__ = ["FFT", "FUNCTIONS", "LINALG", "NN", "ROWS", "SPECIAL", "aten"]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import _C
 from .._core.dtype import DTYPES, Size
+from .._core.overridable import overridable
 from .._tensor import Tensor
 from .table import aten, class_name, fill
 
@@ -94,6 +95,7 @@ def _new(self: Any, *args: Any, size: Any = None, device: Any = None) -> Any:
     return aten.to(made, place) if holds_data else aten.empty(made.shape, dtype=made.dtype, device=place)
 
 
+@overridable
 def _method_nonzero(self: Any, *, as_tuple: bool = False) -> Any:
     """The positions of the elements that are not zero: see torch.nonzero.
 
@@ -104,6 +106,7 @@ def _method_nonzero(self: Any, *, as_tuple: bool = False) -> Any:
     return nonzero(self, as_tuple=as_tuple)
 
 
+@overridable
 def nonzero(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:
     """The positions of the elements that are not zero: one row each, or one tensor a dimension.
 

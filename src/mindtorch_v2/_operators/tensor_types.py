@@ -55,7 +55,7 @@ def _made(cls, args, device):
     if device is not None and _C.device(device).type != home:
         raise RuntimeError(f"legacy constructor expects device type: {home} but device type: {device} was passed")
     if len(args) == 1 and (not isinstance(args[0], int) or isinstance(args[0], bool)):
-        data = args[0]
+        data: Any = args[0]
         if not hasattr(data, "__getitem__") or isinstance(data, dict):
             raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
         if isinstance(data, Size):
@@ -147,6 +147,7 @@ def _type(self, dtype=None, non_blocking=False, **kwargs):
     return self.to(dtype=dtype, non_blocking=non_blocking)
 
 
+_type.__name__, _type.__qualname__ = "type", "Tensor.type"
 Tensor.type = _type  # type: ignore[method-assign]  # (the method needs these classes)
 
 

@@ -245,6 +245,8 @@ def free_symbols(val: Any) -> set[str]:
     if isinstance(val, (SymInt, SymFloat, SymBool)):
         return val.node.shape_env.simplify(val.node.expr).free_symbols
     if isinstance(val, _C.TensorBase):
+        if val.layout is not _C.strided:
+            return free_symbols([*val.shape])
         return free_symbols([*val.shape, *val.stride(), val.storage_offset()])
     if isinstance(val, (list, tuple)):
         return set().union(*map(free_symbols, val)) if val else set()

@@ -80,7 +80,10 @@ class Inputs:
         # Views become tensors of their own; whatever an input is, the program is to hold for others.
         with torch.no_grad(), _universes.below():
             shape = tuple(value.shape)
-            elem = torch.empty_strided(shape, value.stride(), dtype=value.dtype, device="meta")
+            if value.layout is torch.strided:
+                elem = torch.empty_strided(shape, value.stride(), dtype=value.dtype, device="meta")
+            else:
+                elem = value.detach().to("meta")
         fake = self.mode.wrap(elem, value.device)
         kinds = []
         for dim, (said, size) in enumerate(zip(sizes or [None] * len(shape), shape)):

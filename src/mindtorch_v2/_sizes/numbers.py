@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from mindtorch_v2._core.overridable import overridable
 from mindtorch_v2._sizes import expressions
 from mindtorch_v2._sizes.expressions import Condition, Expression, Junction, constant
 
@@ -316,6 +317,7 @@ def _junction(relation: str, first: Any, second: Any) -> Any:
 # ---- functions ----
 
 
+@overridable
 def sym_int(a: Any) -> Any:
     """``int(a)``; a symbolic number stays symbolic.
 
@@ -327,6 +329,7 @@ def sym_int(a: Any) -> Any:
     return _compute(int, "TruncToInt", a) if isinstance(a, SymFloat) else int(a)
 
 
+@overridable
 def sym_float(a: Any) -> Any:
     """``float(a)``; a symbolic number stays symbolic.
 
@@ -338,6 +341,7 @@ def sym_float(a: Any) -> Any:
     return _compute(float, "ToFloat", a) if isinstance(a, SymInt) else float(a)
 
 
+@overridable
 def sym_not(a: Any) -> Any:
     """``not a``; of a SymBool another one.
 
@@ -355,6 +359,7 @@ def _extreme(function: Callable, name: str, a: Any, b: Any) -> Any:
     return _compute(function, name, *(_as_floats((a, b)) if _is_float(a, b) else (a, b)))
 
 
+@overridable
 def sym_max(a: Any, b: Any) -> Any:
     """The greater of two numbers, of which none is decided by.
 
@@ -364,6 +369,7 @@ def sym_max(a: Any, b: Any) -> Any:
     return _extreme(max, "Max", a, b)
 
 
+@overridable
 def sym_min(a: Any, b: Any) -> Any:
     """The smaller of two numbers, of which none is decided by.
 
@@ -373,6 +379,7 @@ def sym_min(a: Any, b: Any) -> Any:
     return _extreme(min, "Min", a, b)
 
 
+@overridable
 def sym_sum(args: Any) -> Any:
     """The sum of numbers.
 
@@ -385,6 +392,7 @@ def sym_sum(args: Any) -> Any:
     return total
 
 
+@overridable
 def sym_ite(b: Any, t: Any, f: Any) -> Any:
     """``t if b else f``, decided by the value seen.
 
@@ -396,6 +404,18 @@ def sym_ite(b: Any, t: Any, f: Any) -> Any:
     return t if b else f
 
 
-def sym_sqrt(a: Any) -> Any:
-    """The square root of a number."""
-    return _compute(math.sqrt, "sqrt", sym_float(a)) if isinstance(a, _Number) else math.sqrt(a)
+def _of_numbers(name: str) -> Any:
+    function = getattr(math, name)
+
+    def apply(a: Any) -> Any:
+        return _compute(function, name, sym_float(a)) if isinstance(a, _Number) else function(a)
+
+    apply.__name__ = apply.__qualname__ = f"_sym_{name}"
+    apply.__doc__ = f"`math.{name}(a)`; of a symbolic number another one."
+    return overridable(apply)
+
+
+FUNCTIONS = {
+    f"_sym_{name}": _of_numbers(name) for name in "acos asin atan cos cosh log2 sin sinh sqrt tan tanh".split()
+}
+"""`torch._sym_sqrt` and its like, by their names."""

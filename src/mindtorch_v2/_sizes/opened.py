@@ -137,6 +137,8 @@ class Opened:
             return [self._described(row) for row in rows]
 
         elems = [value._elem for value in values]
+        if elems[0].layout is not torch.strided:
+            return
         first._told = (
             numbers(zip(*(tuple(elem.shape) for elem in elems))),
             numbers(zip(*(elem.stride() for elem in elems))),

@@ -204,7 +204,8 @@ def _told(module):
         for value in pytree.tree_leaves(node.meta.get("val")):
             if isinstance(value, SymbolicFakeTensor):
                 elem = value._elem
-                value._told = ([*elem.shape], [*elem.stride()], elem.storage_offset())
+                if elem.layout is torch.strided:
+                    value._told = ([*elem.shape], [*elem.stride()], elem.storage_offset())
     return module
 
 

@@ -23,7 +23,7 @@ from mindtorch_v2._core.torch_function import DisableTorchFunction, DisableTorch
 from mindtorch_v2._sizes.environment import DimDynamic
 from mindtorch_v2._sizes.numbers import SymFloat, SymInt
 from mindtorch_v2._subclasses import fake_tensor as _fake_tensor
-from mindtorch_v2._subclasses.fake_tensor import FakeTensor
+from mindtorch_v2._subclasses.fake_tensor import FakeTensor, UnsupportedFakeTensorException
 from mindtorch_v2.overrides import TorchFunctionMode
 from mindtorch_v2.utils import _pytree as pytree
 
@@ -193,6 +193,10 @@ def _dense(sizes, model):
 def _same_in_all(tensor) -> None:
     """The sizes of a tensor are what they are."""
     elem = tensor._elem
+    if elem.layout is not torch.strided:  # of which no sizes can differ
+        other = FakeTensor(tensor.fake_mode.other_mode, elem, tensor.fake_device)
+        tensor._universes = [other] * (tensor.fake_mode.shape_env.universes - 1)
+        return
     tensor._universes = [
         _made(tensor, tuple(elem.shape), elem.stride(), elem.storage_offset())
         for _ in range(tensor.fake_mode.shape_env.universes - 1)
@@ -202,6 +206,9 @@ def _same_in_all(tensor) -> None:
 def _set_apart(tensor):
     """Sizes of which nothing is known but their values: each a symbol of its own, 0 and 1 excepted."""
     env, elem = tensor.fake_mode.shape_env, tensor._elem
+    if elem.layout is not torch.strided:
+        _same_in_all(tensor)
+        return tensor._universes
     sizes = [(size,) * env.universes if size in (0, 1) else env.derived(size) for size in elem.shape]
     made = []
     for universe in range(1, env.universes):
@@ -233,6 +240,11 @@ def symbolic_fake(mode: Any, t: Any, source: Any, context: Any, static: bool) ->
 def name_sizes(fake: Any, source: Any, kinds: Any) -> None:
     """Give the sizes of a fake tensor, which are numbers yet, symbols: a SymInt, or one as the DimDynamic says."""
     env, elem = fake.fake_mode.shape_env, fake._elem
+    if elem.layout is not torch.strided:
+        if any(isinstance(kind, SymInt) for kind in kinds):
+            raise UnsupportedFakeTensorException(f"sizes of a tensor of the layout {elem.layout} that differ")
+        _same_in_all(fake)
+        return
     sizes = [
         kind if isinstance(kind, SymInt) else env.create_symbol(size, f"{source}.size()[{d}]", kind)
         for d, (size, kind) in enumerate(zip(elem.shape, kinds))

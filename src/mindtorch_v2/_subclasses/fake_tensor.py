@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2._behaviours.functional._variants import bound, written_without_kernel
+from mindtorch_v2._behaviours.sparse.creation import on_meta
+from mindtorch_v2._behaviours.sparse.parts import is_sparse
+from mindtorch_v2._behaviours.sparse.parts import parts as sparse_parts
 from mindtorch_v2._core import torch_dispatch as _torch_dispatch
 from mindtorch_v2._core.torch_function import DisableTorchFunctionSubclass, _disabled_torch_function_impl
 from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
@@ -161,14 +164,24 @@ class FakeTensor(torch.Tensor):
         if elem.device.type != "meta":
             raise AssertionError(f"elem.device.type must be 'meta', got {elem.device.type}")
         base: Any = torch.Tensor
-        made = base._make_wrapper_subclass(
-            cls,
-            elem.shape,
-            strides=elem.stride(),
-            storage_offset=elem.storage_offset(),
-            dtype=elem.dtype,
-            device=device,
-        )
+        if elem.layout is torch.strided:
+            made = base._make_wrapper_subclass(
+                cls,
+                elem.shape,
+                strides=elem.stride(),
+                storage_offset=elem.storage_offset(),
+                dtype=elem.dtype,
+                device=device,
+            )
+        else:  # parts are asked for by operators, which `elem` answers
+            sparse = _C._make_sparse(
+                tuple(elem.shape),
+                elem.dtype,
+                elem.layout,
+                sparse_parts(elem),
+                elem.device if device is None else torch.device(device),
+            )
+            made = base._make_subclass(cls, sparse)
         made.fake_mode = fake_mode
         made.fake_device = made.device
         made.constant = constant
@@ -191,6 +204,8 @@ class FakeTensor(torch.Tensor):
         return fake_mode.from_tensor(t)
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]  # (the keyword has no name to the checker)
+        if self.layout is not torch.strided:
+            return super().__repr__()
         said = ["..."]
         if self.device.type != "cpu":
             said.append(f"device='{self.device}'")
@@ -230,22 +245,23 @@ class FakeTensorConverter:
         return found
 
     def _convert(self, mode, t, make_constant):
-        if t.layout is not torch.strided:
+        sparse = t.layout not in (torch.strided, torch.jagged)
+        if t.layout is not torch.strided and not (sparse and is_sparse(t)):
             raise UnsupportedFakeTensorException("meta converter nyi")
         if is_traceable_wrapper_subclass(t):
             parts, forms = taken_apart([t])
             (made,) = rebuilt(parts, forms, lambda part: self.from_real_tensor(mode, part))
             return made.requires_grad_(t.requires_grad)
-        if mode._symbolic is None and t._is_view() and t._base.dtype is t.dtype:
+        if mode._symbolic is None and not sparse and t._is_view() and t._base.dtype is t.dtype:
             base = self.from_real_tensor(mode, t._base)
             with torch.set_grad_enabled(t.requires_grad):
                 return base.as_strided(t.shape, t.stride(), t.storage_offset())
         if type(t) not in (torch.Tensor, torch.nn.Parameter):
             raise UnsupportedFakeTensorException(f"a fake tensor of a {type(t).__name__} is not supported")
         with torch.no_grad():
-            elem = torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta")
+            elem = on_meta(t) if sparse else torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta")
         made = mode.wrap(elem, t.device)
-        if make_constant and t.numel() <= 1 and t.device.type != "meta":
+        if make_constant and not sparse and t.numel() <= 1 and t.device.type != "meta":
             with _torch_dispatch.no_modes(), torch.no_grad():
                 mode._know(
                     made, t.detach().clone()
@@ -409,7 +425,7 @@ class FakeTensorMode(TorchDispatchMode):
 
     def _forget_values(self, written: Sequence[FakeTensor]) -> None:
         """Take the numbers in the memory of these for unknown from now on."""
-        places = {fake.untyped_storage()._cdata for fake in written}
+        places = {fake.untyped_storage()._cdata for fake in written if fake.layout is torch.strided}
         for key, fake in list(self._known.items()):
             if fake.untyped_storage()._cdata in places:
                 fake.constant = None
@@ -553,7 +569,7 @@ class FakeTensorMode(TorchDispatchMode):
                     f"{elem.device.type}. Make results with the arguments' device, as x.new_empty(...) does"
                 )
             made = self.wrap(elem, device)
-            if func._handle.is_view and fakes[0]._elem.dtype is elem.dtype:
+            if func._handle.is_view and _have_strides(elem, fakes[0]) and fakes[0]._elem.dtype is elem.dtype:
                 _share_storage(made, fakes[0])  # they have one version counter
             return made
 
@@ -572,6 +588,10 @@ def _without_data(leaf: Any) -> Any:
     return leaf._elem if isinstance(leaf, FakeTensor) else torch.UntypedStorage(leaf.nbytes(), device="meta")
 
 
+def _have_strides(*tensors: torch.Tensor) -> bool:
+    return all(each.layout is torch.strided for each in tensors)
+
+
 def _draws(func):
     return func._handle.random
 
@@ -584,7 +604,12 @@ def _sizes_by_values(facts, args, kwargs):
 def _follow(fake) -> None:
     """After a write: `fake` has the shape that what it wraps has now."""
     elem = fake._elem
-    if fake.shape == elem.shape and fake.stride() == elem.stride() and fake.storage_offset() == elem.storage_offset():
+    if (
+        elem.layout is not torch.strided
+        or fake.shape == elem.shape
+        and fake.stride() == elem.stride()
+        and fake.storage_offset() == elem.storage_offset()
+    ):
         return
     with _torch_dispatch.DisableTorchDispatch(), torch.no_grad():
         set_ = _C._find_operator("aten::set_", "source_Storage_storage_offset")

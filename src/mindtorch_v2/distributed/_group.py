@@ -290,9 +290,11 @@ def libraries_of(backend: str | None) -> dict[str, str]:
     else:
         named = dict.fromkeys(Backend.backend_capability.get(backend.lower(), ["cpu"]), backend.lower())
     for library in named.values():
-        if library in ("ucc", "xccl") or (library == "nccl" and not is_nccl_available()):
+        if library == "xccl" or (library == "nccl" and not is_nccl_available()):
             raise RuntimeError(f"Distributed package doesn't have {library.upper()} built in")
         if library not in LIBRARIES and library not in Backend._plugins:
+            if ":" not in (backend or "") and library not in (*Backend.backend_list, "ucc"):
+                raise AssertionError(f"Unknown backend type {library}")
             raise AssertionError(f"Unknown c10d backend type {library.upper()}")
     return named
 

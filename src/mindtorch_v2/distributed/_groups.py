@@ -447,7 +447,7 @@ def new_group(
     default._made[kind] += 1
     if default.rank() not in ranks:
         return GroupMember.NON_GROUP_MEMBER
-    backend = default._asked_for if backend is None else backend
+    backend = backend or default._asked_for
     name, place = f"{kind}{default._made[kind]}", ranks.index(default.rank())
     return _make(_get_default_store(), name, ranks, place, backend, timeout, group_desc, pg_options)
 

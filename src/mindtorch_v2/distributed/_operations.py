@@ -6,10 +6,11 @@ group it warns and returns None.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import mindtorch_v2 as torch
+from mindtorch_v2._core.overridable import overridable
 from mindtorch_v2.distributed._arguments import check_same_dtype, check_tensor, check_tensor_list
 from mindtorch_v2.distributed._coalescing import note
 from mindtorch_v2.distributed._groups import get_global_rank, get_rank, outside, resolve, root_in, warn_outside
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from mindtorch_v2.distributed._group import ProcessGroup
     from mindtorch_v2.distributed._work import Work
 
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 __all__ = [
     "P2POp",
@@ -49,6 +51,12 @@ __all__ = [
 ]
 
 
+def _public(function: _F) -> _F:
+    """The function under the module that programs know it by, of which classes and modes may take calls over."""
+    function.__module__ = "mindtorch_v2.distributed.distributed_c10d"
+    return overridable(function)
+
+
 def _backend(group, tensor):
     return resolve(group)._get_backend(tensor.device)
 
@@ -62,6 +70,7 @@ def _finish(work, async_op):
     return None
 
 
+@_public
 def all_reduce(
     tensor: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Any:
@@ -85,6 +94,7 @@ def all_reduce(
     return _finish(_backend(group, tensor).allreduce(tensor, reduce_type(op), async_op), async_op)
 
 
+@_public
 def all_reduce_coalesced(
     tensors: list[Tensor], op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Any:
@@ -108,6 +118,7 @@ def all_reduce_coalesced(
     return _finish(resolve(group).allreduce_coalesced(tensors, options), async_op)
 
 
+@_public
 def all_gather_coalesced(
     output_tensor_lists: list[list[Tensor]],
     input_tensor_list: list[Tensor],
@@ -136,6 +147,7 @@ def all_gather_coalesced(
     return _finish(resolve(group).allgather_coalesced(output_tensor_lists, input_tensor_list), async_op)
 
 
+@_public
 def broadcast(
     tensor: Tensor,
     src: int | None = None,
@@ -164,6 +176,7 @@ def broadcast(
     return _finish(_backend(group, tensor).broadcast(tensor, root, async_op), async_op)
 
 
+@_public
 def reduce(
     tensor: Tensor,
     dst: int | None = None,
@@ -189,6 +202,7 @@ def reduce(
     return _finish(_backend(group, tensor).reduce(tensor, root, reduce_type(op), async_op), async_op)
 
 
+@_public
 def all_gather(
     tensor_list: list[Tensor], tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Any:
@@ -234,6 +248,7 @@ def all_gather_into_tensor(
 all_gather_single = all_gather_into_tensor
 
 
+@_public
 def gather(
     tensor: Tensor,
     gather_list: list[Tensor] | None = None,
@@ -263,6 +278,7 @@ def gather(
     return _finish(_backend(group, tensor).gather(tensor, outputs, root, async_op), async_op)
 
 
+@_public
 def scatter(
     tensor: Tensor,
     scatter_list: list[Tensor] | None = None,
@@ -303,6 +319,7 @@ def only_on(root: Any, values: Sequence[Tensor | None] | None, name: str, role: 
     return values
 
 
+@_public
 def reduce_scatter(
     output: Tensor,
     input_list: list[Tensor],
@@ -352,6 +369,7 @@ def reduce_scatter_tensor(
 reduce_scatter_single = reduce_scatter_tensor
 
 
+@_public
 def all_to_all(
     output_tensor_list: list[Tensor],
     input_tensor_list: list[Tensor],
@@ -379,6 +397,7 @@ def all_to_all(
     return _finish(backend.alltoall(output_tensor_list, input_tensor_list, async_op), async_op)
 
 
+@_public
 def all_to_all_single(
     output: Tensor,
     input: Tensor,
@@ -477,6 +496,7 @@ def _check_tag(tag) -> None:
         raise RuntimeError("Tag must be nonnegative")
 
 
+@_public
 def isend(
     tensor: Tensor,
     dst: int | None = None,
@@ -488,6 +508,7 @@ def isend(
     return _send(tensor, dst, group, tag, group_dst)
 
 
+@_public
 def irecv(
     tensor: Tensor,
     src: int | None = None,
@@ -499,6 +520,7 @@ def irecv(
     return _receive(tensor, src, group, tag, group_src)
 
 
+@_public
 def send(
     tensor: Tensor,
     dst: int | None = None,
@@ -512,6 +534,7 @@ def send(
         work.wait()
 
 
+@_public
 def recv(
     tensor: Tensor,
     src: int | None = None,

@@ -9,6 +9,7 @@ becomes an operand.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -42,8 +43,8 @@ def call(
     """Here end the functions of a call of the operator `torch.ops.higher_order.<operator>`, or of one of `TRANSFORMS`.
 
     `before` and `after` are its arguments before and after the functions; each function is its region and its results. The last
-    of `after` are tensors that all functions are given after what is carried; what they read besides is added there. A graph that
-    is run before it is finished, to learn its sizes, gives what looks like the operator's results.
+    of `after` are tensors that all functions are given after what is carried; what they read besides is added there, and without
+    `after` is given each by itself. A graph that is run before it is finished, to learn its sizes, gives what looks like the operator's results.
     """
     if operator in TRANSFORMS:
         return TRANSFORMS[operator][1](before, regions[-1][1], after)
@@ -76,7 +77,7 @@ def outline(module: GraphModule) -> GraphModule:
             held[node.target] = _attribute(module, node.target)
         elif node.op == "call_function" and node.target is call:
             _take_out(graph, node, held)
-    made = GraphModule({name: held[name] for name in _attributes(graph)}, graph, type(module).__name__)
+    made = GraphModule({name: held[name] for name in _attributes(graph)}, _named_anew(graph), type(module).__name__)
     if hasattr(module, "shape_env"):
         made.shape_env = module.shape_env
     return made
@@ -106,7 +107,7 @@ def _take_out(graph, end, held) -> None:
     bodies = [list(_between(begin, stop)) for begin, stop in zip(begins, [*begins[1:], end])]
     for position, body in enumerate(bodies):
         bodies[position] = _without_outer(begins[0], body, held)
-    given = list(after[-1])
+    given = list(after[-1]) if after else []
     lifted: dict[Node, None] = {}
     for body, (_, outs) in zip(bodies, regions):
         own = {*body, *begins, *given}
@@ -122,7 +123,9 @@ def _take_out(graph, end, held) -> None:
             name = _free_name(begin.args[0], held)
             held[name] = part
             graphs.append(graph.get_attr(name))
-        done = graph.call_function(target, (*before, *graphs, *map(tuple, after[:-1]), tuple(operands)), name=operator)
+        # Without a group of operands the operator takes them one by one.
+        others = (*map(tuple, after[:-1]), tuple(operands)) if after else operands
+        done = graph.call_function(target, (*before, *graphs, *others), name=operator)
     done.meta.update(end.meta)
     end.replace_all_uses_with(done)
     graph.erase_node(end)
@@ -161,11 +164,35 @@ def _part(body, outs, operands, held) -> GraphModule:
     root = {}
     for node in body:
         if node not in copies:
-            copies[node] = graph.node_copy(node, copies.__getitem__)
+            copies[node] = _copy(graph, node, copies.__getitem__)
             if node.op == "get_attr":
                 root[node.target] = held[node.target]
     graph.output(tuple(map_arg(list(outs), copies.__getitem__)))
     return GraphModule(root, graph)
+
+
+def _named_anew(graph) -> Graph:
+    """The graph with the names that its nodes would have if those of the functions had never been in it."""
+    made = Graph()
+    copies: dict[Node, Node] = {}
+    for node in graph.nodes:
+        if node.op == "output":
+            made.output(map_arg(node.args[0], copies.__getitem__)).meta.update(node.meta)
+        else:
+            copies[node] = _copy(made, node, copies.__getitem__)
+    return made
+
+
+def _copy(graph, node, transform) -> Node:
+    """A copy of a node, which is numbered among the nodes of its graph where its name is that of what it calls."""
+    name = graph._target_to_str(node.target) if node.op.startswith("call_") else ""
+    if not name or not re.fullmatch(re.escape(name) + r"_\d+", node.name):
+        return graph.node_copy(node, transform)
+    made = graph.create_node(
+        node.op, node.target, map_arg(node.args, transform), map_arg(node.kwargs, transform), name, node.type
+    )
+    made.meta.update(node.meta)
+    return made
 
 
 def _placeholder(graph, node, name) -> Node:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ... import _C
 from ..._core.autograd import batched
+from ..._operators.composite.sparse import LAYOUT_NAMES
 from ..._operators.table import ROWS, aten
 from ._call import Batch, rule
 from ._shared import asked_about_a_slice, lined_up
@@ -14,9 +15,13 @@ from ._shared import asked_about_a_slice, lined_up
 _matmul = ROWS["matmul"].handle
 
 
-def _multiplied(batch: Batch, a: Any, b: Any) -> Any:
-    """Matrices (or stacks of them) multiplied slice by slice."""
+def _multiplied(batch: Batch, a: Any, b: Any, column: bool = False) -> Any:
+    """Matrices (or stacks of them) multiplied slice by slice; `b` may be a vector as a column."""
     if a.dim() == b.dim() and is_shared_sparse(a) and b.layout == _C.strided:
+        if (
+            not column or batch.n > 1
+        ):  # PyTorch has no stack of one sparse matrix, and has a product of it with many columns
+            raise RuntimeError(f"expand is unsupported for {LAYOUT_NAMES[a.layout]} tensors")
         return columns_side_by_side(batch, _matmul, a, b)
     if a.dim() == b.dim() and is_shared_sparse(b) and a.layout == _C.strided:
         return columns_side_by_side(batch, _matmul, b.transpose(-2, -1), a.transpose(-2, -1)).transpose(-2, -1)
@@ -52,7 +57,7 @@ def _matmul_rule(batch: Batch, op: Any, values: list) -> Any:
     if a.dim() == 0 or b.dim() == 0:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a.dim()}D and {b.dim()}D")
     row, column = a.dim() == 1, b.dim() == 1
-    made = _multiplied(batch, a.unsqueeze(0) if row else a, b.unsqueeze(-1) if column else b)
+    made = _multiplied(batch, a.unsqueeze(0) if row else a, b.unsqueeze(-1) if column else b, column)
     made = made.squeeze(-1) if column else made
     return made.squeeze(-1 if column else -2) if row else made
 

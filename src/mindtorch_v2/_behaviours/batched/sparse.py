@@ -1,4 +1,4 @@
-"""Rules of vmap for the family sparse: a sparse matrix that slices share meets all their columns in one product."""
+"""Rules of vmap for the family sparse: stacks made dense, and a matrix that slices share, which meets all their columns in one product."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ from ..._core.autograd import batched
 from ..._operators.table import aten
 from ._call import Batch, by_slices, rule
 from .matmul import added, columns_side_by_side, is_shared_sparse
+
+
+@rule("_to_dense")
+def _to_dense(batch: Batch, op: Any, values: list) -> Any:
+    return batch.wrap(op(batch.full(values[0]), *values[1:]))
 
 
 @rule("_sparse_addmm")

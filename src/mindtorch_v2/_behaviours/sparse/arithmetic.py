@@ -7,6 +7,7 @@ from typing import Any
 from ... import _C
 from ..._operators.table import aten, class_name
 from .convert import coordinates, elements, like, to_coo
+from .creation import on_meta
 from .parts import BOOL, bare, coalesced, coo, find, is_sparse, numbered, parts, with_values
 from .table import COO, CSR, become, check_layouts, fill, inplace, kernel, out
 
@@ -47,6 +48,8 @@ def _mismatch(self: Any, other: Any) -> RuntimeError:
 def _add_sparse(self: Any, other: Any, alpha: Any) -> Any:
     if self.shape != other.shape:
         raise _mismatch(self, other)
+    if self.is_meta and self.layout == other.layout:
+        return on_meta(self.to(_C.result_type(parts(self).values, parts(other).values)))
     if self.layout != other.layout:
         return _add_sparse(*(to_coo(x) if x.layout != _C.sparse_coo else x for x in (self, other)), alpha)  # type: ignore[call-arg]  # (two operands)
     if self.layout != _C.sparse_coo:
@@ -70,6 +73,8 @@ def _add_to_dense(out: Any, other: Any, alpha: Any) -> Any:
     if other.layout == _C.sparse_coo:
         other = coalesced(other) if other.dtype == BOOL else other
         indices, values = parts(other).indices, parts(other).values
+    elif other.is_meta:
+        return out
     else:
         indices, values = aten.stack(coordinates(other)), elements(other)
     values = (values if alpha == 1 else values * alpha).to(out.dtype)
@@ -200,8 +205,12 @@ def _by_dense(self: Any, other: Any) -> Any:
 def _mul(self, other):
     if not is_sparse(self):
         self, other = other, self
+    if not isinstance(other, _C.TensorBase):
+        return _scaled(self, other)
     if not is_sparse(other):
         return _scaled(self, bare(other)) if other.dim() == 0 else _by_dense(self, other)
+    if self.is_meta and self.layout == other.layout and self.shape == other.shape:
+        return on_meta(self.to(_C.result_type(parts(self).values, parts(other).values)))
     if self.layout == other.layout == _C.sparse_coo:
         return _intersection(self, other)
     if self.shape != other.shape:

@@ -7,7 +7,7 @@ from typing import Any
 from ... import _C
 from ..._operators.composite.sparse import LAYOUT_NAMES
 from ..._operators.table import aten
-from .creation import arrangement, empty
+from .creation import arrangement, empty, on_meta
 from .parts import COMPRESSED, blocksize_of, compressed, coo, parts
 from .table import COO, CSR, become, kernel
 
@@ -31,6 +31,8 @@ def _to_copy(self, *, dtype=None, layout=None, device=None, pin_memory=None, non
             "to(options) doesn't support converting to a different layout, but got self.layout being "
             f"{self.layout} and options.layout set as {layout}"
         )
+    if device is not None and _C.device(device).type == "meta":
+        return on_meta(self if dtype is None else _to_copy(self, dtype=dtype))
     p = parts(self)
     values = aten._to_copy(p.values, dtype=dtype, device=device, non_blocking=non_blocking)
     if self.layout == _C.sparse_coo:

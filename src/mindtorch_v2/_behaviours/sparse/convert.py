@@ -7,6 +7,7 @@ from typing import Any
 from ... import _C
 from ..._operators.composite.sparse import LAYOUT_NAMES
 from ..._operators.table import aten
+from .creation import empty
 from .parts import (
     BLOCKED,
     BOOL,
@@ -77,6 +78,8 @@ def _compressed_to_dense(self, dtype=None, masked_grad=None):
     if dtype is not None:
         raise RuntimeError("dtype argument is not supported by sparse_csr_to_dense")
     out = aten.zeros(self.shape, dtype=self.dtype, device=self.device)
+    if self.is_meta:
+        return out
     return aten.index_put_(out, coordinates(self), elements(self), self.dtype != BOOL)
 
 
@@ -178,6 +181,8 @@ def _check_blocks(x: Any, layout: Any, blocksize: Any, dense: int = 0) -> None:
 def to_compressed(x: Any, layout: Any, blocksize: Any = None) -> Any:
     """A coordinate matrix compressed by rows or columns, in blocks of this size where the layout has blocks."""
     p = parts(x)
+    if x.is_meta:
+        return empty(x.shape, x.dtype, layout, "meta", blocksize=blocksize, dense_dim=x.dense_dim())
     if p.indices.shape[0] != 2:
         name = LAYOUT_NAMES[layout]
         raise RuntimeError(
@@ -208,6 +213,8 @@ def _in_blocks(x: Any, layout: Any, high: int, wide: int) -> Any:
 
 def to_coo(x: Any) -> Any:
     """A compressed tensor as coordinates; all elements of blocks, zeros too."""
+    if x.is_meta:
+        return empty(x.shape, x.dtype, _C.sparse_coo, "meta", batch_dim(x) + 2)
     return coo(aten.stack(coordinates(x)), elements(x), x.shape, x.layout == _C.sparse_csr)
 
 
@@ -264,6 +271,23 @@ def _sparse_to_sparse(self, *, layout=None, blocksize=None, dense_dim=None):
     return with_indices_of(to_compressed(to_coo(self), layout, blocksize), dtype)
 
 
+def _on_meta(self, layout, blocksize=None, dense_dim=None):
+    if layout in BLOCKED:
+        _check_blocks(self, layout, blocksize, dense_dim or 0)
+    dims = _dense_dims(self, dense_dim)
+    return empty(self.shape, self.dtype, layout, "meta", dims, blocksize, dense_dim or 0)
+
+
+@kernel("_to_sparse.sparse_dim", "Meta")
+def _dense_meta_to_coo(self, sparse_dim):
+    return empty(self.shape, self.dtype, _C.sparse_coo, "meta", sparse_dim)
+
+
+@kernel("_to_sparse", "Meta")
+def _dense_meta_to_sparse(self, *, layout=None, blocksize=None, dense_dim=None):
+    return _on_meta(self, layout or _C.sparse_coo, blocksize, dense_dim)
+
+
 @kernel("_to_sparse.sparse_dim", CSR)
 def _compressed_to_coo(self, sparse_dim):
     if sparse_dim != batch_dim(self) + 2:
@@ -278,6 +302,9 @@ for _short, _layout in (("csr", _C.sparse_csr), ("csc", _C.sparse_csc)):
     kernel(f"_to_sparse_{_short}", DENSE)(
         lambda self, dense_dim=None, _layout=_layout: _dense_to_sparse(self, layout=_layout, dense_dim=dense_dim)
     )
+    kernel(f"_to_sparse_{_short}", "Meta")(
+        lambda self, dense_dim=None, _layout=_layout: _on_meta(self, _layout, dense_dim=dense_dim)
+    )
 
 
 for _short, _layout in (("bsr", _C.sparse_bsr), ("bsc", _C.sparse_bsc)):
@@ -290,6 +317,9 @@ for _short, _layout in (("bsr", _C.sparse_bsr), ("bsc", _C.sparse_bsc)):
         lambda self, blocksize, dense_dim=None, _layout=_layout: _dense_to_sparse(
             self, layout=_layout, blocksize=blocksize, dense_dim=dense_dim
         )
+    )
+    kernel(f"_to_sparse_{_short}", "Meta")(
+        lambda self, blocksize, dense_dim=None, _layout=_layout: _on_meta(self, _layout, blocksize, dense_dim)
     )
 
 

@@ -48,6 +48,18 @@ def empty(
     return compressed(starts, starts.new_zeros((*batch, 0)), values, size, layout)
 
 
+def on_meta(x: Any) -> Any:
+    """A tensor on the meta device that looks like ``x``: of no values, since it has no data that say how many there are."""
+    p = parts(x)
+    if x.layout == _C.sparse_coo:
+        indices = aten.empty((p.indices.shape[0], 0), dtype=INT64, device="meta")
+        return coo(indices, indices.new_empty((0, *p.values.shape[1:]), dtype=x.dtype), x.shape, True)
+    starts = aten.empty_like(p.compressed, device="meta")
+    batch = tuple(starts.shape[:-1])
+    values = starts.new_empty((*batch, 0, *p.values.shape[len(batch) + 1 :]), dtype=x.dtype)
+    return compressed(starts, starts.new_empty((*batch, 0)), values, x.shape, x.layout)
+
+
 def arrangement(self: Any, layout: Any) -> dict[str, Any]:
     """Options of `empty` that a tensor hands on: its number of sparse dimensions, the size of its blocks."""
     if self.layout == _C.sparse_coo:

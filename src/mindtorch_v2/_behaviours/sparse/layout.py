@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ... import _C
 from ..._operators.composite.sparse import LAYOUT_NAMES
 from ..._operators.table import aten
+from .creation import on_meta
 from .parts import (
     BOOL,
     COMPRESSED,
@@ -35,14 +36,14 @@ def _alias(x: Any) -> Any:
     return x._shallow_alias()
 
 
-@kernel("_sparse_coo_tensor_with_dims_and_tensors", DENSE, COO)
+@kernel("_sparse_coo_tensor_with_dims_and_tensors", DENSE, "Meta", COO)
 def _with_tensors(sparse_dim, dense_dim, size, indices, values, **options):
     size = tuple(size)
     check_coo(indices, values, size)
     return coo(_alias(bare(indices.to(INT64))), _alias(bare(values)), size, bool(options.get("is_coalesced")))
 
 
-@kernel("_sparse_compressed_tensor_unsafe", DENSE, CSR)
+@kernel("_sparse_compressed_tensor_unsafe", DENSE, "Meta", CSR)
 def _compressed_unsafe(compressed_indices, plain_indices, values, size, *, layout=None, **options):
     check_compressed(compressed_indices, plain_indices, values, layout, tuple(size))
     indices = (compressed_indices, plain_indices)
@@ -148,6 +149,8 @@ def _set_coalesced(self, coalesced):
 def _coalesce(self):
     p = parts(self)
     indices, values = p.indices, p.values
+    if values.is_meta:  # how many are equal nobody knows
+        return on_meta(self)
     if values.shape[0] < 2:
         return coo(indices, values, self.shape, True)
     places, order = aten.sort(numbered(indices, self.shape[: indices.shape[0]]), stable=True)

@@ -10,7 +10,7 @@ from ..._operators.table import ROWS, class_name
 
 COO, CSR = "SparseCPU", "SparseCsrCPU"
 DENSE = ("CPU", "CUDA", "NPU")
-"""The keys of dense tensors on the devices where the parts of sparse ones may be."""
+"""The keys of dense tensors on the devices where the parts of sparse ones have values."""
 
 
 def kernel(row: str, *keys: str | tuple[str, ...]) -> Callable[[Callable], Callable]:

@@ -12,6 +12,7 @@ from typing import Any
 from ... import _C
 
 parts = _C._batched_parts
+_COMPRESSED = {_C.sparse_csr: "CSR", _C.sparse_csc: "CSC", _C.sparse_bsr: "BSR", _C.sparse_bsc: "BSC"}
 
 
 def levels_of(x: Any) -> tuple[int, ...]:
@@ -32,7 +33,9 @@ def wrap(tensor: Any, levels: tuple[int, ...]) -> Any:
 
 
 def hide(x: Any, dim: int, level: int) -> Any:
-    """``x`` mapped over its dimension ``dim``, at a level that it is not mapped over yet."""
+    """``x`` mapped over its dimension ``dim``, at a level that it is not mapped over yet; no compressed sparse tensor, as in PyTorch."""
+    if x.layout in _COMPRESSED:
+        raise RuntimeError(f"Sparse {_COMPRESSED[x.layout]} tensors do not have strides")
     tensor, levels = parts(x) or (x, ())
     place = bisect_left(levels, level)
     dim = dim % x.dim() + len(levels)

@@ -199,6 +199,8 @@ def _describe(proxy, value) -> None:
         if isinstance(each, FakeTensor):
             return each.detach()
         mode = _snapshots.setdefault(proxy.tracer, FakeTensorMode())
+        if each.layout is not torch.strided:
+            return mode.from_tensor(each.detach())
         with mode:
             return torch.empty_strided(each.shape, each.stride(), dtype=each.dtype, device=each.device)
 

@@ -39,13 +39,15 @@ class TensorMetadata(typing.NamedTuple):
 def _extract_tensor_metadata(result, include_contiguity=True):
     """The TensorMetadata of a tensor."""
     memory_format = None
-    if include_contiguity:
+    dense = result.layout is torch.strided
+    if include_contiguity and dense:
         for each in (torch.contiguous_format, torch.channels_last, torch.channels_last_3d):
             rank = {torch.channels_last: 4, torch.channels_last_3d: 5}.get(each, result.dim())
             if result.dim() == rank and result.is_contiguous(memory_format=each):
                 memory_format = each
                 break
-    return TensorMetadata(result.shape, result.dtype, result.requires_grad, result.stride(), memory_format, False, {})
+    stride = result.stride() if dense else ()
+    return TensorMetadata(result.shape, result.dtype, result.requires_grad, stride, memory_format, False, {})
 
 
 class ShapeProp(Interpreter):
