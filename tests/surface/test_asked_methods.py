@@ -9,14 +9,13 @@ import mindtorch_v2 as torch
 
 # Not there, or there to raise.
 ABSENT = {
-    "__long__", "__nonzero__", "_cdata", "grad_dtype", "_nested_tensor_size", "_nested_tensor_storage_offsets",
-    "_nested_tensor_strides", "_philox_normal_", "_philox_uniform_", "_reduce_ex_internal", "_sparse_mask_projection",
-    "const_data_ptr", "index", "mtia", "to_padded_tensor",
+    "__long__", "__nonzero__", "_cdata", "grad_dtype", "_reduce_ex_internal",
+    "const_data_ptr", "index", "mtia",
 }  # fmt: skip
 # Asked for by another name: operators in their reflected forms by that of the operator, methods by that of their part.
 BY_ANOTHER_NAME = {
     "__eq__", "__invert__", "__rand__", "__rdiv__", "__rfloordiv__", "__rlshift__", "__rmatmul__", "__rmod__", "__ror__", "__rpow__",
-    "__rrshift__", "__rtruediv__", "__rxor__", "_typed_storage", "narrow", "narrow_copy", "new", "set_", "type",
+    "__rrshift__", "__rtruediv__", "__rxor__", "_typed_storage", "narrow", "narrow_copy", "new", "set_",
 }  # fmt: skip
 UNCALLED = {
     "__class__", "__init_subclass__", "__subclasshook__", "__new__", "__torch_function__", "__dict__", "__weakref__", "__del__",

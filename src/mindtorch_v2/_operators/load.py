@@ -13,6 +13,7 @@ from typing import Any
 
 from .. import _C
 from .._core.absent_operators import METHODS, absent_function
+from .._core.overridable import overridable
 from .._core.unavailable import unavailable_function
 from .._tensor import Tensor
 from . import composite as _composite
@@ -66,7 +67,7 @@ for _name, _method in bound("method").items():
 
 for _name in METHODS:
     if not hasattr(Tensor, _name):
-        setattr(Tensor, _name, unavailable_function(f"torch.Tensor.{_name}"))
+        setattr(Tensor, _name, overridable(unavailable_function(f"torch.Tensor.{_name}")))
 
 for _name, _dotted in {
     "add": "add.Tensor",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mindtorch_v2 import _C
 from mindtorch_v2._core.dtype import Size
+from mindtorch_v2._core.overridable import overridable
 from mindtorch_v2._operators.table import aten, class_name
 from mindtorch_v2._tensor import Tensor
 
@@ -148,7 +149,7 @@ def _type(self, dtype=None, non_blocking=False, **kwargs):
 
 
 _type.__name__, _type.__qualname__ = "type", "Tensor.type"
-Tensor.type = _type  # type: ignore[method-assign]  # (the method needs these classes)
+Tensor.type = overridable(_type)  # type: ignore[method-assign]  # (the method needs these classes)
 
 
 BFloat16Tensor = make_type("BFloat16Tensor", "bfloat16")

@@ -122,7 +122,7 @@ class _Number:
         return self if isinstance(self, SymInt) else _compute(math.ceil, "CeilToInt", self)
 
     def __trunc__(self) -> Any:
-        return sym_int(self)
+        return _to_int(self)
 
 
 class SymInt(_Number):
@@ -242,7 +242,7 @@ def _is_float(*args: Any) -> bool:
 
 
 def _as_floats(args: tuple) -> tuple:
-    return tuple(sym_float(each) if isinstance(each, SymInt) else each for each in args)
+    return tuple(_to_float(each) if isinstance(each, SymInt) else each for each in args)
 
 
 # The names of the expressions that are no polynomials: of integers, and with a float among the numbers.
@@ -317,6 +317,18 @@ def _junction(relation: str, first: Any, second: Any) -> Any:
 # ---- functions ----
 
 
+def _to_int(a: Any) -> Any:
+    if isinstance(a, SymInt):
+        return a
+    return _compute(int, "TruncToInt", a) if isinstance(a, SymFloat) else int(a)
+
+
+def _to_float(a: Any) -> Any:
+    if isinstance(a, SymFloat):
+        return a
+    return _compute(float, "ToFloat", a) if isinstance(a, SymInt) else float(a)
+
+
 @overridable
 def sym_int(a: Any) -> Any:
     """``int(a)``; a symbolic number stays symbolic.
@@ -324,9 +336,7 @@ def sym_int(a: Any) -> Any:
     >>> torch.sym_int(3.7)
     3
     """
-    if isinstance(a, SymInt):
-        return a
-    return _compute(int, "TruncToInt", a) if isinstance(a, SymFloat) else int(a)
+    return _to_int(a)
 
 
 @overridable
@@ -336,9 +346,7 @@ def sym_float(a: Any) -> Any:
     >>> torch.sym_float(3)
     3.0
     """
-    if isinstance(a, SymFloat):
-        return a
-    return _compute(float, "ToFloat", a) if isinstance(a, SymInt) else float(a)
+    return _to_float(a)
 
 
 @overridable
@@ -408,7 +416,7 @@ def _of_numbers(name: str) -> Any:
     function = getattr(math, name)
 
     def apply(a: Any) -> Any:
-        return _compute(function, name, sym_float(a)) if isinstance(a, _Number) else function(a)
+        return _compute(function, name, _to_float(a)) if isinstance(a, _Number) else function(a)
 
     apply.__name__ = apply.__qualname__ = f"_sym_{name}"
     apply.__doc__ = f"`math.{name}(a)`; of a symbolic number another one."
@@ -419,3 +427,7 @@ FUNCTIONS = {
     f"_sym_{name}": _of_numbers(name) for name in "acos asin atan cos cosh log2 sin sinh sqrt tan tanh".split()
 }
 """`torch._sym_sqrt` and its like, by their names."""
+NUMBER_FUNCTIONS = frozenset(
+    (sym_float, sym_int, sym_ite, sym_max, sym_min, sym_not, sym_sum, *FUNCTIONS.values())
+)
+"""The functions of this file that programs call, of which classes and modes may take calls over."""

@@ -21,7 +21,7 @@ from mindtorch_v2._behaviours.functional import active_level
 from mindtorch_v2._core import torch_dispatch as _torch_dispatch
 from mindtorch_v2._core.torch_function import DisableTorchFunction, DisableTorchFunctionSubclass
 from mindtorch_v2._sizes.environment import DimDynamic
-from mindtorch_v2._sizes.numbers import SymFloat, SymInt
+from mindtorch_v2._sizes.numbers import NUMBER_FUNCTIONS, SymFloat, SymInt
 from mindtorch_v2._subclasses import fake_tensor as _fake_tensor
 from mindtorch_v2._subclasses.fake_tensor import FakeTensor, UnsupportedFakeTensorException
 from mindtorch_v2.overrides import TorchFunctionMode
@@ -327,6 +327,8 @@ class SymbolicNumbers(TorchFunctionMode):
     sees_attributes = False
 
     def __torch_function__(self, func: Callable, types: Any, args: Any = (), kwargs: dict | None = None) -> Any:
+        if func in NUMBER_FUNCTIONS:  # which take them
+            return func(*args, **(kwargs or {}))
         return _call(func, args, kwargs or {})
 
 
