@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import copyreg
 import itertools
-import math
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any

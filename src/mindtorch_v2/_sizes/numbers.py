@@ -427,7 +427,5 @@ FUNCTIONS = {
     f"_sym_{name}": _of_numbers(name) for name in "acos asin atan cos cosh log2 sin sinh sqrt tan tanh".split()
 }
 """`torch._sym_sqrt` and its like, by their names."""
-NUMBER_FUNCTIONS = frozenset(
-    (sym_float, sym_int, sym_ite, sym_max, sym_min, sym_not, sym_sum, *FUNCTIONS.values())
-)
+NUMBER_FUNCTIONS = frozenset((sym_float, sym_int, sym_ite, sym_max, sym_min, sym_not, sym_sum, *FUNCTIONS.values()))
 """The functions of this file that programs call, of which classes and modes may take calls over."""
