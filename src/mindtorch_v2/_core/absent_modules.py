@@ -24,7 +24,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mindtorch_v2 import _C
-from mindtorch_v2._core.overridable import overridable
 from mindtorch_v2._core.unavailable import mark, unavailable_class, unavailable_function, unavailable_object
 
 _PACKAGE = "mindtorch_v2"
@@ -194,7 +193,7 @@ def _value(module: str, name: str) -> Any:
         if module != "torch":
             return function
         function.__module__ = module
-        return overridable(function)  # a class with such a function of its own is asked, as for those that are here
+        return _C.Overridable(function)  # a class with such a function of its own is asked, as for those that are here
     if what in ("class", "exception"):
         return unavailable_class(where, bases=(RuntimeError,) if what == "exception" else ())
     return unavailable_object(where)
