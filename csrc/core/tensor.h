@@ -69,7 +69,9 @@ struct Tensor {
     bool is_meta() const { return device.type == DeviceType::Meta; }
     bool is_wrapped_number() const { return flags & kWrappedNumber; }
     // First element (null on meta and for empty storage). The constness of the tensor does not protect the data.
-    char* raw() const { return static_cast<char*>(storage->data) + offset * mt::itemsize(dtype); }
+    char* raw() const {  // as numbers: an empty storage has no memory that an offset could lie in
+        return reinterpret_cast<char*>(reinterpret_cast<intptr_t>(storage->data) + offset * mt::itemsize(dtype));
+    }
     template <class T>
     T* data() const {
         check_elements(dtype == dtype_of<std::remove_const_t<T>>::value,

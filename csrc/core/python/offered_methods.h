@@ -36,17 +36,20 @@ PyObject* offered_fastcall(PyObject* o, PyObject* const* args, Py_ssize_t n, PyO
 template <MethodName name, PyObject* (*Run)(PyObject*, PyObject*, PyObject*)>
 PyObject* offered_keywords(PyObject* o, PyObject* args, PyObject* kwargs) {
     if (__builtin_expect(!asks_for_attributes(o), 1)) return Run(o, args, kwargs);
-    std::vector<PyObject*> all;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++) all.push_back(PyTuple_GET_ITEM(args, i));
-    const Py_ssize_t n = static_cast<Py_ssize_t>(all.size());
-    PyObject* names = kwargs ? PySequence_Tuple(kwargs) : nullptr;
-    if (kwargs && !names) return nullptr;
-    for (Py_ssize_t k = 0; names && k < PyTuple_GET_SIZE(names); k++)
-        all.push_back(PyDict_GetItem(kwargs, PyTuple_GET_ITEM(names, k)));
-    PyObject* result;
-    const bool handled = ask_method(name.text, o, all.data(), n, names, &result);
-    Py_XDECREF(names);
-    return handled ? result : Run(o, args, kwargs);
+    return guarded<PyObject*>(nullptr, [&]() -> PyObject* {
+        const Py_ssize_t n = PyTuple_GET_SIZE(args), named = kwargs ? PyDict_GET_SIZE(kwargs) : 0;
+        std::vector<PyObject*> all;
+        all.reserve(static_cast<size_t>(n + named));
+        for (Py_ssize_t i = 0; i < n; i++) all.push_back(PyTuple_GET_ITEM(args, i));
+        PyObject* names = kwargs ? PySequence_Tuple(kwargs) : nullptr;
+        if (kwargs && !names) return nullptr;
+        for (Py_ssize_t k = 0; names && k < PyTuple_GET_SIZE(names); k++)
+            all.push_back(PyDict_GetItem(kwargs, PyTuple_GET_ITEM(names, k)));
+        PyObject* result;
+        const bool handled = ask_method(name.text, o, all.data(), n, names, &result);
+        Py_XDECREF(names);
+        return handled ? result : Run(o, args, kwargs);
+    });
 }
 
 }  // namespace mt
