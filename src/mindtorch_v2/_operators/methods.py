@@ -127,7 +127,9 @@ def polygamma(self: Any, n: int) -> Any:
 def resize(self: Any, *sizes: int) -> Any:
     """The elements in other sizes: the old form of ``reshape``, which warns.
 
-    >>> torch.arange(4).resize(2, 2).shape
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.arange(4).resize(2, 2).shape
     torch.Size([2, 2])
     """
     warnings.warn("non-inplace resize is deprecated", UserWarning, stacklevel=2)
@@ -138,7 +140,9 @@ def resize(self: Any, *sizes: int) -> Any:
 def resize_as(self: Any, tensor: Any) -> Any:
     """The elements in the sizes of another tensor: the old form of ``view_as``, which warns.
 
-    >>> torch.arange(4).resize_as(torch.ones(2, 2)).shape
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.arange(4).resize_as(torch.ones(2, 2)).shape
     torch.Size([2, 2])
     """
     warnings.warn("non-inplace resize_as is deprecated", UserWarning, stacklevel=2)
