@@ -34,6 +34,7 @@ _IDENTITIES = "names that PyTorch's `_reduction_identity` and masked functions a
 _QUANTIZED = "of modules, functions and methods, as PyTorch's configurations of quantization name them"
 _ON_QUANTIZED = "one kernel for several operators on quantized tensors: to become a word of their rows"
 ALLOWED = {
+    "overrides.py": (1, "private functions that PyTorch has tests for: only these of all are listed there"),
     "fx/experimental/proxy_tensor.py": (1, "functions in Python that PyTorch's tracer puts others in the place of"),
     "npu/torch_npu/contrib/transfer_to_npu.py": (1, "functions in Python whose device argument torch_npu moves"),
     "_core/absent_operators.py": (2, "functions in Python of rows that are read when one is asked for"),
@@ -70,7 +71,7 @@ ALLOWED = {
     "_operators/help.py": (1, _DTYPES),
     "_operators/load.py": (1, "operators that the engine of C++ calls itself, by its names for them"),
     "_operators/table/facts.py": (2, "words of rows, `sharding=` and `dtypes=`"),
-    "_sizes/numbers.py": (1, _PYTHONS),
+    "_sizes/numbers.py": (2, _PYTHONS),
     "_sizes/recorded.py": (2, _PYTHONS),
     "_tensor_str.py": (2, _ATTRIBUTES),
     "distributed/_functional_operators.py": (1, _REDUCTIONS),

@@ -25,7 +25,7 @@ ELSEWHERE = (
     "_fused_sdp_choice", "_linalg_check_errors", "_native_batch_norm_legit", "new_empty_strided",
     # What they are for is a number, a slope that is none, and a warning.
     "_debug_has_internal_overlap", "_test_autograd_multiple_dispatch.fullcoverage", "_test_warn_in_autograd",
-    "_sparse_addmm",  # of sparse matrices, which no sample has: tests/sparse has its slices
+    "_sparse_addmm", "_to_dense",  # of sparse matrices, which no sample has: tests/sparse has their slices
 )  # fmt: skip
 # They have no gradient, or their gradients have none of their own: refused by this name.
 ONCE = {

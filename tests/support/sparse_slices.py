@@ -45,7 +45,7 @@ def outcome(run: Any) -> dict[str, Any]:
 
 
 def programs() -> dict[str, Any]:
-    """What is run, by name."""
+    """The calls that are run, by name."""
     found = {}
     for layout in LAYOUTS:
         kind = getattr(torch, layout)
@@ -60,5 +60,5 @@ def programs() -> dict[str, Any]:
 
 
 def outcomes() -> dict[str, Any]:
-    """What each gives."""
+    """The outcome of each."""
     return {name: outcome(run) for name, run in programs().items()}
