@@ -19,24 +19,20 @@ DType comparing(const Input& self, const Input& other) {
     return !tensors && is_integer(t) ? DType::Int64 : t == DType::Bool ? DType::UInt8 : t;
 }
 
-#define MT_EQUALITY(name, expression)                                                  \
-    void name##_cpu(Out out, Input self, Input other) {                                \
-        pointwise_as(out, Equatable{}, widened(comparing(self, other)), {self, other}, \
-                     []<class T>(T a, T b) -> bool { return expression; });            \
-    }
-MT_EQUALITY(eq, a == b)
-MT_EQUALITY(ne, a != b)
-#undef MT_EQUALITY
+// Numbers of 8 bits are equal or not; in PyTorch they have no order.
+DType equating(const Input& self, const Input& other) { return widened(comparing(self, other)); }
 
-#define MT_COMPARISON(name, list, expression)                               \
+#define MT_COMPARISON(name, list, dtype, expression)                        \
     void name##_cpu(Out out, Input self, Input other) {                     \
-        pointwise_as(out, list{}, comparing(self, other), {self, other},    \
+        pointwise_as(out, list{}, dtype(self, other), {self, other},        \
                      []<class T>(T a, T b) -> bool { return expression; }); \
     }
-MT_COMPARISON(lt, Comparable, a < b)
-MT_COMPARISON(le, Comparable, a <= b)
-MT_COMPARISON(gt, Comparable, a > b)
-MT_COMPARISON(ge, Comparable, a >= b)
+MT_COMPARISON(eq, Equatable, equating, a == b)
+MT_COMPARISON(ne, Equatable, equating, a != b)
+MT_COMPARISON(lt, Comparable, comparing, a < b)
+MT_COMPARISON(le, Comparable, comparing, a <= b)
+MT_COMPARISON(gt, Comparable, comparing, a > b)
+MT_COMPARISON(ge, Comparable, comparing, a >= b)
 #undef MT_COMPARISON
 
 template <class T>

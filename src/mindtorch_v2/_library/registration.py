@@ -32,9 +32,8 @@ _RESERVED = ("prim",)
 _YIELDING = ("functional_form_of", "until_a_library_defines")
 _owners: dict[str, tuple] = {"aten": (lambda: True, "the operators of the framework")}
 _alive: weakref.WeakSet = weakref.WeakSet()
-_alive_lock = (
-    threading.RLock()
-)  # libraries come from many threads; one that is collected may be taken away within any call
+# Libraries come from many threads, and one that is collected may be taken away within any call.
+_alive_lock = threading.RLock()
 
 
 def _living() -> list[Library]:

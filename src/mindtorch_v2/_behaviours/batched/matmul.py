@@ -18,9 +18,8 @@ _matmul = ROWS["matmul"].handle
 def _multiplied(batch: Batch, a: Any, b: Any, column: bool = False) -> Any:
     """Matrices (or stacks of them) multiplied slice by slice; `b` may be a vector as a column."""
     if a.dim() == b.dim() and is_shared_sparse(a) and b.layout == _C.strided:
-        if (
-            not column or batch.n > 1
-        ):  # PyTorch has no stack of one sparse matrix, and has a product of it with many columns
+        # PyTorch makes no stack of one sparse matrix; a single column it multiplies without.
+        if not column or batch.n > 1:
             raise RuntimeError(f"expand is unsupported for {LAYOUT_NAMES[a.layout]} tensors")
         return columns_side_by_side(batch, _matmul, a, b)
     if a.dim() == b.dim() and is_shared_sparse(b) and a.layout == _C.strided:

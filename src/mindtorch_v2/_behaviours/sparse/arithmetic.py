@@ -45,11 +45,16 @@ def _mismatch(self: Any, other: Any) -> RuntimeError:
     )
 
 
+def _promoted_on_meta(self: Any, other: Any) -> Any:
+    """A result in the form of the first, in the dtype of both."""
+    return on_meta(self.to(_C.result_type(parts(self).values, parts(other).values)))
+
+
 def _add_sparse(self: Any, other: Any, alpha: Any) -> Any:
     if self.shape != other.shape:
         raise _mismatch(self, other)
     if self.is_meta and self.layout == other.layout:
-        return on_meta(self.to(_C.result_type(parts(self).values, parts(other).values)))
+        return _promoted_on_meta(self, other)
     if self.layout != other.layout:
         return _add_sparse(*(to_coo(x) if x.layout != _C.sparse_coo else x for x in (self, other)), alpha)  # type: ignore[call-arg]  # (two operands)
     if self.layout != _C.sparse_coo:
@@ -210,7 +215,7 @@ def _mul(self, other):
     if not is_sparse(other):
         return _scaled(self, bare(other)) if other.dim() == 0 else _by_dense(self, other)
     if self.is_meta and self.layout == other.layout and self.shape == other.shape:
-        return on_meta(self.to(_C.result_type(parts(self).values, parts(other).values)))
+        return _promoted_on_meta(self, other)
     if self.layout == other.layout == _C.sparse_coo:
         return _intersection(self, other)
     if self.shape != other.shape:

@@ -179,9 +179,7 @@ def _check_scatter(self: Tensor, dim: int, index: Tensor, src: Tensor | None) ->
         )
 
 
-def _scatter(
-    op: str, reduce: str, self: Tensor, dim: int, index: Tensor, src: Any, out: Tensor, include: bool = True
-) -> None:
+def _scatter(reduce: str, self: Tensor, dim: int, index: Tensor, src: Any, out: Tensor, include: bool = True) -> None:
     """Combine `src`, a tensor or a number, with the elements that an index names."""
     tensor = src if hasattr(src, "dtype") else None
     _check_scatter(self, dim, index, tensor)
@@ -203,19 +201,19 @@ def _scatter(
 
 @kernel("scatter.src", "scatter.value", flags=MAY_ALIAS)
 def scatter(self: Tensor, dim: int, index: Tensor, src: Any, out: Tensor) -> None:
-    _scatter("scatter", "Assign", self, dim, index, src, out)
+    _scatter("Assign", self, dim, index, src, out)
 
 
 @kernel("scatter_add", flags=MAY_ALIAS)
 def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> None:
-    _scatter("scatter_add", "Sum", self, dim, index, src, out)
+    _scatter("Sum", self, dim, index, src, out)
 
 
 @kernel("scatter.reduce", "scatter.value_reduce", flags=MAY_ALIAS)
 def scatter_named(self: Tensor, dim: int, index: Tensor, src: Any, reduce: str, out: Tensor) -> None:
     if reduce not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
-    _scatter("scatter", _REDUCE[reduce], self, dim, index, src, out)
+    _scatter(_REDUCE[reduce], self, dim, index, src, out)
 
 
 @kernel("scatter_reduce.two", flags=MAY_ALIAS)
@@ -228,7 +226,7 @@ def scatter_reduce(
         )
     if self.is_complex() and reduce in ("amax", "amin"):
         raise RuntimeError("scatter_reduce(): amax and amin are not defined for complex numbers")
-    _scatter("scatter_reduce", _REDUCE[reduce], self, dim, index, src, out, include_self)
+    _scatter(_REDUCE[reduce], self, dim, index, src, out, include_self)
 
 
 # ---- slices along one dimension ----
