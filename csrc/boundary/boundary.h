@@ -100,5 +100,6 @@ void fill_registration(mt_boundary& table);
 void fill_autograd(mt_boundary& table);
 void fill_threads(mt_boundary& table);
 void fill_storages(mt_boundary& table);
+void fill_descriptions(mt_boundary& table);
 
 }  // namespace mt::boundary

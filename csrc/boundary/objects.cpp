@@ -6,6 +6,7 @@
 
 #include "boundary/boundary.h"
 #include "core/generator.h"
+#include "core/python/bad_text.h"
 #include "core/python/box.h"
 #include "core/rest.h"
 
@@ -283,6 +284,11 @@ bool init_compiled_types(PyObject* module) {
 }
 
 void fill_objects(mt_boundary& b) {
+    b.skip_bad_text = [](int asked) {
+        const int former = g_skips_bad_text;
+        if (asked == 0 || asked == 1) g_skips_bad_text = asked != 0;
+        return former;
+    };
     b.is_tensor = is_tensor;
     b.value_of = value_of_object;
     b.object_of = object_of_value;

@@ -19,6 +19,7 @@ const mt_boundary& the_table() {
         fill_autograd(t);
         fill_threads(t);
         fill_storages(t);
+        fill_descriptions(t);
         return t;
     }();
     return table;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "described_tensor.h"
 #include "device_memory.h"
 #include "functional.h"
 #include "kernel.h"
@@ -353,7 +354,11 @@ TensorRef as_strided(const Tensor& t, IntSpan sizes, IntSpan strides, int64_t of
     }
     return r;
 }
-TensorRef shallow_alias(const Tensor& t) { return as_strided(t, t.sizes(), t.strides(), t.offset); }
+TensorRef shallow_alias(const Tensor& t) {
+    TensorRef r = as_strided(t, t.sizes(), t.strides(), t.offset);
+    if (__builtin_expect(t.flags & kDescribed, 0)) copy_descriptions(t, *r);
+    return r;
+}
 
 namespace {
 template <class T>

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core.quantizer import PerChannel, PerTensor
-from mindtorch_v2._core.storage import orders
+from mindtorch_v2._core.storage import PROGRAMS_OWN, orders
 from mindtorch_v2._operators.composite.quantize import PLAIN, TO_A_BYTE
 
 if TYPE_CHECKING:
@@ -63,10 +63,17 @@ def set_checked(
     return tensor.set_(storage, storage_offset, size, stride)
 
 
+def _order_of(tensor):
+    """What a device keeps in files beside bytes: one of the framework's, or the program's own."""
+    kind = tensor.device.type
+    own = kind not in orders and kind == torch._C._get_privateuse1_backend_name()
+    return orders.get(PROGRAMS_OWN if own else kind)
+
+
 def get_tensor_metadata(tensor: torch.Tensor) -> dict[Any, Any]:
     """The state that a pickle keeps of a tensor besides shape and memory: lazily conjugated or negated bits, a device's own order."""
-    order = orders.get(tensor.device.type)
-    metadata = dict.fromkeys(order[0](tensor), True) if order else {}
+    order = _order_of(tensor)
+    metadata = dict(order[0](tensor)) if order else {}
     if tensor.is_conj():
         metadata["conj"] = True
     if tensor.is_neg():
@@ -78,9 +85,9 @@ def set_tensor_metadata(tensor: torch.Tensor, metadata: dict[str, bool]) -> torc
     """Undo `get_tensor_metadata`: bits and order apply to `tensor`, which holds the bare memory in rows."""
     if not isinstance(metadata, dict):
         raise AssertionError(f"expected dict, got {type(metadata)}")
-    order = orders.get(tensor.device.type)
+    order = _order_of(tensor)
     if order:
-        order[1](tensor, list(metadata))
+        order[1](tensor, metadata)
     if metadata.get("conj"):
         tensor = torch.conj(tensor)
     if metadata.get("neg"):

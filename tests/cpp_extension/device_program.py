@@ -154,6 +154,36 @@ def streams() -> None:
     assert shelf.counts()[4] == waited + 1111
 
 
+def labels() -> None:
+    """What the device keeps of a tensor beside its memory stays with it, is copied where it is detached, and saved."""
+    x = torch.ones(3, device="shelf")
+    assert shelf.label_of(x) is None
+    shelf.label(x, 7)
+    shelf.label(x, 5)
+    assert shelf.label_of(x) == (5, 0) and shelf.labels() == 1
+    y = x.detach()
+    assert shelf.label_of(y) == (5, 1) and shelf.label_of(x) == (5, 0) and shelf.labels() == 2
+    assert shelf.label_of(torch.ones(3, device="shelf")) is None
+    del y
+    gc.collect()
+    assert shelf.labels() == 1
+    shelf.register_labels()
+    refused(RuntimeError, "registered", shelf.register_labels)
+    plain = torch.ones(2, device="shelf")
+    shelf.label(x, 4)
+    files = []
+    for tensor in (x, plain):
+        files.append(io.BytesIO())
+        torch.save(tensor, files[-1])
+        files[-1].seek(0)
+    assert shelf.label_of(torch.load(files[0])) == (2, 0) and shelf.label_of(torch.load(files[1])) is None
+    shelf.label(x, 3)
+    assert torch._utils.get_tensor_metadata(x) == {"label": True, "odd": True}
+    del x, tensor
+    gc.collect()
+    assert shelf.labels() == 0
+
+
 def ours_alone() -> None:
     """Views need no kernel here, and what is fetched from storages neither."""
     y = torch.arange(6.0).reshape(2, 3).to("shelf")
@@ -171,7 +201,7 @@ def ours_alone() -> None:
     refused(RuntimeError, "Expected one of cpu", lambda: torch.device("npu"))
 
 
-for part in (names, memory, copies, hooks, operators, guards, streams):
+for part in (names, memory, copies, hooks, operators, guards, streams, labels):
     part()
 if hasattr(torch, "npu"):
     ours_alone()

@@ -11,6 +11,7 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/core/impl/alloc_cpu.h>
+#include <torch/csrc/jit/serialization/pickler.h>
 #include <torch/extension.h>
 #include <torch/library.h>
 
@@ -212,6 +213,41 @@ std::vector<std::string> guards() {
     say(c10::GetAllocator(kShelf) == &allocator);
     return seen;
 }
+// What the device knows of a tensor beside its memory.
+struct Label final : c10::BackendMeta {
+    explicit Label(int64_t number, int64_t copies = 0) : number(number), copies(copies) { alive++; }
+    ~Label() override { alive--; }
+    c10::intrusive_ptr<c10::BackendMeta> clone(const c10::intrusive_ptr<c10::BackendMeta>&) const override {
+        return c10::make_intrusive<Label>(number, copies + 1);
+    }
+    int64_t number, copies;
+    static int64_t alive;
+};
+int64_t Label::alive = 0;
+void label(const at::Tensor& t, int64_t number) {
+    t.unsafeGetTensorImpl()->set_backend_meta(c10::make_intrusive<Label>(number));
+}
+// Its number and how often it was copied; none without one.
+std::optional<std::pair<int64_t, int64_t>> label_of(const at::Tensor& t) {
+    const auto kept = t.unsafeGetTensorImpl()->get_backend_meta_intrusive_ptr();
+    TORCH_CHECK(kept.get() == t.unsafeGetTensorImpl()->get_backend_meta());
+    const auto* own = dynamic_cast<const Label*>(kept.get());
+    return own ? std::make_optional(std::make_pair(own->number, own->copies)) : std::nullopt;
+}
+void register_labels() {
+    torch::jit::TensorBackendMetaRegistry(
+        kShelf,
+        [](const at::Tensor& t, std::unordered_map<std::string, bool>& bits) {
+            if (const auto known = label_of(t)) {
+                bits["label"] = true;
+                bits["odd"] = known->first % 2 == 1;
+            }
+        },
+        [](const at::Tensor& t, std::unordered_map<std::string, bool>& bits) {
+            if (bits.count("label")) label(t, bits["odd"] ? 1 : 2);
+        });
+}
+
 std::vector<int64_t> counts() { return {live_blocks, allocations, adds, events_alive, synchronized}; }
 
 }  // namespace
@@ -222,6 +258,10 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     m.def("set_current", [](int index) { current = static_cast<c10::DeviceIndex>(index); });
     m.def("register_hooks", &register_hooks);
     m.def("guards", &guards);
+    m.def("label", &label);
+    m.def("label_of", &label_of);
+    m.def("labels", [] { return Label::alive; });
+    m.def("register_labels", &register_labels);
     m.def("counts", &counts);
     m.def("seed_of", [](const at::Generator& g) { return g.get<Dice>()->seed_; });
     m.def("default_seed", [] { return at::globalContext().defaultGenerator(c10::Device(kShelf, 0)).current_seed(); });

@@ -15,7 +15,18 @@
 #include <c10/util/Float8_e8m0fnu.h>
 #include <c10/util/MaybeOwned.h>
 #include <c10/util/accumulate.h>
+#include <c10/util/order_preserving_flat_hash_map.h>
 #include <c10/util/quint4x2.h>
+#include <torch/csrc/DynamicTypes.h>
+#include <torch/csrc/Generator.h>
+#include <torch/csrc/Layout.h>
+#include <torch/csrc/MemoryFormat.h>
+#include <torch/csrc/jit/frontend/function_schema_parser.h>
+#include <torch/csrc/jit/python/pybind_utils.h>
+#include <torch/csrc/jit/python/utf8_decoding_ignore.h>
+#include <torch/csrc/utils/python_numbers.h>
+#include <torch/csrc/utils/python_strings.h>
+#include <torch/csrc/utils/python_tuples.h>
 #include <torch/nn/functional/activation.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/options/conv.h>
@@ -259,6 +270,99 @@ static void misfits() {
         TORCH_CHECK(reasons.at(i) == expected[i], "expected ", expected[i], ", got ", reasons[i]);
 }
 
+static void ordered() {
+    using Map = ska_ordered::order_preserving_flat_hash_map<std::string, int64_t>;
+    Map map;
+    for (const char* name : {"d", "a", "c", "b"}) map[name] = name[0];
+    EXPECT(!map.insert({"a", 0}).second && map.emplace("e", 5).second && map.size() == 5);
+    EXPECT(map.erase("c") == 1 && map.erase("c") == 0 && map.count("c") == 0);
+    map["c"] = 3;
+    const auto in_order = [](const Map& m) {
+        std::string names;
+        for (const auto& entry : m) names += entry.first;
+        return names;
+    };
+    EXPECT(in_order(map) == "dabec" && map.at("c") == 3 && map.find("x") == map.end());
+    Map copy = map;
+    copy.erase(copy.find("d"));
+    EXPECT(in_order(copy) == "abec" && in_order(map) == "dabec" && copy["a"] == 'a');
+    copy = std::move(map);
+    EXPECT(in_order(copy) == "dabec");
+    EXPECT_THROW(copy.at("x"), std::out_of_range, "not in the map");
+    ska_ordered::order_preserving_flat_hash_set<int64_t> set;
+    for (int64_t i : {3, 1, 2, 1}) set.insert(i);
+    EXPECT(std::vector<int64_t>(set.begin(), set.end()) == std::vector<int64_t>({3, 1, 2}));
+}
+
+// What a Python object is to the functions by that name.
+static std::vector<std::string> checks(py::handle o) {
+    std::vector<std::string> all;
+    PyObject* const p = o.ptr();
+    const auto say = [&all](const char* name, bool is) {
+        if (is) all.emplace_back(name);
+    };
+    say("long", THPUtils_checkLong(p));
+    say("bool", THPUtils_checkBool(p));
+    say("double", THPUtils_checkDouble(p));
+    say("string", THPUtils_checkString(p));
+    say("dtype", THPDtype_Check(p));
+    say("layout", THPLayout_Check(p));
+    say("memory_format", THPMemoryFormat_Check(p));
+    say("generator", THPGenerator_Check(p));
+    say("variable", THPVariable_Check(p));
+    return all;
+}
+template <class F>
+static void unpacks(py::module_& m, const char* name, F f) {
+    m.def(name, torch::wrap_pybind_function([f](py::handle o) { return f(o.ptr()); }));
+}
+static py::object through(py::handle o, const std::string& type) {
+    const auto schema = torch::jit::parseSchema("f(" + type + " x) -> ()");
+    return torch::jit::toPyObject(torch::jit::toIValue(o, schema.arguments()[0].type()));
+}
+static void python_values(py::module_& m) {
+    m.def("ordered", &ordered);
+    m.def("checks", &checks);
+    unpacks(m, "unpack_long", [](PyObject* o) { return THPUtils_unpackLong(o); });
+    unpacks(m, "unpack_int", [](PyObject* o) { return THPUtils_unpackInt(o); });
+    unpacks(m, "unpack_uint32", [](PyObject* o) { return THPUtils_unpackUInt32(o); });
+    unpacks(m, "unpack_uint64", [](PyObject* o) { return THPUtils_unpackUInt64(o); });
+    unpacks(m, "unpack_index", [](PyObject* o) { return THPUtils_unpackIndex(o); });
+    unpacks(m, "unpack_double", [](PyObject* o) { return THPUtils_unpackDouble(o); });
+    unpacks(m, "unpack_bool", [](PyObject* o) { return THPUtils_unpackBool(o); });
+    unpacks(m, "unpack_number_as_bool", [](PyObject* o) { return THPUtils_unpackNumberAsBool(o); });
+    unpacks(m, "unpack_string", [](PyObject* o) { return THPUtils_unpackString(o); });
+    m.def("packed", [] {
+        const int64_t numbers[] = {3, -1};
+        PyObject* const all[] = {THPUtils_packInt64(-5), THPUtils_packUInt64(~uint64_t(0)),
+                                 THPUtils_packString("text"), THPUtils_packInt64Array(2, numbers)};
+        py::list list;
+        for (PyObject* o : all) list.append(py::reinterpret_steal<py::object>(o));
+        return list;
+    });
+    m.def("scalar_type_of", [](py::handle o) {
+        return static_cast<int>(reinterpret_cast<THPDtype*>(o.ptr())->scalar_type);
+    });
+    m.def("layout_of", [](py::handle o) { return static_cast<int>(reinterpret_cast<THPLayout*>(o.ptr())->layout); });
+    m.def("memory_format_of",
+          [](py::handle o) { return static_cast<int>(reinterpret_cast<THPMemoryFormat*>(o.ptr())->memory_format); });
+    m.def("double_dtype", [] { return py::reinterpret_borrow<py::object>((PyObject*)torch::getTHPDtype(at::kDouble)); });
+    m.def("same_generator", [](py::handle o) {
+        return py::reinterpret_steal<py::object>(THPGenerator_Wrap(THPGenerator_Unwrap(o.ptr())));
+    });
+    m.def("through", &through);
+    m.def("inferred", [](py::handle o) { return torch::jit::toPyObject(torch::jit::toTypeInferredIValue(o)); });
+    m.def("ignore_bad_text", [](bool ignore) {
+        const bool former = torch::jit::getUTF8DecodingIgnore();
+        torch::jit::setUTF8DecodingIgnore(ignore);
+        return former;
+    });
+}
+TORCH_LIBRARY_FRAGMENT(parts, m) {
+    m.def("bad_text() -> str", [] { return std::string("a\xff" "b"); });
+    m.def("bad_texts() -> str[]", [] { return std::vector<std::string>{"\xfe", "c"}; });
+}
+
 // Keys that no tensor of the CPU has.
 TORCH_LIBRARY_IMPL(parts, QuantizedCPU, m) { m.impl("twice", TORCH_FN(twice)); }
 TORCH_LIBRARY_IMPL(parts, Vulkan, m) { m.impl("twice", TORCH_FN(twice)); }
@@ -278,4 +382,5 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     m.def("float8_bytes", &float8_bytes);
     py::class_<Box, c10::intrusive_ptr<Box>>(m, "Box").def(py::init<int64_t>()).def_readwrite("n", &Box::n);
     m.def("same", [](const c10::intrusive_ptr<Box>& box) { return box; });
+    python_values(m);
 }

@@ -189,6 +189,13 @@ static void check_vectors() {
     std::vector<c10::BFloat16> half(5, 1.5f), twice(5);
     at::vec::map<c10::BFloat16>([](at::vec::Vectorized<float> x) { return x + x; }, twice.data(), half.data(), 5);
     EXPECT(static_cast<float>(twice[4]) == 3);
+    at::vec::map<c10::BFloat16>([](at::vec::Vectorized<float> x) { return x + x; }, twice.data(), a.data(), 5);
+    EXPECT(static_cast<float>(twice[0]) == -6);
+    c10::Half narrow[at::vec::Vectorized<c10::Half>::size()];
+    at::vec::convert<c10::Half>(Vec(0.25f)).store(narrow, Vec::size());
+    EXPECT(narrow[Vec::size() - 1] == c10::Half(0.25f));
+    at::vec::convert<float>(at::vec::Vectorized<c10::Half>::loadu(narrow)).store(stored);
+    EXPECT(stored[Vec::size() - 1] == 0.25f);
     const auto [low, high] = at::vec::convert_to_float<c10::Half>(at::vec::Vectorized<c10::Half>(c10::Half(0.25f)));
     low.store(stored);
     EXPECT(stored[0] == 0.25f && (high + low).size() == Vec::size());

@@ -9,6 +9,8 @@ PROGRAMS = {
     "torch/library.h": 'struct C : torch::CustomClassHolder {}; TORCH_LIBRARY(a, m) { m.class_<C>("C").def(torch::init<>()); }',
     "torch/torch.h": 'PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("f", [](torch::Tensor x) { return x; }); }',
     "torch/data.h": "at::Tensor f() { return torch::ones({2}); }",
+    "torch/script.h": "ska_ordered::order_preserving_flat_hash_map<std::string, int64_t> f() { return {}; }",
+    "torch/extension.h": "bool f(PyObject* o) { return THPDtype_Check(o) || THPUtils_checkLong(o) || THPVariable_Check(o); }",
 }
 
 

@@ -6,7 +6,8 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    "name", ["expanding", "memory", "operators", "texts", "braces", "types", "views", "generators", "misfits"]
+    "name",
+    ["expanding", "memory", "operators", "texts", "braces", "types", "views", "generators", "misfits", "ordered"],
 )
 def test_in_cpp(parts, name):
     getattr(parts.module, name)()
@@ -64,3 +65,96 @@ def test_schemas_as_objects(parts):
 def test_counted_pointers_hold_objects_of_python(parts):
     box = parts.module.Box(3)
     assert parts.module.same(box) is box and box.n == 3
+
+
+def test_values_of_pythons_c_interface(parts):
+    torch, m = parts.torch, parts.module
+    whole, real = ["long", "double"], ["double"]
+    for value, expected in [
+        (3, whole),
+        (True, ["bool", "double"]),
+        (2.5, real),
+        (1j, []),
+        ("text", ["string"]),
+        (b"text", ["string"]),
+        (None, []),
+        (torch.float32, ["dtype"]),
+        (torch.strided, ["layout"]),
+        (torch.channels_last, ["memory_format"]),
+        (torch.Generator(), ["generator"]),
+        (torch.ones(1), ["variable"]),
+    ]:
+        assert m.checks(value) == expected, value
+    assert [m.unpack_long(-5), m.unpack_int(7), m.unpack_uint32(2**32 - 1), m.unpack_uint64(2**64 - 1)] == [
+        -5,
+        7,
+        2**32 - 1,
+        2**64 - 1,
+    ]
+    assert [m.unpack_index(torch.tensor(4)), m.unpack_double(3), m.unpack_string(b"b"), m.unpack_string("\u00e9")] == [
+        4,
+        3.0,
+        "b",
+        "\u00e9",
+    ]
+    assert [m.unpack_bool(True), m.unpack_number_as_bool(0.5), m.unpack_number_as_bool(0)] == [True, True, False]
+    for name, value, error, text in [
+        ("unpack_long", 2**63, ValueError, "Overflow when unpacking long long"),
+        ("unpack_int", 2**31, ValueError, "Overflow when unpacking long"),
+        ("unpack_uint32", 2**32, ValueError, "Overflow when unpacking"),
+        ("unpack_uint64", -1, OverflowError, "negative"),
+        ("unpack_index", 1.5, TypeError, "integer"),
+        ("unpack_double", "x", TypeError, "real number"),
+        ("unpack_bool", 1, RuntimeError, "couldn't convert python object to boolean"),
+        ("unpack_string", 3, RuntimeError, "expected bytes or unicode object"),
+    ]:
+        with pytest.raises(error, match=text):
+            getattr(m, name)(value)
+    assert m.packed() == [-5, 2**64 - 1, "text", (3, -1)]
+
+
+def test_objects_of_types_show_their_number(parts):
+    torch, m = parts.torch, parts.module
+    numbers = {"uint8": 0, "int64": 4, "float32": 6, "bool": 11, "bfloat16": 15}
+    assert {name: m.scalar_type_of(getattr(torch, name)) for name in numbers} == numbers
+    assert [m.layout_of(torch.strided), m.layout_of(torch.sparse_coo)] == [0, 1]
+    assert [m.memory_format_of(torch.contiguous_format), m.memory_format_of(torch.channels_last)] == [0, 2]
+    assert m.double_dtype() is torch.float64
+    generator = torch.Generator().manual_seed(3)
+    assert m.same_generator(generator).initial_seed() == 3
+
+
+def test_objects_become_values_and_come_back(parts):
+    torch, m = parts.torch, parts.module
+    x = torch.ones(2)
+    for value, type_name, expected in [
+        (3, "int", 3),
+        (3, "float", 3.0),
+        ([1, 2.5], "float[]", [1.0, 2.5]),
+        ((1, 2), "int[]", [1, 2]),
+        (None, "int?", None),
+        (4, "int?", 4),
+        ("s", "str", "s"),
+        ([True], "bool[]", [True]),
+    ]:
+        got = m.through(value, type_name)
+        assert got == expected and type(got) is type(expected), (value, type_name)
+    assert m.through(x, "Tensor") is x and m.through([x], "Tensor[]")[0] is x
+    assert m.through({"a": x}, "Dict(str, Tensor)")["a"] is x
+    for value, type_name in [("s", "int"), (1.5, "int"), (3, "str"), ([x], "int[]"), (3, "Tensor")]:
+        with pytest.raises((RuntimeError, TypeError)):
+            m.through(value, type_name)
+    assert m.inferred([1, 2]) == [1, 2] and m.inferred((1, "a")) == (1, "a") and m.inferred(x) is x
+
+
+def test_text_that_is_no_utf8(parts):
+    torch, m = parts.torch, parts.module
+    with pytest.raises(UnicodeDecodeError):
+        torch.ops.parts.bad_text()
+    assert m.ignore_bad_text(True) is False
+    try:
+        assert torch.ops.parts.bad_text() == "ab" and torch.ops.parts.bad_texts() == ["", "c"]
+    finally:
+        assert m.ignore_bad_text(False) is True
+    with pytest.raises(UnicodeDecodeError):
+        torch.ops.parts.bad_text()

@@ -1,4 +1,5 @@
 #include "box.h"
+#include "bad_text.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,6 +13,8 @@
 #include "types.h"
 
 namespace mt {
+
+thread_local bool g_skips_bad_text = false;
 
 // ---- from Python ----
 
@@ -481,7 +484,7 @@ PyObject* box(const Value& v) {
         case Tag::ScalarList:
             return tuple_of(v, [&](uint32_t i) { return box(v.values[i]); });
         case Tag::Str:
-            return made(PyUnicode_FromStringAndSize(v.str, v.len));
+            return made(PyUnicode_DecodeUTF8(v.str, v.len, g_skips_bad_text ? "ignore" : nullptr));
         case Tag::DType: {
             PyObject* o = dtype_object(v.dtype);
             Py_INCREF(o);

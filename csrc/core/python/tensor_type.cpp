@@ -2,6 +2,7 @@
 #include "tensor_type.h"
 #include "../autograd.h"
 #include "../copy_on_write.h"
+#include "../described_tensor.h"
 #include "../gil.h"
 #include "../hooks.h"
 #include "../overlap.h"
@@ -94,6 +95,7 @@ void tensor_dealloc(PyObject* o) {
     PyObject_GC_UnTrack(o);
     Tensor& t = as_tensor(o);
     if (t.weakrefs) PyObject_ClearWeakRefs(o);
+    if (__builtin_expect(t.flags & kDescribed, 0)) forget_descriptions(t);
     Py_CLEAR(t.dict);
     Py_CLEAR(t.quantizer);
     if (t.autograd) {

@@ -250,6 +250,15 @@ typedef struct mt_boundary {
      * operator: 'n', where one did, for the device of the arguments; 'c' always, and the kernel for the CPU. 0: to
      * none. */
     void (*call_own_kernel)(char which);
+
+    /* An object that every library finds by its kind as long as the tensor is there, instead of what it had of that
+     * kind; a detached tensor has what `copy` gives. */
+    int (*tensor_describe)(mt_tensor, const char* kind, void* object, mt_release, void* (*copy)(void* object));
+    void* (*tensor_described)(mt_tensor, const char* kind);
+
+    /* Whether text of this thread that is no UTF-8 loses what is wrong in it where Python gets it (1), or is an error
+     * (0); gives what held before. Any other number asks alone. */
+    int (*skip_bad_text)(int);
 } mt_boundary;
 
 /* The table, or NULL where this core is older than what was asked for: then the library named `who` fails to load. */

@@ -1,6 +1,7 @@
 // c10::List and c10::Dict: containers that are shared when they are copied.
 #pragma once
 
+#include <mindtorch/ordered_map.h>
 #include <mindtorch/tensor.h>
 
 namespace c10 {

@@ -72,22 +72,6 @@ inline void set_python_error(const c10::Error& e) {
     else
         PyErr_SetString(python_class(e.kind()), e.what());
 }
-// Of this module only; made when it is loaded.
-struct Translator {
-    Translator() {
-        if (!Py_IsInitialized()) return;
-        py::gil_scoped_acquire gil;
-        py::register_local_exception_translator([](std::exception_ptr p) {
-            try {
-                if (p) std::rethrow_exception(p);
-            } catch (const c10::Error& e) {
-                set_python_error(e);
-            }
-        });
-    }
-};
-inline const Translator translator;
-
 inline mt_object object(py::handle h) { return reinterpret_cast<mt_object>(h.ptr()); }
 template <class T>
 bool load_value(py::handle src, int tag, T& value) {
@@ -341,3 +325,4 @@ PyModuleClass<M> bind_module(py::module_ module, const char* name) {
 }  // namespace torch
 
 #include <mindtorch/python_errors.h>
+#include <mindtorch/python_types.h>

@@ -78,6 +78,23 @@ inline void set_python_error() noexcept {
         PyErr_SetString(PyExc_RuntimeError, "a C++ exception that is no std::exception");
     }
 }
+// Of this module only; made when it is loaded.
+struct Translator {
+    Translator() {
+        if (!Py_IsInitialized()) return;
+        py::gil_scoped_acquire gil;
+        py::register_local_exception_translator([](std::exception_ptr p) {
+            try {
+                if (p) std::rethrow_exception(p);
+            } catch (const c10::Error& e) {
+                set_python_error(e);
+            } catch (python_error& e) {
+                e.restore();
+            }
+        });
+    }
+};
+inline const Translator translator;
 }  // namespace mindtorch MINDTORCH_HIDDEN
 
 #define HANDLE_TH_ERRORS try {

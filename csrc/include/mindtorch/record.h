@@ -80,7 +80,19 @@ namespace torch {
 namespace autograd {
 namespace profiler {
 using at::RecordFunction;
+
+// A range that a program opens, and ends by `record.end()` or with the last reference.
+struct PythonRecordFunction : c10::intrusive_ptr_target {
+    at::RecordFunction record;
+    explicit PythonRecordFunction(at::RecordScope scope = at::RecordScope::FUNCTION) : record(scope) {}
+};
+inline c10::intrusive_ptr<PythonRecordFunction> record_function_enter_new(
+    const std::string& name, const std::optional<std::string>& /*args*/ = std::nullopt) {
+    auto made = c10::make_intrusive<PythonRecordFunction>(at::RecordScope::USER_SCOPE);
+    made->record.before(name);
+    return made;
 }
+}  // namespace profiler
 }  // namespace autograd
 }  // namespace torch
 

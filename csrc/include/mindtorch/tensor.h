@@ -5,6 +5,7 @@
 #include <mindtorch/engines.h>
 #include <mindtorch/scalar.h>
 #include <mindtorch/storage.h>
+#include <mindtorch/tensor_meta.h>
 
 #include <mutex>
 
@@ -438,6 +439,9 @@ class TensorImpl {
     void bump_version() { mindtorch::api().bump_version(handle()); }
     DispatchKeySet key_set() const;
     DeviceType device_type() const { return device().type(); }
+    void set_backend_meta(intrusive_ptr<BackendMeta> meta) { mindtorch::set_backend_meta(handle(), std::move(meta)); }
+    intrusive_ptr<BackendMeta> get_backend_meta_intrusive_ptr() const { return mindtorch::backend_meta_of(handle()); }
+    BackendMeta* get_backend_meta() { return get_backend_meta_intrusive_ptr().get(); }
     // Where its elements lie in its memory, which these do not look at.
     void set_sizes_and_strides(IntArrayRef sizes, IntArrayRef strides, std::optional<int64_t> offset = std::nullopt) {
         TORCH_CHECK(sizes.size() == strides.size(), "dimensionality of sizes (", sizes.size(),

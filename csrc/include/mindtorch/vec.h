@@ -2,6 +2,7 @@
 // instructions.
 #pragma once
 
+#include <mindtorch/intrinsics.h>
 #include <mindtorch/types.h>
 
 #include <cmath>
@@ -286,6 +287,11 @@ Vectorized<T> convert_from_float(const Vectorized<float>& a, const Vectorized<fl
     constexpr int n = Vectorized<float>::size();
     return Vectorized<T>::each([&](int i) { return static_cast<T>(i < n ? a[i] : b[i - n]); });
 }
+// As many as both hold, from the first on; what more the result holds is zero.
+template <class To, class From>
+Vectorized<To> convert(const Vectorized<From>& a) {
+    return Vectorized<To>::each([&](int i) { return i < Vectorized<From>::size() ? static_cast<To>(a[i]) : To(0); });
+}
 template <class From, class To>
 void convert(const From* from, To* to, int64_t n) {
     for (int64_t i = 0; i < n; i++) to[i] = static_cast<To>(from[i]);
@@ -312,6 +318,14 @@ void map(const F& f, T* out, const T* in, int64_t size) {
     for (int64_t i = 0, n; i < size; i += n) {
         n = W::step(size - i);
         W::store(out + i, f(W::load(in + i, n)), n);
+    }
+}
+// Narrowed as it is stored.
+template <class T, class F, std::enable_if_t<is_reduced_floating_point_v<T>, int> = 0>
+void map(const F& f, T* out, const float* in, int64_t size) {
+    for (int64_t i = 0, n; i < size; i += n) {
+        n = Widened<float>::step(size - i);
+        Widened<T>::store(out + i, f(Widened<float>::load(in + i, n)), n);
     }
 }
 template <class T, class F>

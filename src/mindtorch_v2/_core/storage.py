@@ -11,8 +11,9 @@ from .above import above
 
 # By type of device, what makes a deep copy where storages have more than their bytes: the order that elements lie in.
 copies: dict[str, Callable[[UntypedStorage], UntypedStorage]] = {}
-# What files keep of such an order: words for a tensor, and what puts a tensor that was read into the order of the words.
-orders: dict[str, tuple[Callable[[Any], list[str]], Callable[[Any, list[str]], None]]] = {}
+# What files keep of such an order: named bits of a tensor, and what puts a tensor that was read into the order they say.
+orders: dict[str, tuple[Callable[[Any], dict[str, bool]], Callable[[Any, dict[str, bool]], None]]] = {}
+PROGRAMS_OWN = "privateuseone"  # the device that a program makes, under whatever name it gave it
 
 
 class UntypedStorage(_C.StorageBase):

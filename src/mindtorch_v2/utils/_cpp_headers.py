@@ -38,7 +38,10 @@ _FORWARDS = {
     "mindtorch/all.h": "torch/all.h torch/types.h torch/autograd.h torch/cuda.h torch/utils.h torch/version.h "
     "torch/print.h torch/sparse.h torch/nested.h torch/script.h torch/data.h torch/csrc/api/include/torch/types.h torch/csrc/api/include/torch/all.h torch/arg.h torch/enum.h "
     "torch/csrc/jit/runtime/custom_operator.h torch/csrc/jit/runtime/operator.h torch/csrc/autograd/functions/basic_ops.h",
-    "mindtorch/record.h": "ATen/record_function.h torch/csrc/autograd/profiler.h",
+    "mindtorch/record.h": "torch/csrc/autograd/record_function_ops.h ATen/record_function.h torch/csrc/autograd/profiler.h",
+    "mindtorch/backend_meta.h": "torch/csrc/jit/serialization/pickler_helper.h torch/csrc/jit/serialization/pickler.h",
+    "mindtorch/decoding.h": "torch/csrc/jit/python/utf8_decoding_ignore.h",
+    "mindtorch/ordered_map.h": "c10/util/order_preserving_flat_hash_map.h",
     "mindtorch/serialize.h": "torch/serialize.h torch/serialize/tensor.h torch/csrc/jit/serialization/pickle.h",
     "mindtorch/jit.h": "torch/jit.h torch/csrc/jit/api/module.h torch/csrc/jit/api/method.h torch/csrc/jit/api/object.h "
     "torch/csrc/jit/serialization/import.h torch/csrc/jit/serialization/export.h torch/csrc/jit/runtime/graph_executor.h",
@@ -81,8 +84,14 @@ _FORWARDS = {
         }.items()
         for name in names.split()
     ),
-    "mindtorch/python.h": "torch/csrc/python_headers.h torch/csrc/utils/python_compat.h torch/csrc/utils/python_numbers.h torch/extension.h torch/python.h torch/csrc/utils/pybind.h torch/csrc/Exceptions.h "
-    "torch/csrc/autograd/python_variable.h torch/csrc/jit/python/module_python.h torch/csrc/THP.h torch/csrc/utils/python_arg_parser.h",
+    "mindtorch/python.h": "torch/csrc/python_headers.h torch/csrc/utils/python_compat.h torch/extension.h torch/python.h torch/csrc/utils/pybind.h torch/csrc/Exceptions.h "
+    "torch/csrc/autograd/python_variable.h torch/csrc/jit/python/module_python.h torch/csrc/utils/python_arg_parser.h",
+    "mindtorch/python_values.h": "torch/csrc/utils/python_numbers.h torch/csrc/utils/python_strings.h torch/csrc/utils/python_tuples.h "
+    "torch/csrc/utils.h",
+    "mindtorch/python_types.h": "torch/csrc/Device.h torch/csrc/Dtype.h torch/csrc/Layout.h torch/csrc/MemoryFormat.h torch/csrc/Generator.h "
+    "torch/csrc/Size.h torch/csrc/DynamicTypes.h torch/csrc/utils/tensor_dtypes.h torch/csrc/utils/tensor_layouts.h "
+    "torch/csrc/utils/tensor_memoryformats.h torch/csrc/THP.h torch/csrc/Types.h",
+    "mindtorch/python_ivalues.h": "torch/csrc/jit/python/pybind_utils.h torch/csrc/jit/python/pybind.h",
     "mindtorch/library.h": "ATen/core/enum_tag.h ATen/core/boxing/BoxedKernel.h ATen/core/boxing/OperatorKernel.h "
     "ATen/core/dispatch/DispatchKeyExtractor.h ATen/core/dispatch/OperatorEntry.h c10/core/CompileTimeFunctionPointer.h ATen/core/op_registration/op_registration.h ATen/core/dispatch/Dispatcher.h "
     "ATen/core/LegacyTypeDispatch.h c10/core/DispatchKey.h c10/core/DispatchKeySet.h ATen/core/stack.h "
@@ -149,11 +158,15 @@ _FORWARDS = {
     "mindtorch/context.h": "ATen/Context.h",
     "mindtorch/processor.h": "ATen/cpu/Utils.h",
     "mindtorch/cpu_generator.h": "ATen/CPUGeneratorImpl.h",
-    "mindtorch/device_object.h": "torch/csrc/Device.h",
     "mindtorch/autocast.h": "ATen/autocast_mode.h",
     "mindtorch/archive.h": "torch/serialize/archive.h torch/serialize/input-archive.h torch/serialize/output-archive.h",
     "mindtorch/vec.h": "ATen/cpu/vec/vec.h ATen/cpu/vec/functional.h ATen/cpu/vec/vec_base.h ATen/cpu/vec/functional_base.h "
-    "ATen/cpu/vec256/vec256.h ATen/cpu/vec256/functional.h",
+    "ATen/cpu/vec256/vec256.h ATen/cpu/vec256/functional.h ATen/cpu/vec/functional_bfloat16.h ATen/cpu/vec/vec_convert.h "
+    "ATen/cpu/vec/vec_half.h ATen/cpu/vec/vec256/vec256.h ATen/cpu/vec/vec256/vec256_float.h "
+    "ATen/cpu/vec/vec256/vec256_bfloat16.h ATen/cpu/vec/vec256/vec256_double.h ATen/cpu/vec/vec256/vec256_int.h "
+    "ATen/cpu/vec/vec512/vec512.h ATen/cpu/vec/vec512/vec512_float.h ATen/cpu/vec/vec512/vec512_bfloat16.h "
+    "ATen/cpu/vec/vec512/vec512_double.h ATen/cpu/vec/vec512/vec512_int.h",
+    "mindtorch/intrinsics.h": "ATen/cpu/vec/intrinsics.h ATen/native/cpu/Intrinsics.h",
     "mindtorch/iterator.h": "ATen/native/TensorIterator.h ATen/native/cpu/Loops.h ATen/TensorIterator.h",
     "mindtorch/function_traits.h": "ATen/detail/FunctionTraits.h",
     "mindtorch/reduce.h": "ATen/native/cpu/Reduce.h ATen/native/ReduceOpsUtils.h",

@@ -188,13 +188,13 @@ def _copied(storage: UntypedStorage) -> UntypedStorage:
 _WORD = "npu_format_/"  # as torch_npu writes it
 
 
-def _words(tensor: Any) -> list[str]:
+def _words(tensor: Any) -> dict[str, bool]:
     """The name of a format that is not that of the tensor's rank."""
     found = format_of(tensor)
-    return [] if found == _BY_RANK.get(tensor.dim(), Format.ND) else [_WORD + found.name]
+    return {} if found == _BY_RANK.get(tensor.dim(), Format.ND) else {_WORD + found.name: True}
 
 
-def _restore(tensor: Any, words: list[str]) -> None:
+def _restore(tensor: Any, words: dict[str, bool]) -> None:
     """Put a tensor that was read into the format of its words, if it is all of its storage: what is a part goes with the whole."""
     names = [word.removeprefix(_WORD) for word in words if word.startswith(_WORD)]
     if not names or names[0] not in Format.__members__ or not tensor.is_contiguous() or tensor.storage_offset():
