@@ -64,7 +64,7 @@ def set_checked(
 
 
 def _order_of(tensor):
-    """What a device keeps in files beside bytes: one of the framework's, or the program's own."""
+    """The functions that say and restore what files keep of a device's tensors beside bytes, if there are any."""
     kind = tensor.device.type
     own = kind not in orders and kind == torch._C._get_privateuse1_backend_name()
     return orders.get(PROGRAMS_OWN if own else kind)

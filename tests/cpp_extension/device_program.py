@@ -155,7 +155,7 @@ def streams() -> None:
 
 
 def labels() -> None:
-    """What the device keeps of a tensor beside its memory stays with it, is copied where it is detached, and saved."""
+    """An object beside a tensor's memory stays with it, is copied where it is detached, and is asked for files."""
     x = torch.ones(3, device="shelf")
     assert shelf.label_of(x) is None
     shelf.label(x, 7)
@@ -169,6 +169,15 @@ def labels() -> None:
     assert shelf.labels() == 1
     shelf.register_labels()
     refused(RuntimeError, "registered", shelf.register_labels)
+    shelf.label(x, 3)
+    assert torch._utils.get_tensor_metadata(x) == {"label": True, "odd": True}
+    del x
+    gc.collect()
+    assert shelf.labels() == 0
+
+
+def labels_in_files() -> None:
+    x = torch.ones(3, device="shelf")
     plain = torch.ones(2, device="shelf")
     shelf.label(x, 4)
     files = []
@@ -177,15 +186,11 @@ def labels() -> None:
         torch.save(tensor, files[-1])
         files[-1].seek(0)
     assert shelf.label_of(torch.load(files[0])) == (2, 0) and shelf.label_of(torch.load(files[1])) is None
-    shelf.label(x, 3)
-    assert torch._utils.get_tensor_metadata(x) == {"label": True, "odd": True}
-    del x, tensor
-    gc.collect()
-    assert shelf.labels() == 0
 
 
 def ours_alone() -> None:
     """Views need no kernel here, and what is fetched from storages neither."""
+    labels_in_files()
     y = torch.arange(6.0).reshape(2, 3).to("shelf")
     assert y[1].cpu().tolist() == [3.0, 4.0, 5.0]
     assert y.t().contiguous().cpu().tolist() == [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]

@@ -87,9 +87,7 @@ struct ShelfAllocator final : c10::Allocator {
         return {p, p, &give_back, c10::Device(kShelf, current)};
     }
     c10::DeleterFnPtr raw_deleter() const override { return &give_back; }
-    void copy_data(void* to, const void* from, std::size_t bytes) const override {
-        default_copy_data(to, from, bytes);
-    }
+    void copy_data(void* to, const void* from, std::size_t bytes) const override { default_copy_data(to, from, bytes); }
 };
 ShelfAllocator allocator;
 REGISTER_ALLOCATOR(c10::DeviceType::PrivateUse1, &allocator);
@@ -103,9 +101,8 @@ at::Tensor empty(c10::IntArrayRef size, std::optional<at::ScalarType> dtype, std
 at::Tensor empty_strided(c10::IntArrayRef size, c10::IntArrayRef stride, std::optional<at::ScalarType> dtype,
                          std::optional<at::Layout>, std::optional<at::Device> device, std::optional<bool>) {
     const c10::OptionalDeviceGuard guard(device);
-    return at::detail::empty_strided_generic(size, stride, &allocator,
-                                             c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
-                                             c10::dtype_or_default(dtype));
+    return at::detail::empty_strided_generic(
+        size, stride, &allocator, c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), c10::dtype_or_default(dtype));
 }
 // The same elements as a tensor of the host, over the same memory.
 at::Tensor on_host(const at::Tensor& t) {

@@ -270,6 +270,14 @@ static void misfits() {
         TORCH_CHECK(reasons.at(i) == expected[i], "expected ", expected[i], ", got ", reasons[i]);
 }
 
+static void backends() {
+    const at::Tensor x = at::ones({2});
+    at::checkBackend("parts", x, at::Backend::CPU);
+    EXPECT_THROW(at::checkBackend("parts", {at::Tensor(), x}, at::Backend::CUDA), c10::Error,
+                 "Expected tensor to have CUDA Backend, but got tensor with CPU Backend");
+    EXPECT(std::string(c10::toString(at::Backend::QuantizedCPU)) == "QuantizedCPU");
+    CHECK(x.defined()) << "not seen";
+}
 static void ordered() {
     using Map = ska_ordered::order_preserving_flat_hash_map<std::string, int64_t>;
     Map map;
@@ -289,9 +297,6 @@ static void ordered() {
     copy = std::move(map);
     EXPECT(in_order(copy) == "dabec");
     EXPECT_THROW(copy.at("x"), std::out_of_range, "not in the map");
-    ska_ordered::order_preserving_flat_hash_set<int64_t> set;
-    for (int64_t i : {3, 1, 2, 1}) set.insert(i);
-    EXPECT(std::vector<int64_t>(set.begin(), set.end()) == std::vector<int64_t>({3, 1, 2}));
 }
 
 // What a Python object is to the functions by that name.
@@ -322,6 +327,7 @@ static py::object through(py::handle o, const std::string& type) {
 }
 static void python_values(py::module_& m) {
     m.def("ordered", &ordered);
+    m.def("backends", &backends);
     m.def("checks", &checks);
     unpacks(m, "unpack_long", [](PyObject* o) { return THPUtils_unpackLong(o); });
     unpacks(m, "unpack_int", [](PyObject* o) { return THPUtils_unpackInt(o); });
@@ -334,24 +340,23 @@ static void python_values(py::module_& m) {
     unpacks(m, "unpack_string", [](PyObject* o) { return THPUtils_unpackString(o); });
     m.def("packed", [] {
         const int64_t numbers[] = {3, -1};
-        PyObject* const all[] = {THPUtils_packInt64(-5), THPUtils_packUInt64(~uint64_t(0)),
-                                 THPUtils_packString("text"), THPUtils_packInt64Array(2, numbers)};
+        PyObject* const all[] = {THPUtils_packInt64(-5), THPUtils_packUInt64(~uint64_t(0)), THPUtils_packString("text"),
+                                 THPUtils_packInt64Array(2, numbers)};
         py::list list;
         for (PyObject* o : all) list.append(py::reinterpret_steal<py::object>(o));
         return list;
     });
-    m.def("scalar_type_of", [](py::handle o) {
-        return static_cast<int>(reinterpret_cast<THPDtype*>(o.ptr())->scalar_type);
-    });
+    m.def("scalar_type_of",
+          [](py::handle o) { return static_cast<int>(reinterpret_cast<THPDtype*>(o.ptr())->scalar_type); });
     m.def("layout_of", [](py::handle o) { return static_cast<int>(reinterpret_cast<THPLayout*>(o.ptr())->layout); });
     m.def("memory_format_of",
           [](py::handle o) { return static_cast<int>(reinterpret_cast<THPMemoryFormat*>(o.ptr())->memory_format); });
-    m.def("double_dtype", [] { return py::reinterpret_borrow<py::object>((PyObject*)torch::getTHPDtype(at::kDouble)); });
+    m.def("double_dtype",
+          [] { return py::reinterpret_borrow<py::object>((PyObject*)torch::getTHPDtype(at::kDouble)); });
     m.def("same_generator", [](py::handle o) {
         return py::reinterpret_steal<py::object>(THPGenerator_Wrap(THPGenerator_Unwrap(o.ptr())));
     });
     m.def("through", &through);
-    m.def("inferred", [](py::handle o) { return torch::jit::toPyObject(torch::jit::toTypeInferredIValue(o)); });
     m.def("ignore_bad_text", [](bool ignore) {
         const bool former = torch::jit::getUTF8DecodingIgnore();
         torch::jit::setUTF8DecodingIgnore(ignore);
@@ -359,7 +364,11 @@ static void python_values(py::module_& m) {
     });
 }
 TORCH_LIBRARY_FRAGMENT(parts, m) {
-    m.def("bad_text() -> str", [] { return std::string("a\xff" "b"); });
+    m.def("bad_text() -> str", [] {
+        return std::string(
+            "a\xff"
+            "b");
+    });
     m.def("bad_texts() -> str[]", [] { return std::vector<std::string>{"\xfe", "c"}; });
 }
 

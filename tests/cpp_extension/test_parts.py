@@ -7,7 +7,19 @@ import pytest
 
 @pytest.mark.parametrize(
     "name",
-    ["expanding", "memory", "operators", "texts", "braces", "types", "views", "generators", "misfits", "ordered"],
+    [
+        "expanding",
+        "memory",
+        "operators",
+        "texts",
+        "braces",
+        "types",
+        "views",
+        "generators",
+        "misfits",
+        "ordered",
+        "backends",
+    ],
 )
 def test_in_cpp(parts, name):
     getattr(parts.module, name)()
@@ -144,7 +156,6 @@ def test_objects_become_values_and_come_back(parts):
     for value, type_name in [("s", "int"), (1.5, "int"), (3, "str"), ([x], "int[]"), (3, "Tensor")]:
         with pytest.raises((RuntimeError, TypeError)):
             m.through(value, type_name)
-    assert m.inferred([1, 2]) == [1, 2] and m.inferred((1, "a")) == (1, "a") and m.inferred(x) is x
 
 
 def test_text_that_is_no_utf8(parts):

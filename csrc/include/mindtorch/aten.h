@@ -6,3 +6,4 @@
 #include <mindtorch/context.h>
 #include <mindtorch/dispatch.h>
 #include <mindtorch/functions.h>
+#include <mindtorch/logging.h>

@@ -636,6 +636,12 @@ inline void checkDeviceType(CheckedFrom c, TensorList tensors, DeviceType d) {
                     " DeviceType, but got tensor with ", t.device().type(),
                     " DeviceType (while checking arguments for ", c, ")");
 }
+inline void checkBackend(CheckedFrom c, TensorList tensors, c10::Backend backend) {
+    for (const Tensor& t : tensors)
+        TORCH_CHECK(!t.defined() || t.type().backend() == backend, "Expected tensor to have ", c10::toString(backend),
+                    " Backend, but got tensor with ", c10::toString(t.type().backend()),
+                    " Backend (while checking arguments for ", c, ")");
+}
 inline std::optional<Device> device_of(const Tensor& t) {
     return t.defined() ? std::optional<Device>(t.device()) : std::nullopt;
 }

@@ -135,10 +135,6 @@ template <class K, class V>
 const K& first_of(const std::pair<K, V>& entry) {
     return entry.first;
 }
-template <class K>
-const K& all_of(const K& entry) {
-    return entry;
-}
 
 template <class K, class V, class Hash = std::hash<K>, class Equal = std::equal_to<K>,
           class Allocator = std::allocator<std::pair<K, V>>>
@@ -183,24 +179,6 @@ class order_preserving_flat_hash_map : public ordered_table<std::pair<K, V>, K, 
         return true;
     }
     friend bool operator!=(const order_preserving_flat_hash_map& a, const order_preserving_flat_hash_map& b) {
-        return !(a == b);
-    }
-};
-
-template <class K, class Hash = std::hash<K>, class Equal = std::equal_to<K>, class Allocator = std::allocator<K>>
-class order_preserving_flat_hash_set : public ordered_table<K, K, all_of<K>, Hash, Equal> {
-    using Table = ordered_table<K, K, all_of<K>, Hash, Equal>;
-
-  public:
-    using allocator_type = Allocator;
-    using Table::Table;
-    friend bool operator==(const order_preserving_flat_hash_set& a, const order_preserving_flat_hash_set& b) {
-        if (a.size() != b.size()) return false;
-        for (const K& k : a)
-            if (!b.count(k)) return false;
-        return true;
-    }
-    friend bool operator!=(const order_preserving_flat_hash_set& a, const order_preserving_flat_hash_set& b) {
         return !(a == b);
     }
 };

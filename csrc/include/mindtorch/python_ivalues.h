@@ -69,7 +69,6 @@ inline c10::IValue toIValue(py::handle o, const c10::TypePtr& type, std::optiona
     const c10::IValue item = mindtorch::fitted(std::move(v), o, *type->containedTypes()[0]);
     return c10::IValue::list(c10::IValue::Items(static_cast<size_t>(*n), item));
 }
-inline c10::IValue toTypeInferredIValue(py::handle o) { return mindtorch::ivalue_of(o); }
 
 }  // namespace jit
 }  // namespace torch

@@ -46,6 +46,13 @@ enum class Backend {
     PrivateUse1,
     NumOptions
 };
+inline const char* toString(Backend b) {
+    static constexpr const char* names[] = {
+        "CPU",           "CUDA",         "HIP",           "VE",  "FPGA",   "IPU",   "XPU",  "SparseCPU",
+        "SparseCUDA",    "SparseCsrCPU", "SparseCsrCUDA", "XLA", "Vulkan", "Metal", "Meta", "QuantizedCPU",
+        "QuantizedCUDA", "Undefined",    "MkldnnCPU",     "MPS", "HPU",    "Lazy",  "MTIA", "PrivateUseOne"};
+    return b < Backend::NumOptions ? names[static_cast<size_t>(b)] : "UNKNOWN_BACKEND";
+}
 }  // namespace c10
 namespace at {
 using c10::Backend;

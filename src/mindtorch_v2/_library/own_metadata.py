@@ -1,4 +1,4 @@
-"""What files keep of tensors of a program's own device beside their bytes: `backend_meta.h` comes here."""
+"""Bits that files keep of tensors of a program's own device beside their bytes: `backend_meta.h` comes here."""
 
 from __future__ import annotations
 
