@@ -28,6 +28,7 @@ from mindtorch_v2.utils._python_dispatch import is_traceable_wrapper_subclass
 if TYPE_CHECKING:
     from mindtorch_v2._capture._recording import Recorder
     from mindtorch_v2._capture._sources import Source
+    from mindtorch_v2._capture._varying import Varying
     from mindtorch_v2.fx.node import Node
 
 
@@ -38,37 +39,46 @@ _PLAIN = (bool, int, float, complex, str, type(None), torch.dtype, torch.device,
 
 
 class Input:
-    """An input of the graph: its placeholder, where its tensor comes from, that tensor, and the fake one in its place."""
+    """An input of the graph: its placeholder, where its tensor comes from, that tensor, and the fake one in its place.
+
+    A number that may differ between calls is its own fake.
+    """
 
     __slots__ = ("fake", "node", "real", "source")
 
-    def __init__(self, node: Node, source: Source, real: torch.Tensor, fake: torch.Tensor) -> None:
+    def __init__(self, node: Node, source: Source, real: Any, fake: Any) -> None:
         self.node, self.source, self.real, self.fake = node, source, real, fake
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is a number, and no tensor."""
+        return not isinstance(self.fake, torch.Tensor)
 
     @property
     def written(self) -> bool:
         """Whether the program wrote to it."""
-        return self.fake._version != 0
+        return not self.is_number and self.fake._version != 0
 
 
 class TracedGraph:
     """Part of a recorder: tensors, numbers and nodes.
 
-    `dynamic_sizes(source, tensor)` gives the indices of an input's sizes that may differ between calls. With `records_data`
-    numbers that are read out of tensors become nodes.
+    `varying` tells which sizes and numbers may differ between calls. With `records_data` numbers that are read out of tensors
+    become nodes.
     """
 
-    def __init__(self, trace: Recorder, dynamic_sizes: Callable[..., Any], records_data: bool) -> None:
+    def __init__(self, trace: Recorder, varying: Varying, records_data: bool) -> None:
         self.trace = trace
         self._fx = fx.Graph()
         self.inputs: list[Input] = []
         self.records_data = records_data
-        self._dynamic_sizes = dynamic_sizes
+        self.varying = varying
         self._fake_mode = ValueNet(trace)
         self._net = CallNet(trace)
         self._nodes: dict[int, Node] = {}  # id of a fake tensor -> its node
         self._dynamic: set[int] = set()  # ids of fake tensors whose sizes may differ between calls
         self._numbers: set[Node] = set()  # nodes of numbers
+        self._has_numbers = False  # among the inputs
         self._conditions: dict[Node, Any] = {}  # node -> value
         self._input_of_real: dict[int, Input] = {}  # id of a real tensor
         self._input_of_fake: dict[int, Input] = {}  # id of a fake tensor
@@ -104,7 +114,7 @@ class TracedGraph:
         if wraps:
             self.trace.guards.note("identity", source, real)  # its class, its parts and what it knows of them
         else:
-            indices = frozenset(self._dynamic_sizes(source, real)) if real.is_contiguous() else indices
+            indices = frozenset(self.varying.sizes(source, real)) if real.is_contiguous() else indices
             self.trace.guards.note("tensor", source, TensorMeta(real, indices))
         node = self._nodes[id(fake)] = self._placeholder(_input_name(source))
         node.meta["example_value"] = fake
@@ -134,6 +144,15 @@ class TracedGraph:
 
     # ---- numbers ----
 
+    def number_input(self, value: float, source: Source) -> RecordedNumber:
+        """The number that was read from a source, as an input of the graph."""
+        self.trace.guards.note("number", source, type(value))
+        node = self._placeholder(_input_name(source))
+        node.meta["example_value"] = value
+        self.inputs.append(Input(node, source, value, value))
+        self._has_numbers = True
+        return wrap_number(self.trace, node, value)
+
     def symbolic_node(self, function: Callable[..., Any], args: Sequence[Any]) -> Node:
         """The node of a number that is computed of numbers."""
         return self._number(
@@ -157,8 +176,8 @@ class TracedGraph:
 
     @property
     def has_dynamic(self) -> bool:
-        """Whether there is a tensor whose sizes may differ between calls."""
-        return bool(self._dynamic)
+        """Whether there is a tensor whose sizes may differ between calls, or a number that may."""
+        return bool(self._dynamic) or self._has_numbers
 
     def is_dynamic(self, tensor: torch.Tensor) -> bool:
         """Whether the sizes of a tensor may differ between calls."""
@@ -267,7 +286,7 @@ class TracedGraph:
         return self._fx.call_function(function, tuple(args), kwargs)
 
     def _depends_on_sizes(self, args: Any, kwargs: dict[str, Any]) -> bool:
-        if not self._dynamic:
+        if not self.has_dynamic:
             return False
         return any(
             isinstance(x, RecordedNumber) and not isinstance(x, RecordedDatum) or id(x) in self._dynamic
@@ -357,7 +376,7 @@ class TracedGraph:
 
     def shape_program(self) -> ShapeProgram | None:
         """The graph with conditions as outputs, where there are some sizes that may differ."""
-        dynamic = [place for place, each in enumerate(self.inputs) if id(each.fake) in self._dynamic]
+        dynamic = [place for place, each in enumerate(self.inputs) if each.is_number or id(each.fake) in self._dynamic]
         if not dynamic:
             return None
         graph = fx.Graph()

@@ -222,6 +222,24 @@ class Constant(Kind):
         return f"{cls.text(guard)}, it is {guard.source.get(args, kwargs)!r}"
 
 
+class Number(Kind):
+    """A number of the class; 0 and 1 mean more than other integers do, and have graphs of their own."""
+
+    @staticmethod
+    def text(guard: Any) -> str:
+        return f"{guard.source.text()} is any {guard.value.__name__}{' but 0 and 1' if guard.value is int else ''}"
+
+    @staticmethod
+    def condition(writer: Any, of: Any, guard: Any) -> str:
+        if guard.value is int:
+            return f"type({of}) is int and not 0 <= {of} <= 1"
+        return f"type({of}) is float"
+
+    @classmethod
+    def why(cls, guard: Any, args: Any, kwargs: dict[str, Any]) -> str:
+        return f"{cls.text(guard)}, it is {guard.source.get(args, kwargs)!r}"
+
+
 class Identity(Kind, called="identity lookup"):
     """The very object."""
 

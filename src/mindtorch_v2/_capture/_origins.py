@@ -92,7 +92,10 @@ class Sources:
 
     def _wrapped(self, value, source):
         kind = type(value)
-        if is_constant(value):
+        varying = self.trace.graph.varying
+        if kind in (int, float) and not self._of_module(source) and varying.number(source, value):
+            return self.trace.graph.number_input(value, source)
+        if is_constant(value) and not (kind is tuple and varying.any_number(source.text(), value)):
             self.guards.note("constant", source, value)
             return value
         if isinstance(value, torch.Tensor):
@@ -119,6 +122,14 @@ class Sources:
         self.guards.note("class", source, kind)
         self.register(value, source)
         return value
+
+    def _of_module(self, source) -> bool:
+        """Whether a value is a Module's: what tells how a layer was made."""
+        while source is not None:
+            if isinstance(self._read.get(source), torch.nn.Module):
+                return True
+            source = source.parent
+        return False
 
     def _function(self, value, source):
         root = source

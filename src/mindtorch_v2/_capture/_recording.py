@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import linecache
 import sys
-from collections.abc import Callable
 from typing import Any, NoReturn
 
 import mindtorch_v2 as torch
@@ -33,19 +32,20 @@ from mindtorch_v2._capture._rewrite import WITHIN_COPIES
 from mindtorch_v2._capture._tensors import Tensors
 from mindtorch_v2._capture._texts import Texts
 from mindtorch_v2._capture._values import Values
+from mindtorch_v2._capture._varying import Varying
 from mindtorch_v2._capture._writes import Writes
 
 __all__ = ["Recorder", "line_of"]
 
 
 class Recorder:
-    """A trace by its parts. `dynamic_sizes` tells which sizes of an input may differ between calls.
+    """A trace by its parts. `varying` tells which sizes and numbers may differ between calls.
 
     With `records_data` numbers that are read out of tensors become nodes. With `keeps_writes` variables and containers outside may
     change.
     """
 
-    def __init__(self, dynamic_sizes: Callable[..., Any], records_data: bool, keeps_writes: bool) -> None:
+    def __init__(self, varying: Varying, records_data: bool, keeps_writes: bool) -> None:
         self.keeps_writes = keeps_writes
         self.kept: list[Any] = []  # what ids are taken of
         self.failed: Uncapturable | None = None
@@ -53,7 +53,7 @@ class Recorder:
         self.guards = NotedGuards(self.kept)
         self.sources = Sources(self)
         self.writes = Writes(self)
-        self.graph = TracedGraph(self, dynamic_sizes, records_data)
+        self.graph = TracedGraph(self, varying, records_data)
         # The language.
         self.values = Values(self)
         self.attributes = Attributes(self)

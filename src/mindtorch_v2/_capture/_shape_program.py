@@ -12,20 +12,35 @@ from mindtorch_v2.fx.interpreter import Interpreter
 __all__ = ["ShapeProgram"]
 
 
+def _meta(example: Any) -> Any:
+    """What is known of an input but its sizes; None for a number."""
+    if not isinstance(example, torch.Tensor):
+        return None
+    return (
+        *(tuple(example.shape), example.stride(), example.dtype),
+        *(example.device, example.requires_grad, example.is_leaf),
+    )
+
+
+def _form(value: Any) -> tuple:
+    """The sizes of a tensor; of a number its class and value."""
+    return tuple(value.shape) if isinstance(value, torch.Tensor) else (type(value), value)
+
+
 class ShapeProgram:
     """The graph with every condition as an output; remembers the answer for each combination of sizes."""
 
     _LIMIT = 1024
 
-    def __init__(self, module: Any, expected: Sequence[int], examples: Sequence[torch.Tensor], dynamic: Any) -> None:
+    def __init__(self, module: Any, expected: Sequence[int], examples: Sequence[Any], dynamic: Any) -> None:
         self.module, self.expected = module, expected
-        self.metas = [(tuple(t.shape), t.stride(), t.dtype, t.device, t.requires_grad, t.is_leaf) for t in examples]
+        self.metas = [_meta(each) for each in examples]
         self.dynamic = dynamic
         self._known: dict[Any, Any] = {}
 
-    def holds(self, inputs: Sequence[torch.Tensor]) -> bool:
+    def holds(self, inputs: Sequence[Any]) -> bool:
         """Whether the graph serves inputs of these sizes."""
-        key = tuple(tuple(inputs[i].shape) for i in self.dynamic)
+        key = tuple(_form(inputs[i]) for i in self.dynamic)
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= self._LIMIT:
@@ -38,7 +53,10 @@ class ShapeProgram:
         before = torch.is_grad_enabled()
         try:
             with mode:
-                made = [self._fake(sizes.get(i), *meta) for i, meta in enumerate(self.metas)]
+                made = [
+                    sizes[i][1] if meta is None else self._fake(sizes.get(i), *meta)
+                    for i, meta in enumerate(self.metas)
+                ]
                 found = Interpreter(self.module).run(*made)
         except Exception:  # noqa: BLE001  (whatever an operator says of these sizes, the graph is not made for them)
             return False

@@ -16,42 +16,12 @@ from mindtorch_v2._capture._recording import Recorder, line_of
 from mindtorch_v2._capture._result import Capture, ForbiddenCall, Guards, Uncapturable
 from mindtorch_v2._capture._rewrite import WITHIN_COPIES
 from mindtorch_v2._capture._sources import Argument, Constant, Keyword
+from mindtorch_v2._capture._varying import Varying
 from mindtorch_v2._core.torch_function import DisableTorchFunction
 from mindtorch_v2._operators import autocast as _autocast
 from mindtorch_v2._subclasses.fake_tensor import FakeTensorMode
 
 __all__ = ["capture"]
-
-
-class _Dynamic:
-    """Which sizes of which inputs may differ between calls."""
-
-    def __init__(self, dynamic: Any, previous: Sequence[Capture]) -> None:
-        self.dynamic = dynamic
-        self.seen: dict[Any, Any] = {}
-        for each in previous:
-            for guard in each.guards.guards:
-                if guard.kind == "tensor":
-                    self.seen.setdefault(guard.source.text(), []).append(guard.value)
-
-    def __call__(self, source: Any, tensor: Any) -> Any:
-        if self.dynamic is False or isinstance(tensor, torch.nn.Parameter):
-            return ()
-        root = source
-        while root.parent is not None:
-            root = root.parent
-        marked = set(getattr(tensor, "_dynamo_dynamic_indices", ())) | set(
-            getattr(tensor, "_dynamo_weak_dynamic_indices", ())
-        )
-        fixed = set(getattr(tensor, "_dynamo_static_indices", ()))
-        found = set(marked)
-        if self.dynamic and isinstance(root, (Argument, Keyword)):
-            found |= set(range(tensor.dim()))
-        for meta in self.seen.get(source.text(), ()):
-            if len(meta.shape) == tensor.dim():
-                found |= meta.dynamic
-                found |= {i for i, size in enumerate(meta.shape) if size != tensor.shape[i]}
-        return [i for i in found - fixed if 0 <= i < tensor.dim() and tensor.shape[i] >= 2]
 
 
 @contextlib.contextmanager
@@ -100,8 +70,8 @@ def capture(
 ) -> Any:
     """Capture the call `function(*args, **kwargs)` whole.
 
-    `function` is a function, a method or a Module. `dynamic` is whether sizes of inputs may differ between calls: None
-    lets those that differ from `previous`, the captures of earlier calls; `mark_dynamic` and `mark_static` are heeded.
+    `function` is a function, a method or a Module. `dynamic` is whether sizes of inputs, and numbers, may differ between calls:
+    None lets those that differ from `previous`, the captures of earlier calls; `mark_dynamic` and `mark_static` are heeded.
     With `records_data` numbers that are read out of tensors become nodes, where nothing is decided by them. With `keeps_writes`
     a program may change variables and containers outside, though each call that finds them changed needs another capture.
     Nothing is computed, and nothing outside the program's own objects is changed.
@@ -111,7 +81,17 @@ def capture(
     """
     if active_modes():
         raise Uncapturable("a mode that sees calls of torch functions is active", "mode")
-    trace = Recorder(_Dynamic(dynamic, previous), records_data, keeps_writes)
+    varying = Varying(dynamic, previous)
+    try:
+        return _captured(Recorder(varying, records_data, keeps_writes), function, args, kwargs)
+    except Uncapturable:
+        if not varying.numbers:
+            raise
+    varying = Varying(dynamic, previous, numbers_vary=False)  # what needs to know a number may take it as it is
+    return _captured(Recorder(varying, records_data, keeps_writes), function, args, kwargs)
+
+
+def _captured(trace: Recorder, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     trace.guards.note("state", None, global_state())
     trace.guards.note("arguments", None, (len(args), tuple(kwargs)))
     try:
@@ -158,6 +138,7 @@ def _run(trace: Recorder, function: Any, args: Sequence[Any], kwargs: dict[str, 
 
 def _guard_memory(trace: Recorder, inputs: Sequence[Input]) -> None:
     """Inputs are different objects, and where some are written they lie apart."""
+    inputs = [each for each in inputs if not each.is_number]
     sources = tuple(each.source for each in inputs)
     if len(sources) > 1:
         trace.guards.note("distinct", None, sources)
@@ -184,7 +165,7 @@ def _finish(trace: Recorder, result: Any, function: Any) -> Capture:
     module, needed = graph.finish(rebuilding.nodes)
     with torch.utils._python_dispatch._disable_current_modes(), DisableTorchFunction():
         mode = FakeTensorMode()
-        examples = [mode.from_tensor(each.real) for each in needed]
+        examples = [each.real if each.is_number else mode.from_tensor(each.real) for each in needed]
     guards = Guards(trace.guards.noted, None if shapes is None else (shapes, shape_sources))
     again = function if blocks.called_in_try or blocks.called_in_try_by_form else None
     written = [place for place, each in enumerate(needed) if each.written] if again else []
