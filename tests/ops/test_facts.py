@@ -81,6 +81,23 @@ def _run(row: Any, values: dict[str, Any]) -> list[torch.Tensor]:
     return list(made) if isinstance(made, (tuple, list)) else [made]
 
 
+def test_what_does_not_say_that_it_draws_draws_nothing() -> None:
+    """Which a compiler counts on: it asks kernels for their loops, and computes things twice or not at all."""
+    wrong = []
+    for name, row in sorted(ROWS.items()):
+        for index in range(len(samples(row))):
+            before = torch.get_rng_state()
+            try:
+                values = _named(row, Inputs(torch, row, index, "float64"))
+                torch.set_rng_state(before)
+                _run(row, values)
+            except (RuntimeError, NotImplementedError, TypeError, ValueError, AttributeError):
+                continue
+            if not torch.equal(before, torch.get_rng_state()) and not row.facts.draws:
+                wrong.append(name)
+    assert not wrong
+
+
 def _sum_of(x: Any, y: Any) -> Any:
     return [_sum_of(a, b) for a, b in zip(x, y, strict=True)] if isinstance(x, list) else 2 * x - 3 * y
 

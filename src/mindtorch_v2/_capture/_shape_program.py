@@ -1,25 +1,19 @@
-"""Whether a graph serves inputs of other sizes: it is run on fake tensors of those sizes, and every decision has to come out the same."""
+"""Whether a graph serves inputs of other sizes: it is run on tensors of those sizes without data, and every decision has to be the same."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._subclasses.fake_tensor import FakeTensorMode
-from mindtorch_v2.fx.interpreter import Interpreter
+from mindtorch_v2.fx.graph_module import GraphModule
+from mindtorch_v2.fx.node import map_aggregate
 
 __all__ = ["ShapeProgram"]
 
-
-def _meta(example: Any) -> Any:
-    """What is known of an input but its sizes; None for a number."""
-    if not isinstance(example, torch.Tensor):
-        return None
-    return (
-        *(tuple(example.shape), example.stride(), example.dtype),
-        *(example.device, example.requires_grad, example.is_leaf),
-    )
+_META = torch.device("meta")
 
 
 def _form(value: Any) -> tuple:
@@ -27,16 +21,46 @@ def _form(value: Any) -> tuple:
     return tuple(value.shape) if isinstance(value, torch.Tensor) else (type(value), value)
 
 
+class _Given:
+    """What is known of an input but its sizes."""
+
+    def __init__(self, example: Any) -> None:
+        self.is_number = not isinstance(example, torch.Tensor)
+        if not self.is_number:
+            self.shape, self.stride, self.dtype = tuple(example.shape), example.stride(), example.dtype
+            self.device, self.requires_grad, self.is_leaf = example.device, example.requires_grad, example.is_leaf
+
+    def made(self, form: Any, device: Any) -> Any:
+        """The input on a device: of this form, or (None) of the sizes seen."""
+        if self.is_number:
+            return form[1]
+        if form is None:
+            made = torch.empty_strided(self.shape, self.stride, dtype=self.dtype, device=device)
+        else:
+            made = torch.empty(form, dtype=self.dtype, device=device)
+        if self.requires_grad:
+            made.requires_grad_()
+            if not self.is_leaf:
+                made = made.clone()
+        return made
+
+
 class ShapeProgram:
-    """The graph with every condition as an output; remembers the answer for each combination of sizes."""
+    """The graph with every condition as an output; remembers the answer for each combination of sizes.
+
+    Where everything is on one device it runs on the meta device, as it is. What comes out otherwise there, or raises, is asked of fake
+    tensors, which know devices, and take longer.
+    """
 
     _LIMIT = 1024
 
-    def __init__(self, module: Any, expected: Sequence[int], examples: Sequence[Any], dynamic: Any) -> None:
+    def __init__(self, module: GraphModule, expected: Sequence[int], examples: Sequence[Any], dynamic: Any) -> None:
         self.module, self.expected = module, expected
-        self.metas = [_meta(each) for each in examples]
+        self._inputs = [_Given(each) for each in examples]
         self.dynamic = dynamic
         self._known: dict[Any, Any] = {}
+        devices = {each.device for each in self._inputs if not each.is_number}
+        self._without_device = _on_meta(module, devices.pop()) if len(devices) == 1 else None
 
     def holds(self, inputs: Sequence[Any]) -> bool:
         """Whether the graph serves inputs of these sizes."""
@@ -45,33 +69,52 @@ class ShapeProgram:
         if known is None:
             if len(self._known) >= self._LIMIT:
                 self._known.clear()
-            known = self._known[key] = self._run(dict(zip(self.dynamic, key)))
+            forms = dict(zip(self.dynamic, key))
+            known = self._known[key] = self._decides_the_same(forms)
         return known
 
-    def _run(self, sizes) -> bool:
-        mode = FakeTensorMode()
+    def _decides_the_same(self, forms: dict[int, Any]) -> bool:
         before = torch.is_grad_enabled()
         try:
-            with mode:
-                made = [
-                    sizes[i][1] if meta is None else self._fake(sizes.get(i), *meta)
-                    for i, meta in enumerate(self.metas)
-                ]
-                found = Interpreter(self.module).run(*made)
-        except Exception:  # noqa: BLE001  (whatever an operator says of these sizes, the graph is not made for them)
-            return False
+            if self._without_device is not None:
+                with torch.device(_META):
+                    if self._same(self._without_device, [_META for _ in self._inputs], forms):
+                        return True
+            with FakeTensorMode():
+                return self._same(self.module.forward, [None if i.is_number else i.device for i in self._inputs], forms)
         finally:
             torch.set_grad_enabled(before)
+
+    def _same(self, run: Callable[..., Any], devices: Sequence[Any], forms: dict[int, Any]) -> bool:
+        try:
+            made = [each.made(forms.get(i), device) for i, (each, device) in enumerate(zip(self._inputs, devices))]
+            found = run(*made)
+        except Exception:  # noqa: BLE001  (whatever an operator says of these sizes, the graph is not made for them)
+            return False
         return all(type(f) is type(e) and f == e for f, e in zip(found, self.expected))
 
-    @staticmethod
-    def _fake(shape, seen, stride, dtype, device, requires_grad, is_leaf):
-        if shape is None:
-            made = torch.empty_strided(seen, stride, dtype=dtype, device=device)
-        else:
-            made = torch.empty(shape, dtype=dtype, device=device)
-        if requires_grad:
-            made.requires_grad_()
-            if not is_leaf:
-                made = made.clone()
-        return made
+
+class _OtherDevice(Exception):
+    pass
+
+
+def _on_meta(module: GraphModule, device: torch.device) -> Callable[..., Any] | None:
+    """The program with the meta device in the place of `device`; None if it names another one."""
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, torch.device):
+            if value != device:
+                raise _OtherDevice
+            return _META
+        if isinstance(value, str):  # a device, for all that is known
+            raise _OtherDevice
+        return value
+
+    graph = copy.deepcopy(module.graph)
+    try:
+        for node in graph.nodes:
+            if node.op.startswith("call"):
+                node.args, node.kwargs = map_aggregate((node.args, node.kwargs), moved)
+    except _OtherDevice:
+        return None
+    return GraphModule(module, graph).forward

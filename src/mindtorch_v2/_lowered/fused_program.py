@@ -7,7 +7,7 @@ from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
-from mindtorch_v2._lowered.loops import ALL, COLUMNS, ROW, Call, results_of
+from mindtorch_v2._lowered.loops import ALL, COLUMNS, ROW, Call, recorded, results_of
 from mindtorch_v2.fx import Node
 
 __all__ = ["FusedKernel", "ProgramBuilder"]
@@ -18,12 +18,23 @@ Result = tuple[Node, int]  # a node, and which of its results
 class FusedKernel(_C._FusedLoops):
     """A fused program that a graph calls: `kernel(*tensors)` gives a tensor, or a tuple of them.
 
-    `text` says what it does, a line for each step.
+    `text` says what it does, a line for each step. `recipe` is the data that `made_by` makes it of: those of the core's class, with
+    a pair in the place of each loop: the arguments of `recorded`, and which of the loops that it gives.
     """
 
     __module__ = "fused_loops"  # so that code of graphs calls it by its name alone
     __name__: str
     text: str
+    recipe: tuple[Any, ...]
+
+    @classmethod
+    def made_by(cls, recipe: tuple[Any, ...], name: str) -> FusedKernel:
+        """The kernel of a recipe."""
+        *space, steps, outputs = recipe
+        loops = tuple((None if asked is None else recorded(*asked[0])[asked[1]], values) for asked, values in steps)
+        kernel = cls(*space, loops, outputs)
+        kernel.recipe, kernel.__name__, kernel.text = recipe, name, name
+        return kernel
 
 
 class ProgramBuilder:
@@ -44,7 +55,7 @@ class ProgramBuilder:
         self._first: dict[Result, int] = {}
         self._numbers: dict[tuple, int] = {}
         self._number_list: list[tuple[int, Any]] = []
-        self._steps: list[tuple[Any, tuple[int, ...]]] = []
+        self._steps: list[tuple[Any, tuple[int, ...]]] = []  # (as in a recipe, values)
         self._lines: list[str] = []
         self._names: dict[int, str] = {}
 
@@ -123,7 +134,7 @@ class ProgramBuilder:
         if not call.loops:
             self._cast(call)
             return
-        for loop in call.loops:
+        for index, loop in enumerate(call.loops):
             level = ALL
             if loop.row < 0:
                 level = self.reach_of(call.results[-1 - loop.operands[0][0]])
@@ -138,7 +149,7 @@ class ProgramBuilder:
                     values.append(self._read(call.tensors[at], dtype, reach))
                 else:  # what another loop of the call has written
                     values.append(self._own((call.node, -1 - at), dtype, reach))
-            self._steps.append((loop, tuple(values)))
+            self._steps.append(((call.asked, index), tuple(values)))
             made = ", ".join(self._names[v] for v in values[: loop.outputs])
             read = ", ".join(self._names[v] for v in values[loop.outputs :])
             kind = "" if loop.row < 0 else "rows "
@@ -197,21 +208,21 @@ class ProgramBuilder:
         inputs = [v for v, each in enumerate(self._values) if each[2]]
         others = [v for v, each in enumerate(self._values) if not each[2]]
         place = {v: k for k, v in enumerate([*inputs, *others])}
-        kernel = FusedKernel(
+        recipe = (
             self.sizes,
             self.order,
             self.row_dims,
             len(inputs),
             tuple((self._values[v][0], self._values[v][1]) for v in [*inputs, *others]),
             tuple((place[v], number) for v, number in self._number_list),
-            tuple((loop, tuple(place[v] for v in values)) for loop, values in self._steps),
+            tuple((asked, tuple(place[v] for v in values)) for asked, values in self._steps),
             tuple((place[v], sizes, strides) for v, sizes, strides in given),
         )
+        kernel = FusedKernel.made_by(recipe, name)
         space = "x".join(map(str, self.sizes)) or "1"
         rows = f", rows of the last {self.row_dims}" if self.row_dims else ""
         head = f"{name}({', '.join(node.name for node in self.arguments)}) over {space}{rows}:"
         tail = f"return {', '.join(self._names[v] for v, _, _ in given)}"
-        kernel.__name__ = name
         kernel.text = "\n".join([head, *(f"    {line}" for line in [*self._lines, tail])])
         return kernel
 

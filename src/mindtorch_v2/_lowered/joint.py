@@ -69,7 +69,7 @@ class Joint:
 
     `module` takes the arguments, then the tangents; it returns `forward_count` values, then a gradient for each argument
     in `wanted`. `differentiable` has the places of the forward values that have tangents, in order. `strides` says which
-    strides a value has in the program, where the graph gives it others.
+    strides a value has in the program, where the graph gives it others; `tangent_strides` those that tangents have.
     """
 
     module: GraphModule
@@ -82,6 +82,7 @@ class Joint:
     wanted: list[int]
     outputs: list[Output]
     written: list[Written]
+    tangent_strides: list[tuple]
 
 
 def trace_joint(
@@ -468,6 +469,7 @@ class _Trace:
             wanted,
             outputs,
             written,
+            [each.stride() for each in tangents],
         )
 
     def _distinct(self, graph: Any, results: list[Any], count: int, forward_nodes: frozenset) -> list[Any]:

@@ -32,11 +32,12 @@ Step = tuple[str, float, float]
 
 
 class LayerKernel(_C._Layer):
-    """A layer that a graph calls. `text` says what it does."""
+    """A layer that a graph calls. `text` says what it does; two that are made of the same `recipe` do the same."""
 
     __module__ = "fused_loops"  # so that code of graphs calls it by its name alone
     __name__: str
     text: str
+    recipe: tuple[Any, ...]
 
 
 @dataclasses.dataclass
@@ -315,9 +316,10 @@ class _Rebuilder:
         return Layered(GraphModule(self._module, self._graph), self._kernels)
 
     def _layer(self, head: _Head) -> Node:
-        kernel = LayerKernel(
-            head.geometry, head.transposed, head.has_bias, head.norm, self._packs_lent, tuple(head.steps)
-        )
+        steps = tuple(head.steps)
+        recipe = (head.geometry, head.transposed, head.has_bias, head.norm, self._packs_lent, steps)
+        kernel = LayerKernel(*recipe)
+        kernel.recipe = recipe
         kernel.__name__ = f"layer_{len(self._kernels)}"
         names = ", ".join(each.name for each in head.arguments)
         kernel.text = f"{kernel.__name__}({names}): {', '.join(head.text)}"

@@ -24,7 +24,7 @@ from mindtorch_v2.fx import Node
 from mindtorch_v2.fx.node import draws
 from mindtorch_v2.utils import _pytree as pytree
 
-__all__ = ["ALL", "COLUMNS", "ROW", "Call", "call_of", "results_of", "step_of"]
+__all__ = ["ALL", "COLUMNS", "ROW", "Call", "call_of", "recorded", "results_of", "step_of"]
 
 ALL, ROW, COLUMNS = 0, 1, 2  # what an operand has; as in csrc/core/loops.h
 _LONGEST_ROW = 1 << 15  # elements: a row has to stay in the second-level cache, with some copies
@@ -35,7 +35,7 @@ class Call:
     """A call of an operator as loops.
 
     `loops` are what the kernel handed in, empty for a cast, and on other devices than the CPU, whose back end puts the chain
-    together. `tensors` are the nodes that the places of their operands count,
+    together; `asked` are the arguments of `recorded` that give them. `tensors` are the nodes that the places of their operands count,
     `results` the examples of the call's results. `row_dims` says how many of the last dimensions are a row: 0 where the
     loops go over any run of elements.
     """
@@ -45,6 +45,7 @@ class Call:
     tensors: tuple[Node, ...]
     results: tuple[Any, ...]
     row_dims: int
+    asked: tuple[Any, ...] = ()
 
     @property
     def device(self) -> torch.device:
@@ -120,8 +121,9 @@ def call_of(node: Node) -> Call | None:
     constants = tuple(None if isinstance(each, Node) else _hashable(each) for each in given)
     if facts_of(handle).elementwise:
         forms = tuple((each.meta["val"].dtype, (1,) * each.meta["val"].dim()) for each in nodes)
-        loops = _recorded(target, spec, constants, forms)
-        return Call(node, loops, nodes, results, 0) if _all_elementwise(loops, nodes, results) else None
+        asked = (target, spec, constants, forms)
+        loops = recorded(*asked)
+        return Call(node, loops, nodes, results, 0, asked) if _all_elementwise(loops, nodes, results) else None
     return _row_call(node, spec, constants, nodes, results)
 
 
@@ -143,7 +145,7 @@ def _is_cast(node: Node, nodes: tuple, results: tuple) -> bool:
 
 
 @functools.lru_cache(maxsize=4096)
-def _recorded(target: OpOverload, spec: Any, constants: tuple, forms: tuple) -> tuple[Any, ...]:
+def recorded(target: OpOverload, spec: Any, constants: tuple, forms: tuple) -> tuple[Any, ...]:
     """The loops that the kernel hands in for tensors of these dtypes and shapes; empty if it gives an error."""
     tensors = []
     with _torch_dispatch.no_modes(), torch.no_grad():
@@ -190,9 +192,10 @@ def _row_call(node: Node, spec: Any, constants: tuple, nodes: tuple, results: tu
         forms = tuple((each.meta["val"].dtype, _probe_shape(each.meta["val"], first, dims)) for each in nodes)
         if any(shape is None for _, shape in forms):
             continue
-        loops = _recorded(node.target, spec, constants, forms)
+        asked = (node.target, spec, constants, forms)
+        loops = recorded(*asked)
         if loops and _fits_rows(loops, nodes, results, first, dims, math.prod(row)):
-            return Call(node, loops, nodes, results, dims)
+            return Call(node, loops, nodes, results, dims, asked)
     return None
 
 

@@ -6,6 +6,8 @@ memory, and the modes of the thread. Each kind has its graphs.
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -16,6 +18,7 @@ from mindtorch_v2 import _C
 from mindtorch_v2._lowered import partition
 from mindtorch_v2._lowered import replay as _replay
 from mindtorch_v2._lowered.joint import Joint, NotLowerable, OffsetsMatter, trace_joint
+from mindtorch_v2._lowered.open_sizes import Compiled, Family, family_of
 from mindtorch_v2._lowered.plan import Plan, call_compiled, with_writes_inside
 from mindtorch_v2._subclasses.wrappers import Form, rebuilt, taken_apart
 from mindtorch_v2.amp import _state as autocast_state
@@ -115,6 +118,7 @@ class Lowering:
         self._refused = refused or _warn
         self._observe = observe or (lambda kind, module: None)
         self._plans: dict[Any, Any] = {}
+        self._families: dict[Any, Family] = {}  # of kinds that differ by sizes only
         # The plan of the last call, and what tells whether a call is like it: the same in less time.
         self._last: tuple[Any, Any] = (None, None)
         self._exact: set[Any] = set()  # kinds whose graphs depend on places in memory
@@ -144,6 +148,8 @@ class Lowering:
         if plan is None:
             with self._lock:
                 plan = self._plans.get(self._full(kind, inputs)) or self._make(kind, inputs)
+            if plan is None:
+                return self._as_it_is(inputs)
         if kind not in self._exact and kind not in self._sharing:
             self._last = (_C._Looks(*inputs), plan)
         return plan(inputs)
@@ -178,17 +184,22 @@ class Lowering:
         return kind
 
     def _make(self, kind: Any, inputs: Sequence[Any]) -> Any:
+        """The plan of a kind that is new; None if this call is not worth one."""
+        family = None if self._full(kind, inputs) != kind else self._family(kind[0], inputs)
+        plan = None if family is None else self._of_family(family, kind, inputs)
+        if plan is None:
+            if family is not None and not family.is_worth_it(kind):
+                return None
+            try:
+                joint = self._trace(kind, inputs)
+                plan = self._compile(joint, family if self._full(kind, inputs) == kind else None)
+            except NotLowerable as reason:
+                if self._strict:
+                    raise RuntimeError(f"the program has no graph of operators: {reason}") from None
+                self._refused(str(reason))
+                plan = self._as_it_is
         if len(self._plans) >= _KINDS:
             self._plans.pop(next(iter(self._plans)))
-        plan: Any
-        try:
-            joint = self._trace(kind, inputs)
-            plan = self._compile(joint)
-        except NotLowerable as reason:
-            if self._strict:
-                raise RuntimeError(f"the program has no graph of operators: {reason}") from None
-            self._refused(str(reason))
-            plan = self._as_it_is
         self._plans[self._full(kind, inputs)] = plan
         if _replay.is_asked_for() and plan != self._as_it_is:
             _replay.check_against_program(
@@ -196,12 +207,30 @@ class Lowering:
             )
         return plan
 
+    def _family(self, modes: tuple, inputs: Sequence[Any]) -> Family:
+        found = family_of(modes, inputs)
+        if found not in self._families:
+            self._families[found] = Family(self._trace_again)
+        return self._families[found]
+
+    def _of_family(self, family: Family, kind: Any, inputs: Sequence[Any]) -> Plan | None:
+        """The plan of a kind whose graphs are those of others with other numbers; None if there is none."""
+        if _sharing(inputs) or len(self._families) > _KINDS:
+            return None
+        found = family.at(inputs)
+        if found is None:
+            return None
+        joint, forward, backward, inside = found
+        if joint.written:
+            self._sharing.add(kind)
+        return Plan(joint, _tensors_only(forward), backward, inside)
+
     def _as_it_is(self, inputs: Sequence[Any]) -> list[Any]:
         return list(self._function(*inputs))
 
     def _trace(self, kind: Any, inputs: Sequence[Any]) -> Joint:
         def trace(**how: Any) -> Joint:
-            return trace_joint(self._function, inputs, decompositions=self._decompositions, whole=self._whole, **how)
+            return self._trace_again(inputs, **how)
 
         try:
             joint = trace()
@@ -216,16 +245,25 @@ class Lowering:
                 joint = trace(exact=True, together=together)
         return joint
 
+    def _trace_again(self, inputs: Sequence[Any], **how: Any) -> Joint:
+        return trace_joint(self._function, inputs, decompositions=self._decompositions, whole=self._whole, **how)
+
     # ---- from the joint graph to what runs ----
 
-    def _compile(self, joint: Joint) -> Plan:
+    def _compile(self, joint: Joint, family: Family | None) -> Plan:
+        """The plan; a family is told of graphs that may be opened for other sizes."""
         examples = [each.detach() if isinstance(each, torch.Tensor) else each for each in joint.inputs]
         tensors = [each for each in examples if isinstance(each, torch.Tensor)]
         if not joint.tangents:
+            traced = joint
+            if joint.written and self._writes_inside:
+                traced = dataclasses.replace(joint, module=GraphModule(joint.module, copy.deepcopy(joint.module.graph)))
             inside = with_writes_inside(joint.module, joint) if self._writes_inside else frozenset()
             self._observe("inference", joint.module)
-            compiled = _checked(joint.module, _tensors_only(self._inference_compiler(joint.module, tensors)))
-            return Plan(joint, compiled, None, inside)
+            made = self._inference_compiler(joint.module, tensors)
+            if family is not None and hasattr(made, "graphs"):
+                family.learn(Compiled(traced, made, None, inside))
+            return Plan(joint, _checked(joint.module, _tensors_only(made)), None, inside)
         self._observe("joint", joint.module)
         forward, backward = self._partition(
             joint.module,
@@ -237,8 +275,10 @@ class Lowering:
         self._observe("forward", forward)
         self._observe("backward", backward)
         values = [n.meta.get("val") for n in backward.graph.find_nodes(op="placeholder")]
-        run = _checked(forward, _tensors_only(self._fw_compiler(forward, tensors)))
-        return Plan(joint, run, _checked(backward, self._bw_compiler(backward, values)))
+        forth, back = self._fw_compiler(forward, tensors), self._bw_compiler(backward, values)
+        if family is not None and hasattr(forth, "graphs") and hasattr(back, "graphs"):
+            family.learn(Compiled(joint, forth, back, frozenset()))
+        return Plan(joint, _checked(forward, _tensors_only(forth)), _checked(backward, back))
 
 
 def _tensors_only(compiled: Callable) -> Callable:

@@ -151,7 +151,7 @@ def _function(plan: Plan, joint: Joint, compiled: Callable) -> Any:
     count, wanted, number = joint.forward_count, joint.wanted, len(joint.inputs)
     differentiable = list(joint.differentiable)
     plain = [place for place in range(count) if place not in differentiable]
-    tangent_strides = [each.stride() for each in joint.tangents]
+    tangent_strides = joint.tangent_strides
 
     class CompiledFunction(torch.autograd.Function):
         @staticmethod

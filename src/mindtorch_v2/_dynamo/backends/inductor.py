@@ -36,15 +36,22 @@ _TOO_LONG = 0.5  # seconds: of calls as long as this one of each says enough
 class _Fastest:
     """The fastest of callables that do the same: their first calls are timed by turns, on the processor's clock.
 
-    One that raises NotImplementedError, as a layer does that the machine does not have, is out.
+    One that raises NotImplementedError, as a layer does that the machine does not have, is out. `graphs` has the graph of each way, by
+    its name.
     """
 
-    def __init__(self, ways: dict[str, Callable], name: str) -> None:
+    def __init__(self, ways: dict[str, Callable], graphs: dict[str, GraphModule], name: str) -> None:
         self._run: Callable | None = None
         self._ways = ways
+        self.graphs = graphs
         self._best = dict.fromkeys(ways, float("inf"))
         self._calls = 0
         self._name = name
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the ways, the one that is kept before others."""
+        return [*self._ways, *(name for name in self.graphs if name not in self._ways)]
 
     def __call__(self, *args: Any) -> Any:
         if self._run is not None:
@@ -60,7 +67,7 @@ class _Fastest:
                 raise
             artifact("fusion", f"{self._name}: {way} is out: {reason}")
             self._calls = 0
-            del self._ways[way], self._best[way]
+            del self._ways[way], self._best[way], self.graphs[way]
             return self(*args)
         took = time.thread_time() - start
         if self._calls > len(names):  # the first ones find neither memory nor code in the caches
@@ -114,13 +121,15 @@ def fused(gm: GraphModule, example_inputs: Any, inference: bool = False) -> Call
     made = fuse(gm)
     _tell(made, name)
     ways: dict[str, Callable] = {}
+    graphs = {"fused": made.module, "plain": gm}
     if inference and not are_deterministic_algorithms_enabled():  # results of the ways differ in the last bits
         layered = with_layers(gm, packs_lent=config.freezing)
         if layered.kernels:
             counters["inductor"]["layers"] += len(layered.kernels)
             if is_on("fusion"):
                 artifact("fusion", "\n".join(kernel.text for kernel in layered.kernels))
-            ways["layers"] = fuse(layered.module).module.forward
+            graphs["layers"] = fuse(layered.module).module
+            ways["layers"] = graphs["layers"].forward
     if made.kernels:
         ways["fused"] = made.module.forward
         if any(isinstance(kernel, ChainKernel) for kernel in made.kernels):
@@ -128,7 +137,7 @@ def fused(gm: GraphModule, example_inputs: Any, inference: bool = False) -> Call
     ways["plain"] = reuse_memory(gm).forward
     if len(ways) == 1:
         _say_that_nothing_is_gained(gm, name)
-    return _Fastest(ways, name) if len(ways) > 1 else ways["plain"]
+    return _Fastest(ways, graphs, name)
 
 
 def recorded(gm: GraphModule, example_inputs: Any, inference: bool = False) -> Callable:

@@ -31,6 +31,7 @@ op(
     "bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor, Tensor, Tensor)",
     "Attention with dropout on the weights in one pass: output, logsumexp, and what dropout kept. Draws from the default "
     "generator what `dropout` of the weights would draw.",
+    tags="nondeterministic_seeded",
     meta=rule("attention_dropout"),
     grad={("query", "key", "value"): _dropout_gradients},
     nondiff=(1, 2),
