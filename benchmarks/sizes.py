@@ -32,7 +32,8 @@ def main() -> int:
     parser.add_argument("--serve", nargs=2, metavar=("LIBRARY", "WAY"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        return serve(lambda: _prepared(*options.serve, options))
+        library, way = options.serve
+        return serve(lambda: _prepared(library, way, options))
     shared = [f"--task={options.task}", f"--threads={options.threads}"]
     commands = {name: [sys.executable, str(Path(__file__)), *shared, "--serve", *which] for name, which in WAYS.items()}
     found = take_turns(commands, options.calls)

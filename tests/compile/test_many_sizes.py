@@ -167,12 +167,15 @@ def test_templates():
 
 
 def test_numbers_told_by_the_first_samples_are_known_or_refused():
-    numbers = Numbers({"n": (2, 4, 5, 9)})
-    fitted([[n, n * n, 2 * n] for n in (2, 4, 5, 9)], numbers)
+    numbers = Numbers({"n": (2, 4, 5, 9), "m": (6, 3, 7, 8)})
+    fitted([[n, n * n, n * m] for n, m in ((2, 6), (4, 3), (5, 7), (9, 8))], numbers)
     numbers.by_first(2)
-    assert numbers.at({"n": 7})[numbers.place((4, 16))] == 49
-    with pytest.raises(NoTemplate):
+    assert numbers.at({"n": 7, "m": 1})[numbers.place((4, 16))] == 49
+    with pytest.raises(NoTemplate, match="several expressions of the sizes, or none"):
         numbers.place((3, 9))
+    assert fitted([(5, 5), (5, 5)], numbers) == (5, 5)
+    with pytest.raises(NoTemplate, match="12 may be the same for all sizes, or an expression"):
+        fitted([12, 12], numbers)  # the product of both, for all that is known
 
 
 def test_arguments_of_other_sizes():

@@ -72,11 +72,11 @@ def _check(seed: int) -> int:
             loss.backward()
             found.append([x.detach(), *(leaf.grad for leaf in leaves)])
         for expected, mine in zip(*found, strict=True):
-            torch.testing.assert_close(mine, expected, rtol=1e-4, atol=1e-4, msg=lambda m: f"{steps}, call {call}: {m}")
+            assert torch.allclose(mine, expected, rtol=1e-4, atol=1e-4, equal_nan=True), (steps, call, y.shape)
     return counters["inductor"]["graphs"]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", [*range(40), 1133])  # the last: a product of sizes that did not differ at first
 def test_compiled_is_eager(seed):
     _check(seed)
 

@@ -186,7 +186,7 @@ class Lowering:
     def _make(self, kind: Any, inputs: Sequence[Any]) -> Any:
         """The plan of a kind that is new; None if this call is not worth one."""
         family = None if self._full(kind, inputs) != kind else self._family(kind[0], inputs)
-        plan = None if family is None else self._of_family(family, kind, inputs)
+        plan: Any = None if family is None else self._of_family(family, kind, inputs)
         if plan is None:
             if family is not None and not family.is_worth_it(kind):
                 return None

@@ -45,7 +45,7 @@ class Numbers:
         if self._count:
             known = self._few.get(values)
             if known is None:
-                raise NoTemplate(f"the numbers {values} are nothing that the whole program has, or several things")
+                raise NoTemplate(f"the numbers {values} may be several expressions of the sizes, or none")
             return known
         known = self._places.get(values)
         if known is None:
@@ -55,6 +55,10 @@ class Numbers:
             known = self._places[values] = len(self.expressions)
             self.expressions.append(found)
         return known
+
+    def may_differ(self, values: tuple[int, ...]) -> bool:
+        """Whether a number that is the same in the first samples differs in others."""
+        return values in self._few
 
     def by_first(self, count: int) -> None:
         """From now on numbers are told by what they are in the first `count` samples, and have to be known."""
@@ -80,6 +84,8 @@ def fitted(values: Sequence[Any], numbers: Numbers) -> Any:
         raise NoTemplate(f"{kind.__name__} became {', '.join(type(each).__name__ for each in values[1:])}")
     if kind is int:
         if all(each == first for each in values):
+            if numbers.may_differ(tuple(values)):
+                raise NoTemplate(f"{first} may be the same for all sizes, or an expression of them")
             return first
         return Slot(numbers.place(tuple(values)))
     if isinstance(first, (tuple, list)):
