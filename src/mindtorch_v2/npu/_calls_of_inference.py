@@ -13,6 +13,7 @@ __all__ = ["CALLS"]
 npu: Any = torch.ops.npu
 
 _PAGED = [_x(4, 4, 2, 8, seed=7), _x(4, 4, 2, 8, seed=8)]
+_SMALL = [_whole(4, 4, 2, 8, high=9, dtype=torch.int8), _whole(4, 4, 2, 8, high=7, dtype=torch.int8)]
 _TABLE, _CONTEXT = torch.tensor([[2, 0], [1, 3]], dtype=torch.int32), torch.tensor([6, 7], dtype=torch.int32)
 _PACKED = [_x(7, 4, 8), _x(7, 2, 8, seed=1), _x(7, 2, 8, seed=2)]
 _LENGTHS = torch.tensor([3, 4], dtype=torch.int32)
@@ -29,6 +30,10 @@ _LATENT = [
     0.5,
     1,
 ]
+
+_SELECTED = [_x(7, 4, 6), _x(9, 2, 6, seed=1), _x(9, 2, 5, seed=2), _whole(7, 2, 2, high=2)]
+_SELECTED_ENDS = {"actual_seq_qlen": [3, 7], "actual_seq_kvlen": [5, 9]}
+_SELECTED_OUT, *_SELECTED_SUMS = npu.npu_nsa_select_attention(*_SELECTED, 0.5, 4, 3, 2, **_SELECTED_ENDS)
 
 _QUERY, _KEY = _x(2, 3, 8), _x(2, 5, 8, seed=1)
 _CHOSEN = torch.tensor([[[[0, 2]], [[1, 2]], [[0, 1]]], [[[1, 0]], [[2, 0]], [[2, 1]]]], dtype=torch.int32)
@@ -105,6 +110,25 @@ CALLS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
     ],
     "atb::_npu_paged_attention_mla": [
         ([_x(2, 4, 8), _x(4, 4, 1, 8, seed=7), 1, 4, 0.5, _TABLE, _CONTEXT, 6, _zeros(2, 4, 6)], {})
+    ],
+    "atb::_npu_paged_attention_quant": [
+        (
+            [_x(2, 4, 8).half(), *_SMALL, 2, 4, 0.5, _TABLE, _CONTEXT, 1, 1]
+            + [_x(16, seed=9).abs().double(), _x(16, seed=10).abs().double(), _zeros(2, 4, 8).half()],
+            {},
+        ),
+        (
+            [_whole(2, 4, 8, high=9, dtype=torch.int8), *_SMALL, 2, 4, 0.5, _TABLE, _CONTEXT, 3, 1]
+            + [_x(4, seed=9).abs().double() * 0.01, _x(4, seed=10).abs().double(), _zeros(2, 4, 8).half()],
+            {},
+        ),
+    ],
+    "atb::npu_paged_cache_load": [
+        ([*_PAGED, _TABLE, _LENGTHS], {"seq_starts": torch.tensor([0, 4], dtype=torch.int32)}),
+        ([*_PAGED, _TABLE, torch.tensor([0, 6, 9], dtype=torch.int32)], {"cumsum": True}),
+    ],
+    "atb::npu_paged_cache_load.out": [
+        ([*_PAGED, _TABLE, _LENGTHS], {"key": _zeros(7, 2, 8), "value": _zeros(7, 2, 8)}),
     ],
     "npu::npu_attn_softmax_": [([_x(2, 3, 5)], {})],
     "npu::npu_attn_softmax_backward_": [([_x(2, 3, 5).softmax(-1), _x(2, 3, 4), _x(2, 5, 4, seed=1)], {})],
@@ -225,6 +249,7 @@ CALLS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
         ),
     ],
     "npu::npu_mla_prolog_v2": [([*_LAID, _SLOTS, *_CACHES], {})],
+    "npu::npu_mla_prolog_v3_functional": [([*_LAID, *_CACHES], {"cache_index": _SLOTS, "query_norm_flag": True})],
     "npu::npu_mla_prolog_v3": [([*_LAID, *_CACHES], {"cache_index": _SLOTS, "query_norm_flag": True})],
     "npu::npu_moe_token_permute_with_routing_map_grad": [([_x(_SENT, 8), None, _SORTED, _ROUTES, 4, 6, False], {})],
     "npu::_npu_moe_token_unpermute_with_routing_map": [
@@ -232,6 +257,13 @@ CALLS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
     ],
     "npu::npu_moe_token_unpermute_with_routing_map_grad": [
         ([_x(6, 8), _SORTED, _BACK[2], _ROUTES, _x(_SENT, 8), _x(6, 4).abs(), False, [6, 8]], {})
+    ],
+    "npu::npu_nsa_select_attention_grad": [
+        (
+            [_x(7, 4, 5, seed=3), *_SELECTED[:3], _SELECTED_OUT, *(x.double() for x in _SELECTED_SUMS), _SELECTED[3]]
+            + [0.5, 4, 3, 2],
+            _SELECTED_ENDS,
+        )
     ],
     "npu::npu_quant_lightning_indexer": [
         (

@@ -1,18 +1,17 @@
-"""Latent attention before it attends: projections, norms and rotations of queries and keys, and the caches they go to."""
+"""Norms and rotations of latent attention's keys, and the caches that they go to."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import aten, composite, namespace
+from ...._operators.table import aten, composite
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
 from .norm import normalized
 from .places import of_each
 from .position import _turned, halved
 
 _INT64 = DTYPES["int64"]
-npu = namespace("npu")
 
 _MODES = ("Norm", "PA", "PA_BNSD", "PA_NZ", "PA_BLK_BNSD", "PA_BLK_NZ")
 
@@ -158,142 +157,3 @@ def npu_kv_rmsnorm_rope_cache_v2(
         operator, kv, gamma, cos, sin, index, (k_cache, ckv_cache), (k_rope_scale, c_kv_scale),
         (k_rope_offset, c_kv_offset), v, epsilon, cache_mode, is_output_kv,
     )  # fmt: skip
-
-
-def _prolog(
-    operator, token_x, weight_dq, weight_uq_qr, weight_uk, weight_dkv_kr, gammas, rope_sin, rope_cos, epsilons
-) -> tuple:  # fmt: skip
-    """Queries and their turned part, keys and theirs, and the normalised queries, in the dtype of the tokens."""
-    require_dtype(operator, "token_x", token_x, HALF_AND_FLOAT)
-    dtype = token_x.dtype
-    low = _norm(operator, aten.matmul(token_x, weight_dq), gammas[0], epsilons[0]).to(dtype)
-    heads, inner = weight_uk.shape[0], weight_uk.shape[1]
-    both = aten.matmul(low, weight_uq_qr)
-    both = aten.unflatten(both, -1, [heads, both.shape[-1] // heads])
-    query = aten.matmul(both[..., :inner].unsqueeze(-2), weight_uk).squeeze(-2)
-    turned = _turned_pairs(both[..., inner:], rope_cos.unsqueeze(-2), rope_sin.unsqueeze(-2)).to(dtype)
-    low_kv = aten.matmul(token_x, weight_dkv_kr)
-    width = gammas[1].shape[0]
-    key = _norm(operator, low_kv[..., :width], gammas[1], epsilons[1]).to(dtype)
-    key_turned = _turned_pairs(low_kv[..., width:], rope_cos, rope_sin).to(dtype)
-    return query.to(dtype), turned, key, key_turned, low
-
-
-def _to_pages(operator, caches, rows, index, cache_mode) -> None:
-    require_choice(operator, "cache_mode", cache_mode, ("PA_BSND", "PA_NZ", "PA_BLK_BSND", "PA_BLK_NZ"))
-    for cache, x in zip(caches, rows, strict=True):
-        x = x.reshape(-1, *x.shape[-2:]) if x.dim() > 2 else x.unsqueeze(0)
-        _written(operator, cache, x, index, cache_mode)
-
-
-@composite(
-    "npu::npu_mla_prolog(Tensor token_x, Tensor weight_dq, Tensor weight_uq_qr, Tensor weight_uk, Tensor weight_dkv_kr, Tensor "
-    "rmsnorm_gamma_cq, Tensor rmsnorm_gamma_ckv, Tensor rope_sin, Tensor rope_cos, Tensor cache_index, Tensor kv_cache, Tensor "
-    "kr_cache, *, Tensor? dequant_scale_x=None, Tensor? dequant_scale_w_dq=None, Tensor? dequant_scale_w_uq_qr=None, Tensor? "
-    "dequant_scale_w_dkv_kr=None, Tensor? quant_scale_ckv=None, Tensor? quant_scale_ckr=None, Tensor? smooth_scales_cq=None, float "
-    "rmsnorm_epsilon_cq=1e-05, float rmsnorm_epsilon_ckv=1e-05, str cache_mode='PA_BSND') -> (Tensor, Tensor, Tensor, Tensor)",
-    "npu_mla_prolog_v2 without its empty scale.",
-    explicit=True,
-    grad=no_gradient("npu_mla_prolog", "token_x", "weight_dq", "weight_uq_qr", "weight_uk", "weight_dkv_kr"),
-)
-def npu_mla_prolog(*args: Any, **kwargs: Any) -> tuple:
-    return npu.npu_mla_prolog_v2(*args, **kwargs)[:4]
-
-
-@composite(
-    "npu::npu_mla_prolog_v2(Tensor token_x, Tensor weight_dq, Tensor weight_uq_qr, Tensor weight_uk, Tensor "
-    "weight_dkv_kr, Tensor rmsnorm_gamma_cq, Tensor rmsnorm_gamma_ckv, Tensor rope_sin, Tensor rope_cos, Tensor "
-    "cache_index, Tensor kv_cache, Tensor kr_cache, *, Tensor? dequant_scale_x=None, Tensor? "
-    "dequant_scale_w_dq=None, Tensor? dequant_scale_w_uq_qr=None, Tensor? dequant_scale_w_dkv_kr=None, Tensor? "
-    "quant_scale_ckv=None, Tensor? quant_scale_ckr=None, Tensor? smooth_scales_cq=None, float "
-    "rmsnorm_epsilon_cq=1e-05, float rmsnorm_epsilon_ckv=1e-05, str cache_mode='PA_BSND') -> (Tensor, Tensor, "
-    "Tensor, Tensor, Tensor)",
-    "Queries and keys of latent attention from tokens by their weights; keys are written to two paged caches. "
-    "Queries, their turned part, the caches, and an empty scale.",
-    explicit=True,
-    grad=no_gradient("npu_mla_prolog_v2", "token_x", "weight_dq", "weight_uq_qr", "weight_uk", "weight_dkv_kr"),
-)
-def npu_mla_prolog_v2(
-    token_x: Any, weight_dq: Any, weight_uq_qr: Any, weight_uk: Any, weight_dkv_kr: Any, rmsnorm_gamma_cq: Any,
-    rmsnorm_gamma_ckv: Any, rope_sin: Any, rope_cos: Any, cache_index: Any, kv_cache: Any, kr_cache: Any, *,
-    dequant_scale_x: Any = None, dequant_scale_w_dq: Any = None, dequant_scale_w_uq_qr: Any = None,
-    dequant_scale_w_dkv_kr: Any = None, quant_scale_ckv: Any = None, quant_scale_ckr: Any = None,
-    smooth_scales_cq: Any = None, rmsnorm_epsilon_cq: float = 1e-05, rmsnorm_epsilon_ckv: float = 1e-05,
-    cache_mode: str = "PA_BSND",
-) -> tuple:  # fmt: skip
-    operator = "npu_mla_prolog_v2"
-    require_absent(
-        operator, dequant_scale_x=dequant_scale_x, dequant_scale_w_dq=dequant_scale_w_dq,
-        dequant_scale_w_uq_qr=dequant_scale_w_uq_qr, dequant_scale_w_dkv_kr=dequant_scale_w_dkv_kr,
-        quant_scale_ckv=quant_scale_ckv, quant_scale_ckr=quant_scale_ckr, smooth_scales_cq=smooth_scales_cq,
-    )  # fmt: skip
-    query, turned, *keys, _ = _prolog(
-        operator, token_x, weight_dq, weight_uq_qr, weight_uk, weight_dkv_kr, (rmsnorm_gamma_cq, rmsnorm_gamma_ckv), rope_sin,
-        rope_cos, (rmsnorm_epsilon_cq, rmsnorm_epsilon_ckv),
-    )  # fmt: skip
-    _to_pages(operator, (kv_cache, kr_cache), keys, cache_index, cache_mode)
-    return query, turned, kv_cache, kr_cache, aten.empty([0], dtype=DTYPES["float32"], device=token_x.device)
-
-
-@composite(
-    "npu::npu_mla_prolog_v3(Tensor token_x, Tensor weight_dq, Tensor weight_uq_qr, Tensor weight_uk, Tensor "
-    "weight_dkv_kr, Tensor rmsnorm_gamma_cq, Tensor rmsnorm_gamma_ckv, Tensor rope_sin, Tensor rope_cos, Tensor(a!) "
-    "kv_cache, Tensor(b!) kr_cache, *, Tensor? cache_index=None, Tensor? dequant_scale_x=None, Tensor? "
-    "dequant_scale_w_dq=None, Tensor? dequant_scale_w_uq_qr=None, Tensor? dequant_scale_w_dkv_kr=None, Tensor? "
-    "quant_scale_ckv=None, Tensor? quant_scale_ckr=None, Tensor? smooth_scales_cq=None, Tensor? actual_seq_len=None, "
-    "Tensor? k_nope_clip_alpha=None, float rmsnorm_epsilon_cq=1e-05, float rmsnorm_epsilon_ckv=1e-05, str "
-    'cache_mode="PA_BSND", bool query_norm_flag=False, int weight_quant_mode=0, int kv_cache_quant_mode=0, int '
-    "query_quant_mode=0, int ckvkr_repo_mode=0, int quant_scale_repo_mode=0, int tile_size=128, float "
-    "qc_qr_scale=1.0, float kc_scale=1.0, int? token_x_dtype=None, int? weight_dq_dtype=None, int? "
-    "weight_uq_qr_dtype=None, int? weight_dkv_kr_dtype=None, int? kv_cache_dtype=None) -> (Tensor, Tensor, Tensor, "
-    "Tensor, Tensor)",
-    "npu_mla_prolog_v2 by its newer names. Queries, their turned part, an empty scale, the normalised queries if "
-    "asked for, and an empty scale of these.",
-    explicit=True,
-)
-def npu_mla_prolog_v3(
-    token_x: Any, weight_dq: Any, weight_uq_qr: Any, weight_uk: Any, weight_dkv_kr: Any, rmsnorm_gamma_cq: Any,
-    rmsnorm_gamma_ckv: Any, rope_sin: Any, rope_cos: Any, kv_cache: Any, kr_cache: Any, *, cache_index: Any = None,
-    dequant_scale_x: Any = None, dequant_scale_w_dq: Any = None, dequant_scale_w_uq_qr: Any = None,
-    dequant_scale_w_dkv_kr: Any = None, quant_scale_ckv: Any = None, quant_scale_ckr: Any = None,
-    smooth_scales_cq: Any = None, actual_seq_len: Any = None, k_nope_clip_alpha: Any = None,
-    rmsnorm_epsilon_cq: float = 1e-05, rmsnorm_epsilon_ckv: float = 1e-05, cache_mode: str = "PA_BSND",
-    query_norm_flag: bool = False, weight_quant_mode: int = 0, kv_cache_quant_mode: int = 0,
-    query_quant_mode: int = 0, ckvkr_repo_mode: int = 0, quant_scale_repo_mode: int = 0, tile_size: int = 128,
-    qc_qr_scale: float = 1.0, kc_scale: float = 1.0, token_x_dtype: Any = None, weight_dq_dtype: Any = None,
-    weight_uq_qr_dtype: Any = None, weight_dkv_kr_dtype: Any = None, kv_cache_dtype: Any = None,
-) -> tuple:  # fmt: skip
-    operator = "npu_mla_prolog_v3"
-    require_absent(
-        operator, dequant_scale_x=dequant_scale_x, dequant_scale_w_dq=dequant_scale_w_dq,
-        dequant_scale_w_uq_qr=dequant_scale_w_uq_qr, dequant_scale_w_dkv_kr=dequant_scale_w_dkv_kr,
-        quant_scale_ckv=quant_scale_ckv, quant_scale_ckr=quant_scale_ckr, smooth_scales_cq=smooth_scales_cq,
-        actual_seq_len=actual_seq_len, k_nope_clip_alpha=k_nope_clip_alpha, token_x_dtype=token_x_dtype,
-        weight_dq_dtype=weight_dq_dtype, weight_uq_qr_dtype=weight_uq_qr_dtype,
-        weight_dkv_kr_dtype=weight_dkv_kr_dtype, kv_cache_dtype=kv_cache_dtype,
-    )  # fmt: skip
-    for name, mode in (
-        ("weight_quant_mode", weight_quant_mode), ("kv_cache_quant_mode", kv_cache_quant_mode),
-        ("query_quant_mode", query_quant_mode), ("ckvkr_repo_mode", ckvkr_repo_mode),
-        ("quant_scale_repo_mode", quant_scale_repo_mode),
-    ):  # fmt: skip
-        require_choice(operator, name, mode, (0,))
-    require(cache_index is not None, operator, "cache_index is needed")
-    require(
-        qc_qr_scale == kc_scale == 1,
-        operator,
-        f"qc_qr_scale and kc_scale must be 1, but they are {qc_qr_scale} and {kc_scale}",
-    )
-    query, turned, *keys, low = _prolog(
-        operator, token_x, weight_dq, weight_uq_qr, weight_uk, weight_dkv_kr, (rmsnorm_gamma_cq, rmsnorm_gamma_ckv), rope_sin,
-        rope_cos, (rmsnorm_epsilon_cq, rmsnorm_epsilon_ckv),
-    )  # fmt: skip
-    _to_pages(operator, (kv_cache, kr_cache), keys, cache_index, cache_mode)
-    nothing = aten.empty([0], dtype=DTYPES["float32"], device=token_x.device)
-    return (
-        query,
-        turned,
-        nothing,
-        low if query_norm_flag else aten.empty([0], dtype=low.dtype, device=low.device),
-        nothing,
-    )
