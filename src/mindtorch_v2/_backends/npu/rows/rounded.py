@@ -198,7 +198,10 @@ def npu_swiglu_mx_quant(
     "atb::_npu_quantize_per_tensor(Tensor x, Tensor scale, Tensor zero_point, Tensor(a!) y) -> ()",
     "round(x / scale) + zero_point in int8, written to `y`; without a zero point where that is empty.",
     explicit=True,
-    devices={"scale": "any", "zero_point": "any"},  # that a tensor has too many dimensions is said before that it lies elsewhere
+    devices={
+        "scale": "any",
+        "zero_point": "any",
+    },  # that a tensor has too many dimensions is said before that it lies elsewhere
 )
 def _npu_quantize_per_tensor(x: Any, scale: Any, zero_point: Any, y: Any) -> None:
     operator = "_npu_quantize_per_tensor"
