@@ -21,6 +21,17 @@ def test_operators_are_those_of_torch_ops() -> None:
     assert torch_npu.__version__ == "2.13.0" and torch_npu.float4_e2m1fn_x2 == 296
 
 
+def test_forms_without_writing_are_made_when_they_are_asked_for() -> None:
+    from mindtorch_v2.npu import torch_npu
+
+    cache, rows = torch.zeros(2, 4, 1, 3), torch.ones(1, 1, 3)
+    after = torch_npu._npu_reshape_and_cache_siso_functional(rows, cache, torch.tensor([5], dtype=torch.int32))
+    assert not cache.any() and after[1, 1, 0].tolist() == [1, 1, 1] and after.sum() == 3
+    for name in ("npu_rms_norm_functional", "nothing_functional", "nothing"):
+        with pytest.raises(AttributeError, match=f"has no attribute '{name}'"):
+            getattr(torch_npu, name)
+
+
 def test_the_page_lists_the_operators() -> None:
     tool = pathlib.Path(__file__).resolve().parents[2] / "tools" / "list_npu_operators.py"
     done = subprocess.run([sys.executable, tool, "--check"], capture_output=True, text=True, timeout=120, check=False)

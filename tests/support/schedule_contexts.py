@@ -35,7 +35,7 @@ def sent(seed: int, stride: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def check_combination(device: str) -> None:
-    """What experts made of tokens is summed, each with its weight, and the shared one's added."""
+    """Results of experts are summed, each with its weight, and the shared one's added."""
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(BATCHES, TOKENS, CHOICES, WIDTH)).astype(np.float16)
     weights = rng.uniform(size=(TOKENS, CHOICES - 1)).astype(np.float32)

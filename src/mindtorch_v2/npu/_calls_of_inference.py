@@ -249,7 +249,6 @@ CALLS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
         ),
     ],
     "npu::npu_mla_prolog_v2": [([*_LAID, _SLOTS, *_CACHES], {})],
-    "npu::npu_mla_prolog_v3_functional": [([*_LAID, *_CACHES], {"cache_index": _SLOTS, "query_norm_flag": True})],
     "npu::npu_mla_prolog_v3": [([*_LAID, *_CACHES], {"cache_index": _SLOTS, "query_norm_flag": True})],
     "npu::npu_moe_token_permute_with_routing_map_grad": [([_x(_SENT, 8), None, _SORTED, _ROUTES, 4, 6, False], {})],
     "npu::_npu_moe_token_unpermute_with_routing_map": [

@@ -5,6 +5,7 @@ installed. Its operators are those of `torch.ops.npu` and `torch.ops.atb`.
 """
 
 import os
+from typing import Any
 
 from mindtorch_v2 import npu, ops, qint8, qint32, quint2x4, quint4x2, quint8, torchair
 from mindtorch_v2._as_torch import TORCH_VERSION as __version__
@@ -70,6 +71,17 @@ for _name, _space in _OPERATORS.items():
     if _name not in globals():  # those of .formats look first whether there is anything to do
         globals()[_name] = with_outputs(getattr(_space, _name))
 globals().update(_DTYPES)
+
+
+def __getattr__(name: str) -> Any:
+    """The form without writing of an operator that writes, which is made when it is asked for."""
+    stem = name.removesuffix("_functional")
+    space = None if stem == name else _OPERATORS.get(stem, _OPERATORS.get(f"{stem}_"))
+    if space is not None and hasattr(space, name):
+        globals()[name] = with_outputs(getattr(space, name))
+        return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 HiFloat8Tensor = unavailable_class("torch_npu.HiFloat8Tensor")
 HiFloat8Tensor.to_hifloat8 = unavailable_function("torch_npu.HiFloat8Tensor.to_hifloat8")

@@ -20,7 +20,7 @@ npu = namespace("npu")
 
 
 class _Scales(NamedTuple):
-    """What 8-bit numbers are multiplied by: the tokens', the weights', those of the caches, and of rows before they are rounded."""
+    """Factors of 8-bit numbers: of the tokens, the weights, the caches, and of rows before they are rounded."""
 
     x: Any
     dq: Any
@@ -235,24 +235,3 @@ def npu_mla_prolog_v3(
         return made.query, made.turned, query_scale, _nothing(token_x, made.low.dtype), _nothing(token_x)
     low_scale = _nothing(token_x) if made.low_scale is None else made.low_scale.reshape([-1, 1])
     return made.query, made.turned, query_scale, made.low, low_scale
-
-
-@composite(
-    "npu::npu_mla_prolog_v3_functional(Tensor token_x, Tensor weight_dq, Tensor weight_uq_qr, Tensor weight_uk, Tensor "
-    "weight_dkv_kr, Tensor rmsnorm_gamma_cq, Tensor rmsnorm_gamma_ckv, Tensor rope_sin, Tensor rope_cos, Tensor "
-    "kv_cache, Tensor kr_cache, *, Tensor? cache_index=None, Tensor? dequant_scale_x=None, Tensor? "
-    "dequant_scale_w_dq=None, Tensor? dequant_scale_w_uq_qr=None, Tensor? dequant_scale_w_dkv_kr=None, Tensor? "
-    "quant_scale_ckv=None, Tensor? quant_scale_ckr=None, Tensor? smooth_scales_cq=None, Tensor? actual_seq_len=None, "
-    "Tensor? k_nope_clip_alpha=None, float rmsnorm_epsilon_cq=1e-05, float rmsnorm_epsilon_ckv=1e-05, str "
-    'cache_mode="PA_BSND", bool query_norm_flag=False, int weight_quant_mode=0, int kv_cache_quant_mode=0, int '
-    "query_quant_mode=0, int ckvkr_repo_mode=0, int quant_scale_repo_mode=0, int tile_size=128, float "
-    "qc_qr_scale=1.0, float kc_scale=1.0, int? token_x_dtype=None, int? weight_dq_dtype=None, int? "
-    "weight_uq_qr_dtype=None, int? weight_dkv_kr_dtype=None, int? kv_cache_dtype=None) -> (Tensor, Tensor, Tensor, "
-    "Tensor, Tensor, Tensor, Tensor)",
-    "npu_mla_prolog_v3 without writing: its results, and both caches as they were left.",
-    explicit=True,
-)
-def npu_mla_prolog_v3_functional(*args: Any, **kwargs: Any) -> tuple:
-    before, (kv_cache, kr_cache), after = args[:9], (aten.clone(x) for x in args[9:11]), args[11:]
-    made = npu.npu_mla_prolog_v3(*before, kv_cache, kr_cache, *after, **kwargs)
-    return *made, kv_cache, kr_cache

@@ -1,4 +1,4 @@
-"""What passes between processes that compute attention and processes that compute experts: tokens in memory that a context describes.
+"""Tokens that pass between processes of attention and processes of experts, in memory that a context describes.
 
 The context is a structure of 1,024 bytes with addresses of the device. What lies there is copied, in the order of the stream, and the
 results are made from the copies.
