@@ -31,6 +31,17 @@ std::vector<double> column_scales(const View& v) {
     return made;
 }
 
+// The offset of a column, of 8-bit results, that such 64 bits hold at bit 37 in 9 bits.
+std::vector<double> column_offsets(const View& v) {
+    if (v.dtype != ACL_INT64 && v.dtype != ACL_UINT64) return {0};
+    std::vector<double> made;
+    for (int64_t bits : load<int64_t>(v)) {
+        int64_t held = (bits >> 37) & 0x1FF;
+        made.push_back(static_cast<double>(held >= 256 ? held - 512 : held));
+    }
+    return made;
+}
+
 Plan QuantMatmulV4(T x1, T x2, T scale, T offset, T by_row, T bias, bool transpose1, bool transpose2, O out) {
     View a = need(x1, "x1"), b = need(x2, "x2"), s = need(scale, "scale"), o = need(out, "out");
     allow(a, "x1", {ACL_INT8});
@@ -51,7 +62,8 @@ Plan QuantMatmulV4(T x1, T x2, T scale, T offset, T by_row, T bias, bool transpo
     if (add.given) allow_count(add.view, "bias", n);
     return {[=] {
         auto x = load<double>(a), w = load<double>(b), scales = column_scales(s);
-        auto rows = row.values(m, 1), plus = add.values(n, 0), offsets = shift.values(1, 0);
+        auto rows = row.values(m, 1), plus = add.values(n, 0);
+        auto offsets = shift.given ? shift.values(1, 0) : column_offsets(s);
         bool before = add.given && add.view.dtype == ACL_INT32;
         std::vector<double> y(at(m * n));
         multiply(x.data(), w.data(), y.data(), m, k, n);

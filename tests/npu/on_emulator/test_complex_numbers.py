@@ -97,3 +97,16 @@ def test_double_precision_and_a_result_that_is_given() -> None:
 def test_each_form_belongs_to_a_kernel() -> None:
     forms = complex_numbers.BY_RESULT.keys() | complex_numbers.BY_ARGUMENTS.keys()
     assert {name for name in forms if name not in table.NAMES or name not in ROWS} == set()
+
+
+def test_the_gradient_of_windows_that_overlap() -> None:
+    """As short-time Fourier transforms of complex numbers take them."""
+    numbers = torch.randn(10, dtype=torch.complex64)
+    found = []
+    for device in ("cpu", "npu"):
+        x = numbers.to(device, copy=True).requires_grad_()
+        windows = x.unfold(0, 4, 2)
+        (windows * windows.conj() * (1 + 2j)).sum().abs().backward()
+        assert x.grad is not None
+        found.append(x.grad.cpu())
+    torch.testing.assert_close(found[1], found[0])

@@ -192,3 +192,15 @@ def test_a_norm_of_two_dtypes_is_of_float32(first: torch.dtype, second: torch.dt
     found = npu.npu_add_layer_norm(x.npu(), y.npu(), gain.npu(), shift.npu(), 1e-5, True)
     for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(one.cpu(), other)
+
+
+def test_an_offset_within_the_scale_moves_results_of_eight_bits() -> None:
+    generator = torch.Generator().manual_seed(0)
+    a, b = (torch.randint(-9, 9, sizes, generator=generator, dtype=torch.int8) for sizes in ((3, 16), (16, 4)))
+    packed = torch.ops.npu.npu_trans_quant_param(torch.full((4,), 0.125), torch.tensor([3.0, -8.0, 60.0, -100.0]))
+    here, there = (
+        torch.ops.npu.npu_quant_matmul(a.to(d), b.to(d), packed.to(d), output_dtype=torch.int8).cpu()
+        for d in ("cpu", "npu")
+    )
+    expected = ((a.double() @ b.double()) * 0.125 + torch.tensor([3, -8, 60, -100])).round().clamp(-128, 127)
+    assert here.tolist() == there.tolist() == expected.tolist()

@@ -349,6 +349,17 @@ def test_quantised_products_are_exact(numbers: np.random.Generator) -> None:
     close(npu.npu_quant_matmul(left, right, packed, output_dtype=6), (a @ b) * scale)
 
 
+def test_an_offset_goes_with_the_scale_in_one_number(numbers: np.random.Generator) -> None:
+    scale, offset = np.array([0.5, 0.25, 2.0, 1.0]) / 1024, np.array([3.4, -7.6, 300.0, -300.0])
+    packed = npu.npu_trans_quant_param(tensor(scale, torch.float32), tensor(offset, torch.float32))
+    held = np.array([3, -8, 255, -256])
+    bits = scale.astype(np.float32).view(np.uint32).astype(np.int64) & 0xFFFFE000
+    assert packed.tolist() == (bits | (1 << 46) | ((held & 0x1FF) << 37)).tolist()
+    a, b = numbers.integers(-128, 128, (3, 30)), numbers.integers(-128, 128, (30, 4))
+    made = npu.npu_quant_matmul(tensor(a, torch.int8), tensor(b, torch.int8), packed, output_dtype=1)
+    assert made.tolist() == np.clip(np.rint((a @ b) * scale + held), -128, 127).tolist()
+
+
 def test_rows_are_rounded_by_their_largest(numbers: np.random.Generator) -> None:
     x = numbers.normal(size=(4, 8))
     y, scale = npu.npu_dynamic_quant(tensor(x))

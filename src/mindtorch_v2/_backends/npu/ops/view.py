@@ -62,8 +62,11 @@ def unfold_backward(grad: Tensor, sizes: Sequence[int], dim: int, size: int, ste
     call("aclnnInplaceZero", out)
     windows = aten.unfold(out, dim, size, step)
     for i in range(windows.shape[dim]):  # windows may overlap: one after the other
-        one = aten.select(windows, dim, i)
-        call("aclnnAdd", one, aten.select(grad, dim, i), 1, one)
+        one, more = aten.select(windows, dim, i), aten.select(grad, dim, i)
+        if out.is_complex():  # whose parts are added
+            aten.add_(one, more)
+        else:
+            call("aclnnAdd", one, more, 1, one)
 
 
 def _places(size, stride, offset, device):

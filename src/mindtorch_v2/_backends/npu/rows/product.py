@@ -9,7 +9,7 @@ from ...._operators.table import S, T, aten, composite, namespace
 from . import microscaled_product, operations, runs
 from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
 from .numbers import has_numbers
-from .quantization import dtype_named, scale_of, unpacked_int4
+from .quantization import dtype_named, offset_of, scale_of, unpacked_int4
 
 if TYPE_CHECKING:
     from ...._tensor import Tensor
@@ -422,8 +422,9 @@ def npu_quant_matmul(
     if name != "int8":
         require(offset is None, operator, "offset is for int8 results only")
         return y.to(DTYPES[name])
+    offset = offset_of(scale) if offset is None else wide(offset)
     if offset is not None:
-        y = y + wide(offset)
+        y = y + offset
     return aten.clamp(aten.round(y), -128, 127).to(DTYPES["int8"])
 
 
@@ -460,8 +461,9 @@ def npu_weight_quant_batchmatmul(
     if quant_scale is None:
         return y.to(x.dtype)
     y = y * scale_of(quant_scale)
-    if quant_offset is not None:
-        y = y + wide(quant_offset)
+    moved = offset_of(quant_scale) if quant_offset is None else wide(quant_offset)
+    if moved is not None:
+        y = y + moved
     return aten.clamp(aten.round(y), -128, 127).to(DTYPES["int8"])
 
 

@@ -6,11 +6,12 @@ from typing import Any
 
 from ...._core.dtype import DTYPES
 from ...._operators.table import S, T, aten, composite
-from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
+from .checks import HALF_AND_FLOAT, no_gradient, require, require_choice, require_dtype, wide
 
 # torch_npu numbers dtypes as PyTorch's C++ does, and those of its own from 290 on.
 _CODES = {1: "int8", 3: "int32", 5: "float16", 6: "float32", 15: "bfloat16", 16: "quint4x2", 23: "float8_e5m2",
           24: "float8_e4m3fn"}  # fmt: skip
+_OFFSET_BIT = 37  # of the 9 bits in which the matrix unit reads an offset
 _INT4 = 16
 # torch_npu's numbers of dtypes that PyTorch lacked: 256 more than ACL's.
 _OF_ACL = {256: 6, 257: 5, 258: 1, 259: 3, 265: 4, 283: 15, 291: 23, 292: 24}
@@ -215,15 +216,28 @@ def npu_quantize(input: Any, scales: Any, zero_points: Any, dtype: int, axis: in
 
 @composite(
     "npu::npu_trans_quant_param(Tensor scale, Tensor? offset=None, int? round_mode=0) -> Tensor",
-    "The scale in the 64 bits that the matrix unit reads: its upper 19 bits, and a mark at bit 46.",
+    "The scale in the 64 bits that the matrix unit reads: its upper 19 bits, a mark at bit 46, and an offset, a whole number of 9 bits, "
+    "at bit 37.",
     explicit=True,
 )
 def npu_trans_quant_param(scale: Any, offset: Any = None, round_mode: Any = 0) -> Any:
     operator = "npu_trans_quant_param"
     require_choice(operator, "round_mode", round_mode, (0, None))
-    require_absent(operator, offset=offset)
     bits = scale.to(DTYPES["float32"]).view(DTYPES["int32"]).to(DTYPES["int64"]) & 0xFFFFE000
-    return bits | (1 << 46)
+    bits = bits | (1 << 46)
+    if offset is None:
+        return bits
+    require_dtype(operator, "offset", offset, ("float32",))
+    whole = aten.clamp(aten.round(offset), -256, 255).to(DTYPES["int64"])
+    return bits | ((whole & 0x1FF) << _OFFSET_BIT)
+
+
+def offset_of(parameter: Any) -> Any:
+    """The offset of what npu_trans_quant_param makes, which results of 8 bits are moved by; None of a plain scale."""
+    if parameter.dtype != DTYPES["int64"]:
+        return None
+    held = (parameter >> _OFFSET_BIT) & 0x1FF
+    return aten.where(held >= 1 << 8, held - (1 << 9), held).to(DTYPES["float32"])
 
 
 def scale_of(parameter: Any) -> Any:
