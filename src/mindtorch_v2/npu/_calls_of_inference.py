@@ -35,6 +35,15 @@ _SELECTED = [_x(7, 4, 6), _x(9, 2, 6, seed=1), _x(9, 2, 5, seed=2), _whole(7, 2,
 _SELECTED_ENDS = {"actual_seq_qlen": [3, 7], "actual_seq_kvlen": [5, 9]}
 _SELECTED_OUT, *_SELECTED_SUMS = npu.npu_nsa_select_attention(*_SELECTED, 0.5, 4, 3, 2, **_SELECTED_ENDS)
 
+_BLOCKS, _TAKEN = (
+    [_x(2, 4, 5, 8), _x(2, 2, 6, 8, seed=1), _x(2, 2, 6, 8, seed=2)],
+    torch.ones(2, 4, 1, 1, dtype=torch.int8),
+)
+_BLOCKS_OUT, _BLOCKS_SUMS = npu.npu_block_sparse_attention(
+    *_BLOCKS, _TAKEN, [128, 128], q_input_layout="BNSD", kv_input_layout="BNSD", num_key_value_heads=2, scale_value=0.5,
+    softmax_lse_flag=1,
+)  # fmt: skip
+
 _QUERY, _KEY = _x(2, 3, 8), _x(2, 5, 8, seed=1)
 _CHOSEN = torch.tensor([[[[0, 2]], [[1, 2]], [[0, 1]]], [[[1, 0]], [[2, 0]], [[2, 1]]]], dtype=torch.int32)
 _INDEXED = [_x(2, 3, 4, 8), _x(2, 5, 1, 8, seed=1)]
@@ -256,6 +265,13 @@ CALLS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
     ],
     "npu::npu_moe_token_unpermute_with_routing_map_grad": [
         ([_x(6, 8), _SORTED, _BACK[2], _ROUTES, _x(_SENT, 8), _x(6, 4).abs(), False, [6, 8]], {})
+    ],
+    "npu::npu_block_sparse_attention_backward": [
+        (
+            [_x(2, 4, 5, 8, seed=3), *_BLOCKS, _BLOCKS_OUT, _BLOCKS_SUMS.double(), _TAKEN, [128, 128], None, None]
+            + ["BNSD", "BNSD", 2, 0.5],
+            {},
+        )
     ],
     "npu::npu_nsa_select_attention_grad": [
         (
