@@ -22,7 +22,7 @@ def _form(value: Any) -> tuple:
 
 
 class _Given:
-    """What is known of an input but its sizes."""
+    """An input but for its sizes."""
 
     def __init__(self, example: Any) -> None:
         self.is_number = not isinstance(example, torch.Tensor)

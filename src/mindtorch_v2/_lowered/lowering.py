@@ -87,8 +87,9 @@ class Lowering:
 
     `fw_compiler(graph_module, example_inputs)` gives what is called in place of the graph module (`bw_compiler` that of
     the way back, `inference_compiler` that where nothing requires grad). A program that cannot be lowered runs as it is, and
-    `refused(reason)` is called once; with `strict` it is an error. `observe(kind, graph_module)` sees each graph. With `whole` the
-    operators are this package's own, and not taken to the parts that PyTorch makes some of them of.
+    `refused(reason)` is called once; with `strict` it is an error. `observe(kind, graph_module)` sees each graph; `tell(text)` is
+    told why sizes need graphs of their own. With `whole` the operators are this package's own, and not taken to the parts that
+    PyTorch makes some of them of.
     """
 
     def __init__(
@@ -104,6 +105,7 @@ class Lowering:
         strict: bool = False,
         refused: Callable[[str], None] | None = None,
         observe: Callable[[str, GraphModule], None] | None = None,
+        tell: Callable[[str], None] = lambda text: None,
         whole: bool = False,
     ) -> None:
         self._function = function
@@ -117,6 +119,7 @@ class Lowering:
         self._strict = strict
         self._refused = refused or _warn
         self._observe = observe or (lambda kind, module: None)
+        self._tell = tell
         self._plans: dict[Any, Any] = {}
         self._families: dict[Any, Family] = {}  # of kinds that differ by sizes only
         # The plan of the last call, and what tells whether a call is like it: the same in less time.
@@ -132,6 +135,7 @@ class Lowering:
             strict=strict,
             refused=refused,
             observe=observe,
+            tell=tell,
             whole=whole,
         )
         self._lock = threading.RLock()
@@ -210,7 +214,7 @@ class Lowering:
     def _family(self, modes: tuple, inputs: Sequence[Any]) -> Family:
         found = family_of(modes, inputs)
         if found not in self._families:
-            self._families[found] = Family(self._trace_again)
+            self._families[found] = Family(self._trace_again, self._tell)
         return self._families[found]
 
     def _of_family(self, family: Family, kind: Any, inputs: Sequence[Any]) -> Plan | None:

@@ -13,7 +13,7 @@ __all__ = ["Arguments", "form_of"]
 
 
 def form_of(value: Any) -> Any:
-    """What may differ of an argument between kinds of a family: `(sizes, strides)` of a tensor, or a number."""
+    """The part of an argument that may differ between kinds of a family: `(sizes, strides)` of a tensor, or a number."""
     return (tuple(value.shape), value.stride()) if isinstance(value, torch.Tensor) else value
 
 

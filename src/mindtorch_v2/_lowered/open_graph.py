@@ -27,7 +27,7 @@ def same_attribute(modules: Sequence[GraphModule], name: str) -> None:
 
 
 def _target(nodes: Sequence[Node], numbers: Numbers) -> Any:
-    """What is called: the same in each graph, or the template of a kernel's recipe."""
+    """The target of a call: the same in each graph, or the template of a kernel's recipe."""
     targets = [node.target for node in nodes]
     if all(each is targets[0] or each == targets[0] for each in targets):
         return targets[0]

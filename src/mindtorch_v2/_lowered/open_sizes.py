@@ -15,7 +15,6 @@ from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._behaviours.functional._views import Step, View
-from mindtorch_v2._logging._internal import artifact
 from mindtorch_v2._lowered.joint import Joint, NotLowerable, OffsetsMatter, Output
 from mindtorch_v2._lowered.open_arguments import Arguments, form_of
 from mindtorch_v2._lowered.open_graph import OpenGraph, templates_of
@@ -118,7 +117,7 @@ class _Open:
             return None
 
     def at(self, inputs: Sequence[Any]) -> tuple[Joint, Callable, Callable | None, frozenset] | None:
-        """What makes a plan for these arguments; None if they are not of the family's form."""
+        """The parts of a plan for these arguments; None if they are not of the family's form."""
         symbols = self._arguments.symbols_of([form_of(each) for each in inputs])
         if symbols is None or not self._reaches(symbols):
             return None
@@ -175,7 +174,7 @@ class _Anything(Numbers):
 
 
 def _about(joint: Joint) -> tuple:
-    """What a plan is told beside the graphs, as far as sizes decide it."""
+    """The part of a plan beside the graphs that sizes decide."""
     if any(each.whole is not None or each.geometry is not None for each in joint.written):
         raise NoTemplate("arguments are written that share memory, or get other sizes")
     return [_described(each) for each in joint.outputs], joint.strides, joint.tangent_strides
@@ -187,10 +186,10 @@ def _values(joint: Joint) -> list[Any]:
 
 
 class Family:
-    """Kinds of arguments that differ by sizes only, and what was compiled for them."""
+    """Kinds of arguments that differ by sizes only, and what was compiled for them; `tell` is told why no graph serves all."""
 
-    def __init__(self, trace: Callable[[Sequence[Any]], Joint]) -> None:
-        self._trace = trace
+    def __init__(self, trace: Callable[[Sequence[Any]], Joint], tell: Callable[[str], None]) -> None:
+        self._trace, self._tell = trace, tell
         self._kinds: list[Compiled] = []
         self._count = 0
         self._open: _Open | None = None
@@ -202,13 +201,13 @@ class Family:
         self._kinds = [*self._kinds[-1:], compiled]
 
     def at(self, inputs: Sequence[Any]) -> Any:
-        """What makes a plan for a new kind: see `_Open.at`; None if it is to be compiled by itself."""
+        """The parts of a plan for a new kind: see `_Open.at`; None if it is to be compiled by itself."""
         if self._open is None and self._count in _TRIES:
             self._open = self._opened()
         try:
             return None if self._open is None else self._open.at(inputs)
         except NoTemplate as reason:
-            artifact("fusion", f"sizes {[form_of(each) for each in inputs]} are compiled by themselves: {reason}")
+            self._tell(f"sizes {[form_of(each) for each in inputs]} are compiled by themselves: {reason}")
             return None
 
     def _opened(self) -> _Open | None:
@@ -216,7 +215,7 @@ class Family:
             try:
                 return _Open(self._kinds, self._trace, together)
             except NoTemplate as reason:
-                artifact("fusion", f"no graph for all sizes: {reason}")
+                self._tell(f"no graph for all sizes: {reason}")
         return None
 
     def is_worth_it(self, kind: Any) -> bool:

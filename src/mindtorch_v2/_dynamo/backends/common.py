@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -43,7 +44,13 @@ class AotAutograd:
             if is_on(name):
                 artifact(name, f"{kind} graph\n{module.print_readable(print_output=False)}")
 
-        lowering = Lowering(getattr(gm, "forward", gm), refused=refused, observe=observe, **self._options)
+        lowering = Lowering(
+            getattr(gm, "forward", gm),
+            refused=refused,
+            observe=observe,
+            tell=functools.partial(artifact, "fusion"),
+            **self._options,
+        )
         counters["aot_autograd"]["total"] += 1
 
         def run(*inputs: Tensor) -> tuple:
