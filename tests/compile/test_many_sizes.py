@@ -185,5 +185,10 @@ def test_arguments_of_other_sizes():
     assert arguments.forms_at({"s0": 9, "s1": 8}) == [((9, 3, 8), (24, 8, 1)), ((8, 8), (1, 8)), 7]
     assert arguments.symbols_of([((9, 3, 8), (24, 8, 1)), ((8, 8), (1, 8)), 7]) == {"s0": 9, "s1": 8}
     assert arguments.symbols_of([((9, 3, 8), (24, 8, 1)), ((8, 8), (8, 1)), 7]) is None
+    together = Arguments([[form_of(torch.empty(n)), form_of(torch.empty(n - 3))] for n in (6, 8)], together=True)
+    assert together.values == {"s0": (6, 8)} and together.forms_at({"s0": 9}) == [((9,), (1,)), ((6,), (1,))]
+    assert together.symbols_of([((4,), (1,)), ((1,), (1,))]) is None
+    with pytest.raises(NoTemplate, match="a size of 0 or 1"):
+        together.forms_at({"s0": 2})
     with pytest.raises(NoTemplate, match="not dense"):
         Arguments([[form_of(torch.empty(n, 4)[:, :2])] for n in (3, 4)], together=False)

@@ -75,7 +75,11 @@ class Arguments:
     @staticmethod
     def _at(size: tuple[str | None, int], symbols: Mapping[str, int]) -> int:
         name, more = size
-        return more if name is None else symbols[name] + more
+        if name is None:
+            return more
+        if symbols[name] + more < 2:
+            raise NoTemplate("a size of 0 or 1")
+        return symbols[name] + more
 
     def _dense(self, sizes: Sequence[Any], order: Sequence[int], symbols: Mapping[str, int]) -> tuple:
         found = tuple(self._at(each, symbols) for each in sizes)
@@ -88,12 +92,13 @@ class Arguments:
     def symbols_of(self, forms: Sequence[Any]) -> dict[str, int] | None:
         """The symbols' values for arguments of these forms; None if they are no such arguments."""
         symbols = {n: forms[at] if dim is None else forms[at][0][dim] for n, (at, dim) in self._where.items()}
-        if any(value < 2 for value in symbols.values()) or self.forms_at(symbols) != list(forms):
+        try:
+            return symbols if self.forms_at(symbols) == list(forms) else None
+        except NoTemplate:
             return None
-        return symbols
 
     def forms_at(self, symbols: Mapping[str, int]) -> list[Any]:
-        """The forms of arguments where the symbols have these values."""
+        """The forms of arguments where the symbols have these values; NoTemplate if a size were 0 or 1."""
         return [part(symbols) for part in self._parts]
 
     def fakes_at(self, symbols: Mapping[str, int], examples: Sequence[Any]) -> list[Any]:

@@ -113,7 +113,7 @@ class _Open:
     def _traced(self, symbols: Mapping[str, int]) -> Joint | None:
         try:
             return self._trace(self._arguments.fakes_at(symbols, self._examples))
-        except (NotLowerable, OffsetsMatter):
+        except (NotLowerable, OffsetsMatter, NoTemplate):
             return None
 
     def at(self, inputs: Sequence[Any]) -> tuple[Joint, Callable, Callable | None, frozenset] | None:
