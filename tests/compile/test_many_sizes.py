@@ -131,6 +131,27 @@ def test_numbers_that_are_sizes():
     assert _graphs() <= 3
 
 
+def test_a_float_that_differs_in_each_call():
+    def program(x, rate):
+        return F.gelu(x.abs() * rate) * 2
+
+    compiled, x = torch.compile(program), torch.randn(3, 40)
+    for rate in (0.5, 0.25, -3.0, 1e-3, 7.5, 0.0, 1.0):
+        torch.testing.assert_close(compiled(x, rate), program(x, rate))
+    assert _graphs() == 4  # that of 0.0 among them
+    assert compiled(x, -0.0).signbit().equal(program(x, -0.0).signbit())
+
+
+def test_numbers_of_which_others_are_computed_are_not_compiled_for_ever():
+    def program(x, step):
+        return F.gelu(x / (1 - 0.9**step)) * 2
+
+    compiled, x = torch.compile(program), torch.randn(3, 40)
+    for step in range(1, 20):
+        torch.testing.assert_close(compiled(x, step), program(x, step))
+    assert _graphs() <= 7
+
+
 def test_what_differs_by_more_than_numbers_is_compiled_by_itself_and_then_runs_as_it_is():
     def program(x):
         return F.gelu(x.unfold(0, 2, 3).sum() + F.pad(x, (0, -x.shape[0] % 4)).view(4, -1) * 2).sum(0)

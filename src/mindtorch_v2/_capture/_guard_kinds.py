@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+import sys
 import types
 from typing import Any
 
@@ -223,17 +224,17 @@ class Constant(Kind):
 
 
 class Number(Kind):
-    """A number of the class; 0 and 1 mean more than other integers do, and have graphs of their own."""
+    """A number of the class. 0 and 1 mean more than other integers do, zeros have a sign: these have graphs of their own."""
 
     @staticmethod
     def text(guard: Any) -> str:
-        return f"{guard.source.text()} is any {guard.value.__name__}{' but 0 and 1' if guard.value is int else ''}"
+        return f"{guard.source.text()} is {'any int but 0 and 1' if guard.value is int else 'any finite float but 0'}"
 
     @staticmethod
     def condition(writer: Any, of: Any, guard: Any) -> str:
         if guard.value is int:
             return f"type({of}) is int and not 0 <= {of} <= 1"
-        return f"type({of}) is float"
+        return f"type({of}) is float and 0 < abs({of}) <= {sys.float_info.max!r}"
 
     @classmethod
     def why(cls, guard: Any, args: Any, kwargs: dict[str, Any]) -> str:

@@ -69,7 +69,7 @@ class Varying:
         return [i for i in found - fixed if 0 <= i < tensor.dim() and tensor.shape[i] >= 2]
 
     def number(self, source: Source, value: float) -> bool:
-        """Whether a number may differ: not 0 and 1, whose graphs are simpler, and not what is no finite number."""
+        """Whether a number may differ: not 0 and 1, whose graphs are simpler, and not what is no finite float."""
         varies = self._varies(source.text(), value) or (
             self.dynamic is True and self._may_vary(value) and type(value) is int and _is_argument(source)
         )
@@ -84,7 +84,9 @@ class Varying:
     def _may_vary(self, value: Any) -> bool:
         if not self._numbers_vary:
             return False
-        return type(value) is int and not 0 <= value <= 1 or type(value) is float and math.isfinite(value)
+        if type(value) is int:
+            return not 0 <= value <= 1
+        return type(value) is float and value != 0 and math.isfinite(value)
 
     def _varies(self, text: str, value: Any) -> bool:
         if not self._may_vary(value):

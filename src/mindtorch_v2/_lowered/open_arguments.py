@@ -36,7 +36,9 @@ class Arguments:
     """
 
     def __init__(self, forms: Sequence[Sequence[Any]], together: bool) -> None:
-        self.values: dict[str, tuple[int, ...]] = {}  # of each symbol, in each kind
+        self.values: dict[
+            str, tuple[Any, ...]
+        ] = {}  # of each symbol, in each kind: sizes, or floats among the arguments
         self._together = together
         self._where: dict[str, tuple[int, int | None]] = {}  # the argument, and the dimension, that a symbol is
         self._fixed: set[int] = set()
@@ -53,6 +55,10 @@ class Arguments:
                 sizes = [self._size(place, d, values) for d, values in enumerate(zip(*(each[0] for each in of_kinds)))]
                 (order,) = orders
                 self._parts.append(lambda symbols, sizes=sizes, order=order: self._dense(sizes, order, symbols))
+            elif type(first) is float:
+                name = f"s{len(self.values)}"
+                self.values[name], self._where[name] = of_kinds, (place, None)
+                self._parts.append(lambda symbols, name=name: symbols[name])
             else:
                 size = self._size(place, None, of_kinds)
                 self._parts.append(lambda symbols, size=size: self._at(size, symbols))
@@ -65,7 +71,7 @@ class Arguments:
         if min(values) < 2:
             raise NoTemplate("a size of 0 or 1")
         for name, others in self.values.items():
-            distances = {a - b for a, b in zip(values, others)}
+            distances = {a - b for a, b in zip(values, others)} if type(others[0]) is int else set()
             if distances == {0} or (self._together and len(distances) == 1):
                 return name, distances.pop()
         name = f"s{len(self.values)}"
@@ -108,8 +114,12 @@ class Arguments:
     def others(self) -> Iterator[dict[str, int]]:
         """Values to try: near those seen, larger and smaller ones; no two of them, and none of the fixed sizes, are equal."""
         for step, of in ((1, max), (2, max), (0.5, min)):
-            taken, tried = set(self._fixed), {}
+            taken: set[int] = set(self._fixed)
+            tried: dict[str, Any] = {}
             for name, values in self.values.items():
+                if type(values[0]) is float:
+                    tried[name] = of(values) * (step + 0.125)
+                    continue
                 value = max(3, int(of(values) * step) + 1)
                 while value in taken or value in values:
                     value += 1

@@ -24,6 +24,7 @@ from mindtorch_v2.utils import _pytree as pytree
 __all__ = ["Compiled", "Family", "family_of"]
 
 _TRIES = (2, 5)  # numbers of kinds at which is looked; a program that varies by more than numbers is let be then
+_KINDS = 1024  # that are remembered
 _AGAIN = 2  # calls of a kind in vain, where many kinds were compiled by themselves
 
 
@@ -52,7 +53,7 @@ def family_of(modes: tuple, inputs: Sequence[Any]) -> tuple:
         if isinstance(each, torch.Tensor):
             parts.append((each.dim(), each.dtype, each.device, each.requires_grad, each.is_leaf, type(each)))
         else:
-            parts.append(type(each) if type(each) is int else (type(each), each))
+            parts.append(type(each) if type(each) in (int, float) else (type(each), each))
     return tuple(parts)
 
 
@@ -80,7 +81,7 @@ class _Open:
         self._examples = kinds[-1].inputs
         self._arguments = Arguments([[form_of(each) for each in kind.inputs] for kind in kinds], together)
         joints = [kind.joint for kind in kinds]
-        tried: dict[str, list[int]] = {name: list(values) for name, values in self._arguments.values.items()}
+        tried: dict[str, list[Any]] = {name: list(values) for name, values in self._arguments.values.items()}
         for symbols in self._arguments.others():
             joint = self._traced(symbols)
             if joint is not None:
@@ -132,7 +133,11 @@ class _Open:
 
     def _reaches(self, symbols: Mapping[str, int]) -> bool:
         """Whether the template holds for these sizes: those beyond what was tried are tried, with some room, or as they are."""
-        beyond = {n: v for n, v in symbols.items() if not self._range[n][0] <= v <= self._range[n][1]}
+        beyond = {
+            name: value
+            for name, value in symbols.items()
+            if type(value) is int and not self._range[name][0] <= value <= self._range[name][1]
+        }
         if not beyond:
             return True
         further = {n: 2 * v + 1 if v > self._range[n][1] else max(2, v // 2 + 1) for n, v in beyond.items()}
@@ -220,5 +225,7 @@ class Family:
 
     def is_worth_it(self, kind: Any) -> bool:
         """Whether a kind is to be compiled by itself: where many are, those that come again are."""
+        if len(self._seen) > _KINDS:
+            self._seen.clear()
         self._seen[kind] += 1
         return self._count < _TRIES[-1] or self._seen[kind] > _AGAIN

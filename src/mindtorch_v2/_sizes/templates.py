@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mindtorch_v2._sizes.expressions import Expression
+from mindtorch_v2._sizes.expressions import Expression, symbol
 from mindtorch_v2._sizes.fitting import Fitting
 from mindtorch_v2._sizes.graph_node import GraphNode
 
@@ -29,18 +29,25 @@ class Slot:
 
 
 class Numbers:
-    """The numbers of some samples that are not the same in all of them. `symbols` has what each symbol is in each."""
+    """The numbers of some samples that are not the same in all of them. `symbols` has what each symbol is in each.
 
-    def __init__(self, symbols: Mapping[str, tuple[int, ...]]) -> None:
+    Integers are expressions of the symbols that are integers; a float is a symbol itself.
+    """
+
+    def __init__(self, symbols: Mapping[str, tuple[Any, ...]]) -> None:
         self.expressions: list[Expression] = []
         self._fitting = Fitting()
+        self._floats: dict[tuple[float, ...], Expression] = {}
         for name, values in symbols.items():
-            self._fitting.learn_symbol(name, values)
-        self._places: dict[tuple[int, ...], int] = {}
-        self._few: dict[tuple[int, ...], int | None] = {}  # by what they are in the first samples; None for several
+            if type(values[0]) is float:
+                self._floats[values] = symbol(name)
+            else:
+                self._fitting.learn_symbol(name, values)
+        self._places: dict[tuple[Any, ...], int] = {}
+        self._few: dict[tuple[Any, ...], int | None] = {}  # by what they are in the first samples; None for several
         self._count = 0  # of these samples
 
-    def place(self, values: tuple[int, ...]) -> int:
+    def place(self, values: tuple[Any, ...]) -> int:
         """The place of a number by what it is in each sample."""
         if self._count:
             known = self._few.get(values)
@@ -49,14 +56,14 @@ class Numbers:
             return known
         known = self._places.get(values)
         if known is None:
-            found = self._fitting.express(values)
+            found = self._floats.get(values) if type(values[0]) is float else self._fitting.express(values)
             if found is None:
                 raise NoTemplate(f"the numbers {values} are no expression of the sizes")
             known = self._places[values] = len(self.expressions)
             self.expressions.append(found)
         return known
 
-    def may_differ(self, values: tuple[int, ...]) -> bool:
+    def may_differ(self, values: tuple[Any, ...]) -> bool:
         """Whether a number that is the same in the first samples differs in others."""
         return values in self._few
 
@@ -82,7 +89,7 @@ def fitted(values: Sequence[Any], numbers: Numbers) -> Any:
     kind = type(first)
     if any(type(each) is not kind for each in values):
         raise NoTemplate(f"{kind.__name__} became {', '.join(type(each).__name__ for each in values[1:])}")
-    if kind is int:
+    if kind in (int, float):
         if all(each == first for each in values):
             if numbers.may_differ(tuple(values)):
                 raise NoTemplate(f"{first} may be the same for all sizes, or an expression of them")
