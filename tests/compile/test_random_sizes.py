@@ -76,7 +76,7 @@ def _check(seed: int) -> int:
     return counters["inductor"]["graphs"]
 
 
-@pytest.mark.parametrize("seed", [*range(40), 1133])  # the last: a product of sizes that did not differ at first
+@pytest.mark.parametrize("seed", [*range(20), 1133])  # the last: a product of sizes that did not differ at first
 def test_compiled_is_eager(seed):
     _check(seed)
 
