@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import copy
 import hashlib
 import random
+import signal
 import sys
 import tempfile
 import time
 import traceback
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -161,14 +163,49 @@ def _without_one(body: list[Statement]) -> Any:
                 yield [*body[:place], copied, *body[place + 1 :]]
 
 
+class _TooLongError(BaseException):
+    """Raised in a program that does not end; no Exception, which it might catch."""
+
+
+@contextlib.contextmanager
+def _within(seconds: float) -> Iterator[None]:
+    def end(*_: object) -> None:
+        raise _TooLongError
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _ends(text: str, grad: bool) -> bool:
+    """Whether a program ends where it is not captured: some of those that are drawn go round for ever."""
+    world = World(text, grad)
+    try:
+        with _within(5):
+            for size, n in CALLS:
+                world.call(world.function, size, n)
+    except _TooLongError:
+        return False
+    return True
+
+
 def _problem(body: list[Statement], way: str, grad: bool) -> tuple[str | None, int]:
     text = source(body)
     try:
         compile(text, "<made up>", "exec")
     except SyntaxError:
         return None, 0
+    if not _ends(text, grad):
+        return None, 0
     try:
-        return outcome(text, way, grad)
+        with _within(120):
+            return outcome(text, way, grad)
+    except _TooLongError:
+        return "captured, it does not end", 0
     except Exception:  # noqa: BLE001  (of the comparison itself)
         return "the comparison ended: " + traceback.format_exc()[-600:], 0
 

@@ -124,3 +124,20 @@ def test_a_counter_that_the_program_writes():
     assert [compiled(torch.ones(())).item() for _ in range(6)] == [3, 4, 5, 6, 7, 8]
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 2
     assert counter.n == 8
+
+
+def test_a_number_that_is_written_what_it_was_once_is_written_in_each_call():
+    class Box:
+        total = 0
+
+    def program(x, n):
+        box.total += 5
+        box.total = n + 1
+        return x + 1
+
+    box, totals = Box(), []
+    compiled = torch.compile(program, backend="eager", fullgraph=True)
+    for n in (1, 1, 2, 2, 1, 0, 1, 2):
+        compiled(X, n)
+        totals.append(box.total)
+    assert totals == [2, 2, 3, 3, 2, 1, 2, 3]

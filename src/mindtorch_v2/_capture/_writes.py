@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import mindtorch_v2 as torch
 from mindtorch_v2._capture._guard_kinds import is_constant, same_constant
 from mindtorch_v2._capture._sources import Dictionary, Item, Source, absent, is_registry, pairs_of
+from mindtorch_v2._sizes.recorded import RecordedNumber
 
 if TYPE_CHECKING:
     from mindtorch_v2._capture._rebuild import Rebuilding
@@ -231,7 +232,7 @@ class Writes:
             if self._is_as_before(written, name, value):
                 continue
             if before is not absent and is_constant(before) and same_constant(value, before):
-                # What it was is guarded, so that a write of the same need not be repeated.
-                sources.wrap(before, sources.source(Item, where, name))
-            else:
-                yield operator.setitem if written.of_items else setattr, source.of_call, name, recipe(value)
+                known = sources.wrap(before, sources.source(Item, where, name))
+                if not isinstance(known, RecordedNumber):
+                    continue  # what it was is guarded, so that a write of the same need not be repeated
+            yield operator.setitem if written.of_items else setattr, source.of_call, name, recipe(value)
