@@ -128,7 +128,8 @@ def test_a_counter_that_the_program_writes():
 
 def test_a_number_that_is_written_what_it_was_once_is_written_in_each_call():
     class Box:
-        total = 0
+        def __init__(self):
+            self.total = 0
 
     def program(x, n):
         box.total += 5
