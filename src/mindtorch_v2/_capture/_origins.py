@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import mindtorch_v2 as torch
 from mindtorch_v2._capture._guard_kinds import is_constant
-from mindtorch_v2._capture._sources import Attribute, Constant, Item, OfClass, Source, absent, look_up
+from mindtorch_v2._capture._sources import Attribute, Constant, Item, OfClass, Source, absent, look_up, root_of
 
 if TYPE_CHECKING:
     from mindtorch_v2._capture._recording import Recorder
@@ -132,10 +132,7 @@ class Sources:
         return False
 
     def _function(self, value, source):
-        root = source
-        while root.parent is not None:
-            root = root.parent
-        if isinstance(root, (Constant, OfClass)):
+        if isinstance(root_of(source), (Constant, OfClass)):
             self.guards.note("identity", source, value)
         else:
             # Made anew for each call, maybe: what it runs and holds is what counts.

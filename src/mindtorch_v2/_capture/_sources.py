@@ -17,6 +17,7 @@ __all__ = [
     "is_registry",
     "look_up",
     "pairs_of",
+    "root_of",
 ]
 
 _absent = object()
@@ -246,6 +247,13 @@ def pairs_of(mapping: Any) -> list[tuple[Any, Any]]:
     if isinstance(mapping, collections.OrderedDict):  # whose order that of dict does not know
         return list(collections.OrderedDict.items(mapping))
     return list(dict.items(mapping))
+
+
+def root_of(source: Source) -> Source:
+    """The first step of a path."""
+    while source.parent is not None:
+        source = source.parent
+    return source
 
 
 def is_registry(source: Source) -> bool:

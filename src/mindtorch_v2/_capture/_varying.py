@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import mindtorch_v2 as torch
-from mindtorch_v2._capture._sources import Argument, Keyword, Source
+from mindtorch_v2._capture._sources import Argument, Keyword, Source, root_of
 
 if TYPE_CHECKING:
     from mindtorch_v2._capture._result import Capture
@@ -18,9 +18,7 @@ __all__ = ["Varying"]
 
 def _is_argument(source: Source) -> bool:
     """Whether a value came with the call."""
-    while source.parent is not None:
-        source = source.parent
-    return isinstance(source, (Argument, Keyword))
+    return isinstance(root_of(source), (Argument, Keyword))
 
 
 class Varying:

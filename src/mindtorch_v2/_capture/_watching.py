@@ -15,7 +15,7 @@ from typing import Any
 
 from mindtorch_v2 import _C
 from mindtorch_v2._capture._guards import Guard, compile_check
-from mindtorch_v2._capture._sources import Argument, Attribute, Constant, Dictionary, Item, Keyword, OfClass
+from mindtorch_v2._capture._sources import Argument, Attribute, Constant, Dictionary, Item, Keyword, OfClass, root_of
 from mindtorch_v2._core import deterministic as _deterministic
 
 __all__ = ["Watching"]
@@ -28,12 +28,6 @@ _HEAP_TYPE = 1 << 9
 
 class _Unwatchable(Exception):
     """Raised where changes cannot be told."""
-
-
-def _root(source):
-    while source.parent is not None:
-        source = source.parent
-    return source
 
 
 def _sources(guard):
@@ -161,7 +155,7 @@ class Watching:
     def _of_call(guard) -> bool:
         if guard.kind in ("arguments", "distinct", "separate", "shapes"):
             return True
-        return any(isinstance(_root(s), (Argument, Keyword)) for s in _sources(guard))
+        return any(isinstance(root_of(s), (Argument, Keyword)) for s in _sources(guard))
 
     def full(self, args: Any, kwargs: dict[str, Any]) -> bool:
         """Evaluate all guards; if they hold, watch what they are about."""
@@ -196,7 +190,7 @@ class Watching:
         memory = guard.kind == "separate"
         moving = []
         for source in guard.value:
-            if isinstance(_root(source), (Argument, Keyword)):
+            if isinstance(root_of(source), (Argument, Keyword)):
                 moving.append(source)
             else:
                 collected.value(source)
@@ -221,7 +215,7 @@ class _OfCall:
         if guard.kind == "arguments":
             self.positional, self.keywords = guard.value
             return True
-        if guard.kind == "tensor" and isinstance(_root(guard.source), (Argument, Keyword)):
+        if guard.kind == "tensor" and isinstance(root_of(guard.source), (Argument, Keyword)):
             if isinstance(guard.source, (Argument, Keyword)):
                 self.looks.append((guard.source.key, guard.value.native))
             else:
