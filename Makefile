@@ -6,6 +6,7 @@
 #   make test-mindspore  the tests that concern MindSpore, on MindSpore itself (800 MB) instead of a stand-in
 #   make pytorch-suite  PyTorch's own test files on this package (PYTORCH_TESTS=folder, SUITE_ARGS="test_torch --why")
 #   make model-families  small models of all of transformers' families on this package, beside the real PyTorch (FAMILIES_ARGS="BertModel --why")
+#   make transformers-suite  transformers' own tests on this package (TRANSFORMERS_TESTS=folder, FAMILIES_ARGS="bert llama --why")
 #   make test-opdb  PyTorch's operator database on this package, beside the real PyTorch (OPDB_ARGS="--column vmap --why")
 #   make ecosystem  programs of many libraries on this package and on the real PyTorch (ECOSYSTEM_ARGS="vision.timm")
 #   make bench      speed against the real PyTorch
@@ -57,7 +58,7 @@ SOURCES := $(shell find src csrc emulator -type f \( -name '*.py' -o -name '*.py
 PIP = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
 RUN = env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE
 
-.PHONY: gpu-check help demo test test-live test-mindspore pytorch-suite model-families ecosystem test-opdb bench check sanitize tsan fuzz fuzz-library faults kills ranks soak mutants stubs map snapshots wheels test-wheel test-aarch64 site clean environment
+.PHONY: gpu-check help demo test test-live test-mindspore pytorch-suite model-families transformers-suite ecosystem test-opdb bench check sanitize tsan fuzz fuzz-library faults kills ranks soak mutants stubs map snapshots wheels test-wheel test-aarch64 site clean environment
 
 help:
 	@sed -n "s/^#   //p" $(firstword $(MAKEFILE_LIST))
@@ -82,6 +83,10 @@ pytorch-suite: .venv-live/test
 
 model-families: .venv-live/test
 	$(RUN) .venv-live/bin/python -m tests.model_families $(FAMILIES_ARGS)
+
+transformers-suite: .venv-live/test
+	.venv-live/bin/python -m pip install --quiet --disable-pip-version-check datasets parameterized sentencepiece
+	$(RUN) .venv-live/bin/python -m tests.transformers_suite $(FAMILIES_ARGS)
 
 test-opdb: .venv-live/test
 	$(RUN) .venv-live/bin/python -m tests.operator_database $(OPDB_ARGS)

@@ -104,6 +104,11 @@ def yardsticks_table() -> str:
     lines.append(
         f"| transformers' classes of models, made small | {agree} of {len(classes)} agree in every step ({agree / len(classes):.1%}) | [model families](model-families.md) |"
     )
+    families = json.loads((SNAPSHOTS / "transformers_suite.json").read_text()).values()
+    wanted, passed = (sum(each[place] for each in families) for place in (0, 1))
+    lines.append(
+        f"| transformers' own tests of its families, a sample | {passed} of {wanted} pass ({passed / wanted:.2%}) | [transformers' tests](transformers-tests.md) |"
+    )
     run = json.loads((SNAPSHOTS / "docstring_examples.json").read_text())
     right, whole = run["same"] + run["close"], sum(run[key] for key in ("same", "close", "differs", "raises"))
     lines.append(

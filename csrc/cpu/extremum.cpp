@@ -1,4 +1,5 @@
 // Larger, smaller, clamped; and other operators that choose one of their operands.
+#include "core/cpp_names.h"
 #include "core/number_fits.h"
 #include "number.h"
 #include "pointwise.h"
@@ -181,7 +182,7 @@ void where_cpu(Out out, const Tensor& condition, Input self, Input other) {
 // masked_fill(self, mask, value): value is a number or a 0-dim tensor.
 void masked_fill_cpu(Out out, const Tensor& self, const Tensor& mask, Input value) {
     MT_CHECK(is_bool(mask.dtype), "masked_fill_ only supports boolean masks, but got mask with dtype ",
-             dtype_name(mask.dtype));
+             dtype_cpp_name(mask.dtype));
     MT_CHECK(!value.t || value.t->ndim == 0,
              "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ", value.t->ndim,
              " dimension(s).");

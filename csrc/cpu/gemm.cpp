@@ -347,7 +347,9 @@ void float_product(const Product& p, const Layout& a, const Layout& b, Scratch& 
     const Sgemm sgemm = onednn_sgemm();
     if (!sgemm) openblas::check_sizes({p.m, p.n, p.k, a.stride, b.stride, p.c_row});
     if (p.bias) copy_bias(p);
-    if (!kOneOrder || !sgemm) {
+    // With more threads oneDNN divides the sums as well, on some processors from 8 threads on.
+    constexpr int kMostInOneOrder = 4;
+    if (!kOneOrder || !sgemm || num_threads() > kMostInOneOrder || parts_of(p).terms < p.k) {
         product_by_parts(p, a, b, alpha, beta, scratch);
         return check_sgemm();
     }

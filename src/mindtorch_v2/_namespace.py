@@ -24,7 +24,7 @@ from ._core.deterministic import (
 from ._core.overridable import overridable
 from ._core.storage import UntypedStorage
 from ._core.torch_function import hand_over, has_torch_function
-from ._core.warn_once import is_warn_always_enabled, set_warn_always
+from ._core.warn_once import is_warn_always_enabled, set_warn_always, warn_once
 from ._sizes.numbers import (
     SymBool,
     SymFloat,
@@ -281,9 +281,11 @@ def _to_onednn(tensor: Tensor, dtype: Any = None) -> Any:
     return to_onednn(tensor, dtype)
 
 
-def _typed_storage(tensor: Tensor) -> Any:
-    from .storage import TypedStorage
+def _typed_storage(tensor: Tensor, warns: bool) -> Any:
+    from .storage import TypedStorage, _warn_typed_storage_removal
 
+    if warns:
+        _warn_typed_storage_removal(3)
     return TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=tensor.dtype, _internal=True)
 
 
@@ -525,6 +527,10 @@ def set_default_tensor_type(t: Any, /) -> None:
     torch.float64
     >>> torch.set_default_tensor_type("torch.FloatTensor")
     """
+    warn_once(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+        "torch.set_default_device() as alternatives."
+    )
     name = t if isinstance(t, str) else f"torch.{getattr(t, '__name__', t)}"
     if name not in _DEFAULT_TYPES:
         raise TypeError(

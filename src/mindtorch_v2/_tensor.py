@@ -17,6 +17,7 @@ from ._core.exchange import cuda_array
 from ._core.hooks import RemovableHandle
 from ._core.overridable import overridable
 from ._core.removed import removed
+from ._core.warn_once import warn_once
 
 
 def _disabled_torch_dispatch_impl(
@@ -285,15 +286,24 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             return value.real
         return value
 
+    def _warn_of_gradients(self) -> None:
+        if self.requires_grad and _C.is_grad_enabled():
+            warn_once(
+                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+                "Consider using tensor.detach() first."
+            )
+
     def _as_int(self) -> int:
         return int(self._real_item("int64_t"))
 
     @overridable
     def __float__(self) -> float:
+        self._warn_of_gradients()
         return float(self._real_item("double"))
 
     @overridable
     def __complex__(self) -> complex:
+        self._warn_of_gradients()
         if self.numel() != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
         return complex(self.item())
@@ -410,9 +420,10 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         ...     print(storage.size(), storage[1])
         2 2.0
         """
-        return above.typed_storage(self)
+        return above.typed_storage(self, True)
 
-    _typed_storage = storage
+    def _typed_storage(self) -> Any:
+        return above.typed_storage(self, False)
 
     def to_mindspore(self) -> Any:
         """Return a mindspore.Tensor over the memory of this one, or of a contiguous copy; see torch.interop.to_mindspore."""
@@ -425,7 +436,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         >>> torch.ones(2).storage_type().__name__
         'FloatStorage'
         """
-        return self.storage()._class()
+        return self._typed_storage()._class()
 
     @overridable
     def is_shared(self) -> bool:

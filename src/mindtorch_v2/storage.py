@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core.storage import UntypedStorage
+from mindtorch_v2._core.warn_once import is_due
 
 if TYPE_CHECKING:
     from mindtorch_v2.types import Device
@@ -128,13 +129,15 @@ def _get_always_warn_typed_storage_removal() -> bool:
 
 
 def _set_always_warn_typed_storage_removal(always_warn: bool) -> None:
-    """Remembered for those who ask: each use of a TypedStorage warns, whatever is set; Python shows a place once."""
+    """Whether each use of a TypedStorage warns; else the first one does."""
     if not isinstance(always_warn, bool):
         raise AssertionError(f"always_warn must be bool, got {type(always_warn).__name__}")
     _always_warns[0] = always_warn
 
 
 def _warn_typed_storage_removal(stacklevel=2) -> None:
+    if not _always_warns[0] and not is_due("TypedStorage is deprecated"):
+        return
     warnings.warn(
         "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage "
         "class. This should only matter to you if you are using storages directly.  To access UntypedStorage "

@@ -28,7 +28,7 @@ import types
 import unittest
 import warnings
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 INFRASTRUCTURE = "torch.testing._internal"
@@ -305,12 +305,17 @@ def _cases(suite: Any) -> Any:
             yield each
 
 
+def passed_by(log: pathlib.Path, cases: list[Any]) -> list[Any]:
+    """Those of the cases that passed by another log."""
+    entries = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+    passed = {entry["id"] for entry in entries if entry.get("status") == "pass"}
+    return [case for case in cases if name_of(case) in passed]
+
+
 def _chosen(cases: list[Any], most: int | None, wanted: pathlib.Path | None) -> list[Any]:
     """The cases to run: what passed by another log, or a sample of so many, always the same for the same ids."""
     if wanted is not None:
-        entries = [json.loads(line) for line in wanted.read_text("utf-8").splitlines()]
-        passed = {entry["id"] for entry in entries if entry.get("status") == "pass"}
-        return [case for case in cases if name_of(case) in passed]
+        return passed_by(wanted, cases)
     if most is not None and len(cases) > most:
         drawn = {name_of(case) for case in sorted(cases, key=lambda case: zlib.crc32(name_of(case).encode()))[:most]}
         return [case for case in cases if name_of(case) in drawn]
@@ -344,16 +349,27 @@ def main() -> None:
     sys.path[0] = str(file.parent)
     sys.argv = [str(file)]
     warnings.simplefilter("ignore")
-    loader = unittest.TestLoader()
+    run(lambda: _loaded(file), log, timeout, lambda cases: _chosen(cases, options.most, options.wanted))
+
+
+def _loaded(file: pathlib.Path) -> types.ModuleType:
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[file.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def run(
+    load: Callable[[], types.ModuleType], log: Log, timeout: int, choose: Callable[[list[Any]], Iterable[Any]]
+) -> None:
+    """Run those of the tests of the module that `load` gives which `choose` gives of them, each for at most `timeout` seconds."""
+    ran = 0
     try:
-        spec = importlib.util.spec_from_file_location(file.stem, file)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[file.stem] = module
-        spec.loader.exec_module(module)
-        everything = list(_cases(loader.loadTestsFromModule(module)))
-        cases = _chosen(everything, options.most, options.wanted)
+        everything = list(_cases(unittest.TestLoader().loadTestsFromModule(load())))
+        cases = choose(everything)
     except unittest.SkipTest as skip:
         log.end("", "skip", str(skip))
         return
@@ -362,6 +378,7 @@ def main() -> None:
         raise
     signal.signal(signal.SIGALRM, _time_out)
     for case in cases:
+        ran += 1
         if name_of(case) in log.done:
             continue
         result = Result(log)
@@ -376,8 +393,7 @@ def main() -> None:
                 log.end(name_of(case), "fail", cause_of(sys.exc_info()))
         finally:
             signal.alarm(0)
-    sampled = options.wanted is None and len(cases) < len(everything)
-    log.end("", "done", f"a sample of {len(cases)} of {len(everything)}" if sampled else "")
+    log.end("", "done", f"a sample of {ran} of {len(everything)}" if ran < len(everything) else "")
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ def test_backend_flags():
     torch.backends.cuda.matmul.allow_tf32 = False
     with pytest.raises(AttributeError, match="Unknown attribute no_such"):
         torch.backends.cuda.matmul.no_such = 1
-    with torch.backends.cuda.sdp_kernel(enable_flash=False):
+    with pytest.warns(FutureWarning, match="sdp_kernel"), torch.backends.cuda.sdp_kernel(enable_flash=False):
         assert not torch.backends.cuda.flash_sdp_enabled()
     assert torch.backends.cuda.flash_sdp_enabled()
 

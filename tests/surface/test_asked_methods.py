@@ -15,7 +15,7 @@ ABSENT = {
 # Asked for by another name: operators in their reflected forms by that of the operator, methods by that of their part.
 BY_ANOTHER_NAME = {
     "__eq__", "__invert__", "__rand__", "__rdiv__", "__rfloordiv__", "__rlshift__", "__rmatmul__", "__rmod__", "__ror__", "__rpow__",
-    "__rrshift__", "__rtruediv__", "__rxor__", "_typed_storage", "narrow", "narrow_copy", "new", "set_",
+    "__rrshift__", "__rtruediv__", "__rxor__", "narrow", "narrow_copy", "new", "set_",
 }  # fmt: skip
 UNCALLED = {
     "__class__", "__init_subclass__", "__subclasshook__", "__new__", "__torch_function__", "__dict__", "__weakref__", "__del__",

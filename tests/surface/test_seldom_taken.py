@@ -1,6 +1,7 @@
 """Branches that few programs take, beside PyTorch: results, gradients, refusals and warnings."""
 
 import warnings
+from collections.abc import Iterator
 
 import pytest
 from expressions import check, check_session, lines
@@ -313,17 +314,26 @@ def test_transforms_can_be_keys(transform: D.Transform) -> None:
     assert {transform: 1}[transform] == 1
 
 
+@pytest.fixture
+def told_always() -> Iterator[None]:
+    torch.set_warn_always(True)
+    yield
+    torch.set_warn_always(False)
+
+
 @pytest.mark.no_torch
 @pytest.mark.parametrize(
     ("size", "said"),
     [((), "deprecated on 0-D tensors. This function"), ((3,), "other than 2 to reverse"), ((1, 2, 3), "other than 2")],
 )
+@pytest.mark.usefixtures("told_always")
 def test_reversed_tensors_that_are_no_matrices(size: tuple[int, ...], said: str) -> None:
     with pytest.warns(UserWarning, match=said):
         assert torch.ones(size).T.shape == size[::-1]
 
 
 @pytest.mark.no_torch
+@pytest.mark.usefixtures("told_always")
 def test_the_adjoint_of_a_number() -> None:
     with pytest.warns(UserWarning, match="Tensor.H is deprecated on 0-D tensors. Consider using x.conj"):
         assert torch.tensor(1j).H.item() == -1j

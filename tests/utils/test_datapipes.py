@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import pickle
 import warnings
 from types import ModuleType
@@ -156,6 +157,7 @@ def test_parts_are_pickled_unread():
         assert list(again) in ([(i, i) for i in range(6)], [(0, 1), (2, 3), (4, 5)])
 
 
+@pytest.mark.skipif(importlib.util.find_spec("dill") is not None, reason="dill sends them")
 def test_functions_that_cannot_be_sent():
     with pytest.warns(UserWarning, match="^Lambda function is not supported by pickle"):
         pipe = IterableWrapper([1]).map(lambda x: x)

@@ -36,6 +36,14 @@ _OWN_LOOK_UP = (type(threading.local()), weakref.ProxyType, weakref.CallableProx
 _FIELD = type(vars(collections.namedtuple("Pair", "first"))["first"])
 
 
+def _is_property(attribute: Any) -> bool:
+    """Whether it is a property, or of a class of properties that reads and writes as they do."""
+    kind = type(attribute)
+    return isinstance(attribute, property) and all(
+        look_up(kind, name) is property.__dict__[name] for name in ("__get__", "__set__")
+    )
+
+
 def _takes_set(attribute) -> bool:
     kind = type(attribute)
     return look_up(kind, "__set__") is not None or look_up(kind, "__delete__") is not None
@@ -121,7 +129,7 @@ class Attributes:
         how = type(attribute)
         if isinstance(obj, tuple) and how is _FIELD:
             return attribute.__get__(obj)
-        if how is property:
+        if _is_property(attribute):
             if attribute.fget is None:
                 raise AttributeError(f"property {name!r} has no getter")
             return self.trace.calls.call(attribute.fget, obj)
@@ -227,7 +235,7 @@ class Attributes:
         attribute = self.sources.type_attribute(kind, name)
         of_meta = look_up(meta, name, absent)
         if of_meta is not absent and (_takes_set(of_meta) or attribute is absent):
-            if type(of_meta) is property:
+            if _is_property(of_meta):
                 return self.trace.calls.call(of_meta.fget, kind)
             if name == "__dict__":
                 self.trace.refuse("__dict__ of a class cannot be captured", "attribute")
@@ -284,7 +292,7 @@ class Attributes:
         """`object.__setattr__(obj, name, value)`."""
         kind = type(obj)
         attribute = self.sources.type_attribute(kind, name)
-        if type(attribute) is property:
+        if _is_property(attribute):
             if attribute.fset is None:
                 raise AttributeError(f"property {name!r} of {kind.__name__!r} object has no setter")
             self.trace.calls.call(attribute.fset, obj, value)

@@ -58,6 +58,12 @@ class CallNet(TorchFunctionMode):
         return self.trace.graph.record("call_function", func, args, kwargs)
 
 
+def _has_sparse(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(map(_has_sparse, value))
+    return isinstance(value, torch.Tensor) and value.layout not in (torch.strided, torch.jagged)
+
+
 class ValueNet(FakeTensorMode):
     """Fake tensors of a trace: where a value is asked for, the capture has failed, whoever catches the error."""
 
@@ -69,7 +75,10 @@ class ValueNet(FakeTensorMode):
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         try:
-            return super().__torch_dispatch__(func, types, args, kwargs)
+            made = super().__torch_dispatch__(func, types, args, kwargs)
+            if _has_sparse(made) or _has_sparse(args):
+                raise DynamicOutputShapeException(func)  # how many items it has, only values tell
+            return made
         except (DataDependentOutputException, DynamicOutputShapeException) as error:
             self.trace.note_failure(f"the result of {error.func} depends on values", "data_dependent")
             raise

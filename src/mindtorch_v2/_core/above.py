@@ -60,7 +60,7 @@ class _Above:
     """The MindSpore tensor over the memory of a tensor."""
     to_onednn: Callable[..., Any]
     """A tensor in oneDNN's layout."""
-    typed_storage: Callable[[Any], Any]
+    typed_storage: Callable[[Any, bool], Any]
     """The TypedStorage of a tensor."""
 
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-__all__ = ["is_warn_always_enabled", "is_due", "set_warn_always"]
+import sys
+import warnings
+
+__all__ = ["is_due", "is_warn_always_enabled", "set_warn_always", "warn_of_caller", "warn_once"]
+
+_PACKAGE = __name__.partition(".")[0]
 
 _given: set[str] = set()
 _settings = {"always": False}
@@ -37,3 +42,17 @@ def is_due(what: str) -> bool:
     due = _settings["always"] or what not in _given
     _given.add(what)
     return due
+
+
+def warn_once(text: str, category: type[Warning] = UserWarning) -> None:
+    """Give a warning once in a process, at the line of the program that came to it."""
+    if is_due(text):
+        warn_of_caller(text, category)
+
+
+def warn_of_caller(text: str, category: type[Warning] = UserWarning) -> None:
+    """Give a warning at the line outside of this package that came to it."""
+    depth, frame = 1, sys._getframe()
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
+        depth, frame = depth + 1, frame.f_back  # type: ignore[assignment]
+    warnings.warn(text, category, stacklevel=depth)

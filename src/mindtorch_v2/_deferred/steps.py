@@ -264,6 +264,8 @@ class Fakes:
         if isinstance(result, FakeTensor):
             if id(result) in known:
                 return value(known[id(result)])
+            if result.layout is not torch.strided:  # how many items it has, values tell
+                raise Refused("the result is a sparse tensor")
             new = New(first[0], result)
             self.values[first[0]] = result
             known[id(result)] = first[0]

@@ -112,7 +112,11 @@ class _Mode(ProxyTorchDispatchMode):
     """Record all but control flow, whose graphs run as they are; numbers stay numbers."""
 
     def take(self, func: Any, args: Any, kwargs: Any) -> Any:
-        return super().take(_torch_dispatch.run_call(func, args), args, kwargs)
+        made = super().take(_torch_dispatch.run_call(func, args), args, kwargs)
+        for each in made if isinstance(made, (tuple, list)) else (made,):
+            if isinstance(each, torch.Tensor) and each.layout is not torch.strided:
+                raise NotLowerable(f"{func} gives a tensor of the layout {each.layout}, whose items values tell")
+        return made
 
     def take_functions(self, operator: str, *args: Any) -> NoReturn:
         raise NotLowerable(f"it calls torch.ops.higher_order.{operator}, whose graphs run as they are")

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import _C
 from .._core.overridable import overridable
+from .._core.warn_once import warn_once
 from .table import aten, class_name
 
 
@@ -73,6 +74,13 @@ def lu(self: Any, pivot: bool = True, get_infos: bool = False) -> Any:
     tensor([[1., 0.],
             [0., 1.]])
     """
+    warn_once(
+        "torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be removed in a future "
+        "PyTorch release.\nLU, pivots = torch.lu(A, compute_pivots)\nshould be replaced with\n"
+        "LU, pivots = torch.linalg.lu_factor(A, compute_pivots)\nand\n"
+        "LU, pivots, info = torch.lu(A, compute_pivots, get_infos=True)\nshould be replaced with\n"
+        "LU, pivots, info = torch.linalg.lu_factor_ex(A, compute_pivots)"
+    )
     factors, pivots, infos = aten.linalg_lu_factor_ex(self, pivot=pivot, check_errors=not get_infos)
     return (factors, pivots, infos) if get_infos else (factors, pivots)
 

@@ -8,31 +8,26 @@ from typing import Any
 from .. import _C
 from .._core.dtype import DTYPES, Size
 from .._core.overridable import overridable
+from .._core.warn_once import warn_once
 from .._tensor import Tensor
 from .table import aten, class_name, fill
 
 
 def _reversed(self: Any) -> Any:
     if self.dim() == 0:
-        warnings.warn(
-            "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.",
-            UserWarning,
-            stacklevel=2,
-        )
+        warn_once("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.")
     elif self.dim() != 2:
-        warnings.warn(
+        warn_once(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw "
             "an error in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange("
-            "x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
-            UserWarning,
-            stacklevel=2,
+            "x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
         )
     return aten.numpy_T(self)
 
 
 def _adjoint(self: Any) -> Any:
     if self.dim() == 0:
-        warnings.warn("Tensor.H is deprecated on 0-D tensors. Consider using x.conj().", UserWarning, stacklevel=2)
+        warn_once("Tensor.H is deprecated on 0-D tensors. Consider using x.conj().")
     return aten.matrix_H(self)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import mindtorch_v2 as torch
 
 from .._core.profiler_config import check_config
+from .._core.warn_once import warn_of_caller
 from . import _profiler_devices as _devices
 from . import _profiler_operators as _operators
 from . import _profiler_recorder as _recorder
@@ -142,6 +143,11 @@ class profile:
         custom_trace_id_callback: Any = None,
     ) -> None:
         check_config(experimental_config)
+        if use_cuda:
+            warn_of_caller(
+                "The attribute `use_cuda` will be deprecated soon, please use ``use_device = 'cuda'`` instead.",
+                FutureWarning,
+            )
         device = "cuda" if use_cuda else use_device
         if device == "cpu" or device is not None and not _devices.can_time(device):
             if device != "cpu":

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from mindtorch_v2 import _C
 from mindtorch_v2._core import float32_products
+from mindtorch_v2._core.warn_once import warn_of_caller
 from mindtorch_v2.backends._settings import Settings
 
 __all__ = [
@@ -185,10 +186,9 @@ def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
     _C._set_math_sdp_allow_fp16_bf16_reduction(enabled)
 
 
-@contextlib.contextmanager
 def sdp_kernel(
     enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
-) -> Iterator[dict]:
+) -> contextlib.AbstractContextManager[dict]:
     """A context in which attention may take only the kernels that are enabled.
 
     >>> import warnings
@@ -196,6 +196,16 @@ def sdp_kernel(
     ...     torch.backends.cuda.flash_sdp_enabled(), torch.backends.cuda.math_sdp_enabled()
     (False, True)
     """
+    warn_of_caller(
+        "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. Please see "
+        "`torch.nn.attention.sdpa_kernel()` for the new context manager, with updated signature.",
+        FutureWarning,
+    )
+    return _only(enable_flash, enable_math, enable_mem_efficient, enable_cudnn)
+
+
+@contextlib.contextmanager
+def _only(enable_flash: bool, enable_math: bool, enable_mem_efficient: bool, enable_cudnn: bool) -> Iterator[dict]:
     before = (flash_sdp_enabled(), math_sdp_enabled(), mem_efficient_sdp_enabled(), cudnn_sdp_enabled())
     enable_flash_sdp(enable_flash)
     enable_math_sdp(enable_math)

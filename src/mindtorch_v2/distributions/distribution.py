@@ -57,6 +57,8 @@ class Distribution:
         self._event_shape = torch.Size() if event_shape is None else torch.Size(event_shape)
         if validate_args is not None:
             self._validate_args = validate_args
+        elif torch.compiler.is_dynamo_compiling():
+            self._validate_args = False  # a check that nobody asked for would cut the graph at the values
         if self._validate_args:
             self._validate_parameters()
         super().__init__()

@@ -529,7 +529,7 @@ def lu(A: torch.Tensor, pivot: bool = True, get_infos: bool = False, out: Any = 
     (tensor([[4.0000, 4.0000],
             [0.2500, 1.0000]]), tensor([2, 2], dtype=torch.int32))
     """
-    LU, pivots, infos = torch.linalg.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
+    LU, pivots, infos = A.lu(pivot, get_infos=True) if get_infos else (*A.lu(pivot), None)
     result = (LU, pivots, infos) if get_infos else (LU, pivots)
     if out is None:
         return result

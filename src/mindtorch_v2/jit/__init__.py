@@ -13,7 +13,7 @@ from mindtorch_v2._core.unavailable import unavailable_class
 from mindtorch_v2.futures import Future
 from mindtorch_v2.jit import _recursive, _state
 from mindtorch_v2.jit._data_modules import EXPORTED, has_code, scripted_data
-from mindtorch_v2.jit._errors import Error
+from mindtorch_v2.jit._errors import Error, warn_of_deprecation
 from mindtorch_v2.jit._load import RecursiveScriptModule, load
 from mindtorch_v2.jit._save import note_scripted, save
 from mindtorch_v2.jit._trace import (
@@ -113,6 +113,7 @@ def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None
     >>> torch.jit.script(torch.nn.Linear(2, 3))(torch.ones(1, 2)).shape
     torch.Size([1, 3])
     """
+    warn_of_deprecation("script")
     if _builtin_isinstance(obj, torch.nn.Module):
         if not has_code(obj):
             return scripted_data(obj)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core.annotations import read_signature
+from mindtorch_v2.jit._errors import warn_of_deprecation
 from mindtorch_v2.jit._recorder import Recorder, TracerWarning, is_recording
 from mindtorch_v2.utils import _pytree as pytree
 
@@ -270,6 +271,7 @@ def trace(
     def forward(self, x):
         ...
     """
+    warn_of_deprecation("trace")
     if isinstance(func, (ScriptModule, ScriptFunction)):
         warnings.warn(
             "The input to trace is already a ScriptModule, tracing it is a no-op. Returning the object as is.",

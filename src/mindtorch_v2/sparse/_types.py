@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._core.warn_once import warn_once
 
 
 class _SparseType(type):
@@ -17,6 +18,10 @@ class _SparseType(type):
 
     def __call__(cls, *args: Any) -> torch.Tensor:
         if len(args) in (2, 3) and isinstance(args[0], torch.Tensor) and isinstance(args[1], torch.Tensor):
+            warn_once(
+                "torch.sparse.SparseTensor(indices, values, shape, *, device=) is deprecated.  Please use "
+                "torch.sparse_coo_tensor(indices, values, shape, dtype=, device=)."
+            )
             return torch.sparse_coo_tensor(*args)
         sizes = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args or (0,)
         if not all(isinstance(size, int) for size in sizes):

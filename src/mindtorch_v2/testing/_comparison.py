@@ -222,7 +222,9 @@ def assert_allclose(
     Tensor-likes are not close!
     """
     warnings.warn(
-        "`torch.testing.assert_allclose()` is deprecated; use `torch.testing.assert_close()`",
+        "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. Please use "
+        "`torch.testing.assert_close()` instead. You can find detailed upgrade instructions in "
+        "https://github.com/pytorch/pytorch/issues/61844.",
         FutureWarning,
         stacklevel=2,
     )

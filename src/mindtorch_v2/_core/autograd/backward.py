@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ... import _C
 from ..._dispatch.keys import excluded
 from .. import torch_function
+from ..warn_once import warn_once
 from .engine import run_backward
 
 if TYPE_CHECKING:
@@ -136,6 +137,13 @@ def backward(
         inputs = ()
     tensors = _tuple(tensors)
     grads = (None,) * len(tensors) if grad_tensors is None else _tuple(grad_tensors)
+    if create_graph:
+        warn_once(
+            "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which "
+            "can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use "
+            "this function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid "
+            "the leak."
+        )
     keep = create_graph if retain_graph is None else retain_graph
     run_backward(tensors, _root_gradients(tensors, grads), keep, create_graph, inputs, True, True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..._core.warn_once import warn_once
 from ..table import S, T, aten, composite
 
 if TYPE_CHECKING:
@@ -33,6 +34,13 @@ def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tens
     return self
 
 
+def _left_for_jit(name, instead) -> None:
+    warn_once(
+        f"at::{name} is deprecated and it is just left for JIT compatibility. It will be removed in a future PyTorch release. "
+        f"Please use `{instead}` instead"
+    )
+
+
 @composite(
     "frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
     "Square root of the sum of squares along one or two dimensions.",
@@ -42,6 +50,7 @@ def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tens
     samples=[S(T(3, 4), [1]), S(T(2, 3, 4), [0, 2], True)],
 )
 def frobenius_norm(self: Tensor, dim: Sequence[int], keepdim: bool = False) -> Tensor:
+    _left_for_jit("frobenius_norm", "linalg.vector_norm(A, 2., dim, keepdim)")
     if len(dim) > 2:
         raise RuntimeError(f"Expected at most 2 dimensions, but got {len(dim)} dimensions instead.")
     return aten.linalg_vector_norm(self, 2.0, dim, keepdim)
@@ -56,6 +65,7 @@ def frobenius_norm(self: Tensor, dim: Sequence[int], keepdim: bool = False) -> T
     dtypes="float",
 )
 def nuclear_norm(self: Tensor, keepdim: bool = False) -> Tensor:
+    _left_for_jit("nuclear_norm", "linalg.matrix_norm(A, 'nuc', dim, keepdim)")
     return aten.linalg_matrix_norm(self, "nuc", [-2, -1], keepdim)
 
 
@@ -68,6 +78,7 @@ def nuclear_norm(self: Tensor, keepdim: bool = False) -> Tensor:
     dtypes="float",
 )
 def nuclear_norm_dim(self: Tensor, dim: Sequence[int], keepdim: bool = False) -> Tensor:
+    _left_for_jit("nuclear_norm", "linalg.matrix_norm(A, 'nuc', dim, keepdim)")
     return aten.linalg_matrix_norm(self, "nuc", dim, keepdim)
 
 

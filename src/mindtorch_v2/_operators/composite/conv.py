@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..._core.warn_once import warn_once
 from ..table import S, T, aten, composite
 
 if TYPE_CHECKING:
@@ -57,6 +58,10 @@ def _convolve_named(input, weight, bias, stride, padding, dilation, groups, spat
         )
     spread = list(dilation) * (spatial if len(dilation) == 1 else 1)
     total = [d * (k - 1) for d, k in zip(spread, weight.shape[2:], strict=True)]
+    if any(t % 2 for t in total):
+        warn_once(
+            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created"
+        )
     before = [t // 2 for t in total]
     if any(t % 2 for t in total):
         after = [n for t in reversed(total) for n in (0, t % 2)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ... import _C
 from ..._core.dtype import DTYPES
+from ..._core.warn_once import warn_once
 from ..table import S, T, aten, class_name, composite, conj
 from .matmul import _check_square
 from .norm import _matrix_norm
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 
 _DTYPES = "float complex"
+_GOES = "and will be removed in a future PyTorch release."
 
 
 def _adjoint(x):
@@ -53,6 +55,12 @@ def _broadcast(first, second):
     node="CholeskyBackward0",
 )
 def cholesky(self: Tensor, upper: bool = False) -> Tensor:
+    warn_once(
+        f"torch.cholesky is deprecated in favor of torch.linalg.cholesky {_GOES}\nL = torch.cholesky(A)\nshould be "
+        "replaced with\nL = torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, upper=True)\nshould be replaced with\n"
+        "U = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results for all valid (symmetric positive "
+        "definite) inputs."
+    )
     factor, info = aten.linalg_cholesky_ex(self, upper=upper)
     aten._linalg_check_errors(info, "cholesky", is_matrix=self.dim() == 2)
     return factor
@@ -194,6 +202,11 @@ def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> tuple:
     node="LinalgLuSolveBackward0",
 )
 def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+    warn_once(
+        f"torch.lu_solve is deprecated in favor of torch.linalg.lu_solve{_GOES}\nNote that torch.linalg.lu_solve has its "
+        "arguments reversed.\nX = torch.lu_solve(B, LU, pivots)\nshould be replaced with\n"
+        "X = torch.linalg.lu_solve(LU, pivots, B)"
+    )
     return aten.linalg_lu_solve(LU_data, LU_pivots, self)
 
 
@@ -408,6 +421,11 @@ def linalg_solve_triangular(
 def triangular_solve(
     self: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> tuple:
+    warn_once(
+        f"torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangular{_GOES}\n"
+        "torch.linalg.solve_triangular has its arguments reversed and does not return a copy of one of the inputs.\n"
+        "X = torch.triangular_solve(B, A).solution\nshould be replaced with\nX = torch.linalg.solve_triangular(A, B)."
+    )
     matrix = A.mT if transpose else A
     solution = aten.linalg_solve_triangular(matrix, self, upper=upper != transpose, unitriangular=unitriangular)
     return solution, A.mT.clone(memory_format=_C.contiguous_format).mT
@@ -536,6 +554,11 @@ def logdet(self: Tensor) -> Tensor:
     autocast="float32",
 )
 def qr(self: Tensor, some: bool = True) -> tuple[Tensor, Tensor]:
+    warn_once(
+        f"torch.qr is deprecated in favor of torch.linalg.qr {_GOES}\nThe boolean parameter 'some' has been replaced with a "
+        "string parameter 'mode'.\nQ, R = torch.qr(A, some)\nshould be replaced with\n"
+        "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')"
+    )
     return aten.linalg_qr(self, "reduced" if some else "complete")
 
 
@@ -634,6 +657,11 @@ def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 )
 def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     if dim is None:
+        warn_once(
+            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply "
+            "use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future "
+            "release."
+        )
         dim = next((d for d in range(self.dim()) if self.size(d) == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")

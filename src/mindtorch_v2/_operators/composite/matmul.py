@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..._core.dtype import DTYPES
+from ..._core.warn_once import warn_once
 from ..table import S, T, aten, composite, cpp_name
 
 if TYPE_CHECKING:
@@ -114,6 +115,10 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     samples=[S([T(2, 3), T(3, 4), T(4, 2)])],
 )
 def chain_matmul(matrices: Sequence[Tensor]) -> Tensor:
+    warn_once(
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, "
+        "which accepts a list of two or more tensors rather than multiple parameters."
+    )
     for matrix in matrices:
         if matrix.dim() != 2:
             raise RuntimeError(f"Tensor dimension is {matrix.dim()}, expected 2 instead.")

@@ -8,8 +8,13 @@ from typing import Any
 import functools
 
 import mindtorch_v2 as torch
+from mindtorch_v2._core.warn_once import warn_of_caller
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
+
+
+def _warn_of(old: str, new: str) -> None:
+    warn_of_caller(f"`torch.cuda.amp.{old}` is deprecated. Please use `torch.amp.{new}` instead.", FutureWarning)
 
 
 class autocast(torch.amp.autocast):
@@ -22,6 +27,7 @@ class autocast(torch.amp.autocast):
     """
 
     def __init__(self, enabled: bool = True, dtype: torch.dtype | None = None, cache_enabled: bool = True) -> None:
+        _warn_of("autocast(args...)", "autocast('cuda', args...)")
         super().__init__("cuda", enabled=enabled, dtype=dtype or torch.float16, cache_enabled=cache_enabled)
 
 
@@ -42,6 +48,7 @@ class GradScaler(torch.amp.GradScaler):
         growth_interval: int = 2000,
         enabled: bool = True,
     ) -> None:
+        _warn_of("GradScaler(args...)", "GradScaler('cuda', args...)")
         super().__init__("cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
 
 
@@ -57,6 +64,7 @@ def custom_fwd(fwd: Callable[..., Any] | None = None, **kwargs: Any) -> Callable
     >>> Double.apply(torch.ones(2))
     tensor([2., 2.])
     """
+    _warn_of("custom_fwd(args...)", "custom_fwd(args..., device_type='cuda')")
     decorate: Any = functools.partial(torch.amp.custom_fwd, device_type="cuda", **kwargs)
     return decorate if fwd is None else decorate(fwd)
 
@@ -77,4 +85,5 @@ def custom_bwd(bwd: Callable[..., Any]) -> Callable[..., Any]:
     >>> x.grad
     tensor([2., 2.])
     """
+    _warn_of("custom_bwd(args...)", "custom_bwd(args..., device_type='cuda')")
     return torch.amp.custom_bwd(bwd, device_type="cuda")

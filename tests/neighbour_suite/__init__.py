@@ -1,0 +1,1 @@
+"""The tests of libraries beside transformers, under pytest, on this package beside the real PyTorch."""

@@ -1,0 +1,1 @@
+"""transformers' own tests of its families of models, beside the real PyTorch."""
