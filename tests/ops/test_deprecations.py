@@ -1,4 +1,4 @@
-"""What warns of its own end, by PyTorch's text: once in a process, or each time."""
+"""Warnings of what is to go, by PyTorch's text: once in a process, or each time."""
 
 import subprocess
 import sys

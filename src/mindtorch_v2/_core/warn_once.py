@@ -53,6 +53,6 @@ def warn_once(text: str, category: type[Warning] = UserWarning) -> None:
 def warn_of_caller(text: str, category: type[Warning] = UserWarning) -> None:
     """Give a warning at the line outside of this package that came to it."""
     depth, frame = 1, sys._getframe()
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
-        depth, frame = depth + 1, frame.f_back  # type: ignore[assignment]
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
+        depth, frame = depth + 1, frame.f_back
     warnings.warn(text, category, stacklevel=depth)
