@@ -239,6 +239,26 @@ static void pixels() {
     EXPECT(nearest_neighbor_exact_compute_source_index(0.5f, 1, 3) == 0);
 }
 
+// Forms of operators that few programs name.
+static void forms() {
+    const at::Tensor where = at::arange(2).view({1, 2}).repeat({2, 1}), what = at::full({2}, 3.0);
+    const at::Tensor sparse = at::sparse_coo_tensor(where, what, {2, 3}, at::TensorOptions(at::kDouble));
+    EXPECT(sparse.is_sparse() && sparse.scalar_type() == at::kFloat && sparse.sizes() == at::IntArrayRef({2, 3}));
+    EXPECT(sparse.to_dense().sum().item<double>() == 6);
+    EXPECT(at::sparse_coo_tensor(where, what, {}, true).is_coalesced() && !sparse.is_coalesced());
+    EXPECT(at::sparse_coo_tensor({2, 3}, at::TensorOptions(at::kFloat))._nnz() == 0);
+    const at::Tensor rows = at::sparse_csr_tensor(at::arange(3), at::arange(2), what, at::TensorOptions());
+    EXPECT(rows.layout() == at::kSparseCsr && rows.sizes() == at::IntArrayRef({2, 2}));
+    EXPECT(at::result_type(1.5, at::ones({2}, at::kInt)) == at::kFloat && at::result_type(2, 3) == at::kLong);
+    const at::Tensor x = at::ones({2});
+    EXPECT(at::resize(x, {4}).numel() == 4 && x.numel() == 2 && !x.is_pinned());
+    EXPECT(at::resize_as(x, at::ones({2, 3})).numel() == 6);
+    static_assert(std::is_same_v<decltype(at::as_strided_(x, {1}, {1})), const at::Tensor&>);
+    EXPECT(x.to(at::kDouble, std::nullopt, std::nullopt, std::nullopt, false, true, std::nullopt).is_floating_point());
+    const at::Tensor q = at::quantize_per_tensor(x, 0.5, 3, at::kQInt8);
+    EXPECT(q.q_scale() == 0.5 && at::q_scale(q) == 0.5);
+}
+
 TORCH_LIBRARY(corners, m) {
     m.class_<Slope>("Slope")
         .def(torch::init<double>())
@@ -277,6 +297,7 @@ TORCH_LIBRARY_IMPL(corners, ADInplaceOrView, m) {
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     m.def("pixels", &pixels);
     m.def("names", &names);
+    m.def("forms", &forms);
     m.def("generators", &generators);
     m.def("engines", &engines);
     m.def("streams", &streams);

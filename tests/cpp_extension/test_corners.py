@@ -21,7 +21,8 @@ PRINTED = [
 
 
 @pytest.mark.parametrize(
-    "name", ["names", "generators", "engines", "streams", "exchange", "states", "stacks", "gradients", "pixels"]
+    "name",
+    ["names", "generators", "engines", "streams", "exchange", "states", "stacks", "gradients", "pixels", "forms"],
 )
 def test_in_cpp(corners, name):
     getattr(corners.module, name)()

@@ -14,11 +14,8 @@ from mindtorch_v2 import _C
 from mindtorch_v2.utils import _cpp_headers
 
 PYTORCH = json.loads((pathlib.Path(__file__).parent / "operator_names.json").read_text())
-# Its argument, a stream of any device, is no type of C++ here; and those that give plain numbers, no tensors.
-_NUMBERS = {"q_scale", "_choose_qparams_per_tensor"}
-# A factory by sizes and options alone, backward with a list of inputs, and a method that gives a scheme: by hand, or not at all.
-_BY_HAND = {"_backward", "qscheme"}
-WITHOUT = {"functions": _NUMBERS, "outs": {"sparse_coo_tensor"}, "methods": {"record_stream", "q_scale", *_BY_HAND}}
+# Backward with a list of inputs, and a method that gives a scheme: by hand, or not at all.
+WITHOUT = {"functions": set(), "outs": set(), "methods": {"_backward", "qscheme"}}
 
 
 def pytorch(kind):

@@ -54,6 +54,11 @@ inline Tensor Tensor::to(ScalarType dtype, bool non_blocking, bool copy, std::op
 inline Tensor Tensor::to(const Tensor& other, bool non_blocking, bool copy, std::optional<MemoryFormat> f) const {
     return to(other.device(), other.scalar_type(), non_blocking, copy, f);
 }
+inline Tensor Tensor::to(std::optional<ScalarType> dtype, std::optional<Layout> layout, std::optional<Device> device,
+                         std::optional<bool> pin_memory, bool non_blocking, bool copy,
+                         std::optional<MemoryFormat> f) const {
+    return method::to(*this, dtype, layout, device, pin_memory, non_blocking, copy, f);
+}
 inline Tensor Tensor::toType(ScalarType t) const { return to(t); }
 inline Tensor Tensor::cpu() const { return to(Device(DeviceType::CPU), scalar_type()); }
 inline Tensor Tensor::cuda() const { return to(Device(DeviceType::CUDA), scalar_type()); }
@@ -450,31 +455,17 @@ inline std::vector<int64_t> infer_size(IntArrayRef a, IntArrayRef b) {
 inline bool can_cast(ScalarType from, ScalarType to) {
     return mindtorch::call_python("mindtorch_v2", "can_cast", {mindtorch::arg(from), mindtorch::arg(to)}).as.boolean;
 }
-inline ScalarType result_type(const Tensor& a, const Tensor& b) {
+namespace detail {
+template <class A, class B>
+ScalarType result_type(const A& a, const B& b) {
     return static_cast<ScalarType>(
         mindtorch::call_python("mindtorch_v2", "result_type", {mindtorch::arg(a), mindtorch::arg(b)}).as.dtype);
 }
-inline ScalarType result_type(const Tensor& a, const Scalar& b) {
-    return static_cast<ScalarType>(
-        mindtorch::call_python("mindtorch_v2", "result_type", {mindtorch::arg(a), mindtorch::arg(b)}).as.dtype);
-}
-inline Tensor sparse_coo_tensor(const Tensor& indices, const Tensor& values, const TensorOptions& options = {}) {
-    const Tensor cast = options.has_dtype() ? values.to(options.dtype().toScalarType()) : values;
-    return mindtorch::tensor_of(
-        mindtorch::call_python("mindtorch_v2", "sparse_coo_tensor", {mindtorch::arg(indices), mindtorch::arg(cast)}));
-}
-inline Tensor sparse_coo_tensor(const Tensor& indices, const Tensor& values, IntArrayRef size,
-                                const TensorOptions& options = {}) {
-    const Tensor cast = options.has_dtype() ? values.to(options.dtype().toScalarType()) : values;
-    return mindtorch::tensor_of(mindtorch::call_python(
-        "mindtorch_v2", "sparse_coo_tensor", {mindtorch::arg(indices), mindtorch::arg(cast), mindtorch::arg(size)}));
-}
-inline Tensor sparse_csr_tensor(const Tensor& crow, const Tensor& col, const Tensor& values, IntArrayRef size,
-                                const TensorOptions& = {}) {
-    return mindtorch::tensor_of(mindtorch::call_python(
-        "mindtorch_v2", "sparse_csr_tensor",
-        {mindtorch::arg(crow), mindtorch::arg(col), mindtorch::arg(values), mindtorch::arg(size)}));
-}
+}  // namespace detail
+inline ScalarType result_type(const Tensor& a, const Tensor& b) { return detail::result_type(a, b); }
+inline ScalarType result_type(const Tensor& a, const Scalar& b) { return detail::result_type(a, b); }
+inline ScalarType result_type(const Scalar& a, const Tensor& b) { return detail::result_type(a, b); }
+inline ScalarType result_type(const Scalar& a, const Scalar& b) { return detail::result_type(a, b); }
 inline c10::MaybeOwned<Tensor> Tensor::expect_contiguous(MemoryFormat f) const {
     return c10::MaybeOwned<Tensor>::borrowed(is_contiguous(f) ? *this : contiguous(f));
 }

@@ -667,5 +667,14 @@ inline PrivateUse1HooksInterface* GetPrivateUse1HooksInterface() {
     return const_cast<PrivateUse1HooksInterface*>(&detail::getPrivateUse1Hooks());
 }
 
+inline void Tensor::record_stream(c10::Stream s) const {
+    const mt_value stream =
+        mindtorch::call_python("mindtorch_v2._library.own_streams", "stream_at",
+                               {mindtorch::arg(s.id()), mindtorch::arg(static_cast<int64_t>(s.device_index())),
+                                mindtorch::arg(static_cast<int64_t>(s.device_type()))});
+    const mindtorch::Object kept = mindtorch::Object::steal(stream.as.object);
+    mindtorch::drop(mindtorch::call_method(*this, "record_stream", {stream}));
+}
+
 }  // namespace at
 #define REGISTER_GENERATOR_PRIVATEUSE1(maker) static const at::_GeneratorRegister C10_CONCATENATE(temp, maker)(maker);

@@ -15,6 +15,7 @@ class TensorImpl;
 template <class T>
 class List;
 class IValue;
+class Stream;
 }  // namespace c10
 
 namespace c10 {
@@ -513,6 +514,8 @@ class Tensor : public TensorBase {
               std::optional<MemoryFormat> f = std::nullopt) const;
     Tensor to(const Tensor& other, bool non_blocking = false, bool copy = false,
               std::optional<MemoryFormat> f = std::nullopt) const;
+    Tensor to(std::optional<ScalarType> dtype, std::optional<Layout> layout, std::optional<Device> device,
+              std::optional<bool> pin_memory, bool non_blocking, bool copy, std::optional<MemoryFormat> f) const;
     Tensor to(caffe2::TypeMeta dtype, bool non_blocking = false, bool copy = false) const {
         return to(dtype.toScalarType(), non_blocking, copy);
     }
@@ -566,8 +569,8 @@ class Tensor : public TensorBase {
     Tensor _base() const;
     void retain_grad() const;
     bool retains_grad() const;
-    bool is_pinned() const { return false; }
     Tensor pin_memory(std::optional<Device> device = std::nullopt) const;
+    void record_stream(c10::Stream stream) const;
     // This tensor over that memory: all of it, or with sizes and strides.
     Tensor& set_() const;
     Tensor& set_(const Tensor& source) const;
@@ -867,6 +870,12 @@ inline int64_t call_int(Op& op, mt_value* args, int n) {
     mt_value r{};
     call(op, args, n, &r, 1);
     return r.as.integer;
+}
+inline double double_of(const mt_value& v) { return v.as.real; }
+inline double call_double(Op& op, mt_value* args, int n) {
+    mt_value r{};
+    call(op, args, n, &r, 1);
+    return double_of(r);
 }
 inline bool call_bool(Op& op, mt_value* args, int n) {
     mt_value r{};

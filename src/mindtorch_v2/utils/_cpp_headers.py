@@ -376,6 +376,10 @@ def _without_defaults(parameters):
     return ", ".join(f"{p.cpp} {p.name}" for p in parameters)
 
 
+# PyTorch writes these into tensors that are const, and returns such.
+_CHANGES_SIZES = re.compile("as_strided_|_?(sparse_)?resize.*")
+
+
 class _Function:
     """The C++ functions that one operator gives."""
 
@@ -396,6 +400,9 @@ class _Function:
         self.returns = [(r["type"], r["is_write"]) for r in handle.returns]
         self.out = [p for p in self.parameters if p.written and p.kwarg_only]
         self.writes = [p for p in self.parameters if p.written]
+        if _CHANGES_SIZES.fullmatch(name):
+            for written in self.writes:
+                written.cpp = "const at::Tensor&"
         self.result = self._result()
         self.usable = self.usable and self.result is not None
 
@@ -407,7 +414,7 @@ class _Function:
         if self.writes and all(written for _, written in self.returns):
             count = len(types)
             if count == 1:
-                return "at::Tensor&", f"mindtorch::call_writing(ARGS, 1);\n    return {self.writes[0].name};"
+                return self.writes[0].cpp, f"mindtorch::call_writing(ARGS, 1);\n    return {self.writes[0].name};"
             names = ", ".join(p.name for p in self.writes[:count])
             tuple_type = "std::tuple<" + ", ".join(["at::Tensor&"] * count) + ">"
             if count > len(self.writes):
@@ -419,6 +426,7 @@ class _Function:
             "int": ("int64_t", "call_int"),
             "SymInt": ("int64_t", "call_int"),
             "bool": ("bool", "call_bool"),
+            "float": ("double", "call_double"),
             "Scalar": ("at::Scalar", "call_scalar"),
         }
         if len(types) == 1:
@@ -427,7 +435,7 @@ class _Function:
             cpp, call = plain[types[0]]
             return cpp, f"return mindtorch::{call}(ARGS);"
         made = {"Tensor": "mindtorch::tensor_of", "Tensor[]": "mindtorch::tensors_of"}
-        made |= dict.fromkeys(("int", "SymInt"), "mindtorch::int_of")
+        made |= dict.fromkeys(("int", "SymInt"), "mindtorch::int_of") | {"float": "mindtorch::double_of"}
         if any(t not in made for t in types):
             return None
         cpp = "std::tuple<" + ", ".join(plain[t][0] for t in types) + ">"
@@ -514,6 +522,8 @@ def _space_functions(function, seen):
 def _place(name):
     """The namespace of an operator's function: what PyTorch has as a method alone must not meet a program's own name."""
     of_methods = hasattr(mindtorch_v2.Tensor, name) and not callable(getattr(mindtorch_v2, name, None))
+    # The form that makes a new tensor is a function of C++ alone, though Python has a method of that name.
+    of_methods = of_methods and (name in BOUND["method"] or f"{name}_" not in BOUND["method"])
     return "at::method::" if of_methods else "at::"
 
 
