@@ -49,8 +49,9 @@ def test_ranges_are_seen_by_profilers(training):
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
         training.module.recorded(torch.ones(2))
     counts = {event.key: event.count for event in profile.key_averages()}
-    assert [counts.get(name) for name in ("training::outer", "training::mine", "training::by_hand")] == [1, 1, 1]
+    names = ("outer", "mine", "entered", "by_hand")
+    assert [counts.get(f"training::{name}") for name in names] == [1, 1, 1, 1]
     mine = {event.name: event.is_user_annotation for event in profile.events()}
-    assert mine["training::mine"] and not mine["training::outer"]
+    assert mine["training::mine"] and mine["training::entered"] and not mine["training::outer"]
     outer, exp = (next(e for e in profile.events() if e.name == name) for name in ("training::outer", "aten::exp"))
     assert outer.time_range.start <= exp.time_range.start and exp.time_range.end <= outer.time_range.end
