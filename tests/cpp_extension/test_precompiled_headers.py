@@ -1,11 +1,13 @@
 """Precompiled headers of extensions: they are large, and few are kept."""
 
+import fcntl
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
-from mindtorch_v2.utils import _ninja
+from mindtorch_v2.utils import _ninja, _precompile
 
 
 def _made(root: Path, name: str, age: int) -> Path:
@@ -30,6 +32,40 @@ def test_those_used_last_are_kept(tmp_path: Path) -> None:
     assert other.exists() and mine.exists() and old[1].exists()
     _ninja._forget_old_ones(tmp_path / "precompiled-new")  # one that is yet to be made
     assert sorted(p.name for p in tmp_path.glob("precompiled-*")) == ["precompiled-a", "precompiled-c"]
+
+
+def test_those_that_are_being_made_stay(tmp_path: Path) -> None:
+    """Of four builds with flags of their own each would else delete what another one makes."""
+    unfinished = tmp_path / "precompiled-z" / "torch" / "extension.h.gch.7"
+    unfinished.parent.mkdir(parents=True)
+    unfinished.write_bytes(b"")
+    for age, name in enumerate("abc"):
+        _made(tmp_path, f"precompiled-{name}", age)
+    _ninja._forget_old_ones(tmp_path / "precompiled-new")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["precompiled-a", "precompiled-b", "precompiled-z"]
+    assert unfinished.exists()
+
+
+def test_one_is_made_at_a_time(tmp_path: Path) -> None:
+    result = tmp_path / "precompiled-a" / "torch" / "extension.h.gch"
+    left = tmp_path / "precompiled-b" / "torch" / "extension.h.gch.7"
+    for path in (result, left):
+        path.parent.mkdir(parents=True)
+    left.write_bytes(b"")
+    lock = tmp_path / "precompiling"
+    command = [sys.executable, "-c", "import sys; open(sys.argv[-1], 'w').write('made')"]
+    with open(lock, "w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(BlockingIOError):
+            _precompile.make(str(lock), str(result), command)
+        assert not result.exists() and left.exists()
+    _precompile.make(str(lock), str(result), command)
+    assert result.read_text() == "made" and not left.exists()
+    _precompile.make(str(lock), str(result), [sys.executable, "-c", "raise SystemExit('it was made again')"])
+    assert result.read_text() == "made" and list(result.parent.iterdir()) == [result]
+    result.unlink()
+    _precompile.make(str(lock), str(result), [sys.executable, "-c", "raise SystemExit(1)"])
+    assert not result.exists()
 
 
 SOURCES = {

@@ -174,7 +174,7 @@ def precompiled_header_flags(flags: Sequence[str], sources: Sequence[str]) -> li
     command = [*_without_cache(words), *flags, *includes, "-x", "c++-header", str(original)]
     program = Path(__file__).with_name("_precompile.py")
     subprocess.run(
-        [sys.executable, "-I", "-S", str(program), str(folder / "lock"), str(made), *command],
+        [sys.executable, "-I", "-S", str(program), str(folder.parent / "precompiling"), str(made), *command],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -186,10 +186,10 @@ def precompiled_header_flags(flags: Sequence[str], sources: Sequence[str]) -> li
 def _forget_old_ones(folder):
     """Delete precompiled headers but for `folder` and those used last: each takes 440 MB, and every flag makes another.
 
-    A build that was to read one of them reads the header itself.
+    A build that was to read one of them reads the header itself. One that is not made yet stays: another build may wait for it.
     """
     found = []
-    for other in folder.parent.glob("precompiled-*"):
+    for other in {path.parent.parent for path in folder.parent.glob("precompiled-*/*/*.gch")}:
         with contextlib.suppress(OSError):  # another process was faster
             found.append((other.stat().st_mtime, other))
     for _, other in sorted(entry for entry in found if entry[1] != folder)[: -(_KEPT - 1)]:
