@@ -37,7 +37,7 @@ def compile(
     `backend` is a name (`torch._dynamo.list_backends(None)`) or a callable `(graph_module, example_inputs) -> callable`.
     The default (`torch.compiler.get_default_backend()`), `inductor`, is PyTorch's compiler; here it runs graphs of operators with chains of them fused, where that
     is faster. `mode` is one of PyTorch's names: with "reduce-overhead" and "max-autotune" the graphs on a GPU are recorded at their
-    third call and replayed from then on; the others change nothing here. `options` go to the back end.
+    third call and replayed from then on; the others change nothing here. `options` go to the back end, but for "guard_filter_fn": all guards are kept.
     `recompile_limit` is the number of graphs that are kept of this function, instead of `torch._dynamo.config.recompile_limit`; each
     function has graphs of its own here, with `isolate_recompiles` or without. `name` is what messages call it.
     With `disable` the model itself comes back. A Module comes back as an `OptimizedModule` around it.
@@ -77,6 +77,7 @@ def compile(
     function = lookup_backend(backend)
     if disable:
         return model
+    options = {key: value for key, value in (options or {}).items() if key != "guard_filter_fn"} or None
     given: dict[str, Any] = {} if options is None or backend == "inductor" else {"options": dict(options)}
     if mode is not None and (backend == "inductor" or not isinstance(backend, str)):
         given["mode"] = mode

@@ -62,13 +62,13 @@ class Dim:
     _factor, _start = 1, 0
 
     def __add__(self, other: Any) -> Any:
-        return self._derived("+", other, self._factor, self._start + _whole("+", other))
+        return self._derived(self._factor, self._start + _whole("+", other))
 
     def __radd__(self, other: Any) -> Any:
         return self + other
 
     def __sub__(self, other: Any) -> Any:
-        return self._derived("-", other, self._factor, self._start - _whole("-", other))
+        return self._derived(self._factor, self._start - _whole("-", other))
 
     def __rsub__(self, other: Any) -> Any:
         raise NotImplementedError(f"Attempted to negate {self.__name__}. Only increasing linear operations with integer "
@@ -78,13 +78,15 @@ class Dim:
         if _whole("*", other) <= 0:
             raise NotImplementedError(f"Attempted to multiply {other} with {self.__name__}, where a positive integer was "
                                       "expected. Only increasing linear operations with integer coefficients are supported.")  # fmt: skip
-        return self._derived("*", other, self._factor * other, self._start * other)
+        return self._derived(self._factor * other, self._start * other)
 
     def __rmul__(self, other: Any) -> Any:
         return self * other
 
-    def _derived(self, sign, other, factor, start):
-        name = f"{other}*{self.__name__}" if sign == "*" else f"{self.__name__} {sign} {other}"
+    def _derived(self, factor, start):
+        name = self.root.__name__ if factor == 1 else f"{factor}*{self.root.__name__}"
+        if start:
+            name += f" {'+' if start > 0 else '-'} {abs(start)}"
         return _DerivedDim(name, self.root, factor, start)
 
     def __repr__(self) -> str:

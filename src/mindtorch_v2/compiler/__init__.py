@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from mindtorch_v2._dynamo import _control
 from mindtorch_v2._dynamo._marks import (
@@ -20,9 +22,20 @@ from mindtorch_v2._dynamo.backends.registry import (
 )
 from mindtorch_v2._dynamo._compile import compile
 from mindtorch_v2._dynamo.eval_frame import disable
+from mindtorch_v2._higher_order_ops.invoke_subgraph import mark_compile_region
 from mindtorch_v2.compiler import config
+from mindtorch_v2.compiler._cache import CacheInfo, load_cache_artifacts, save_cache_artifacts
+from mindtorch_v2.compiler._guard_filters import (
+    keep_portable_guards_unsafe,
+    keep_tensor_guards_unsafe,
+    skip_all_guards_unsafe,
+    skip_guard_on_all_nn_modules_unsafe,
+    skip_guard_on_globals_unsafe,
+    skip_guard_on_inbuilt_nn_modules_unsafe,
+)
 
 __all__ = [
+    "CacheInfo",
     "allow_in_graph",
     "assume_constant_result",
     "compile",
@@ -33,11 +46,21 @@ __all__ = [
     "is_compiling",
     "is_dynamo_compiling",
     "is_exporting",
+    "keep_portable_guards_unsafe",
+    "keep_tensor_guards_unsafe",
     "list_backends",
+    "load_cache_artifacts",
+    "nested_compile_region",
     "reset",
+    "save_cache_artifacts",
     "set_default_backend",
     "set_stance",
+    "skip_all_guards_unsafe",
+    "skip_guard_on_all_nn_modules_unsafe",
+    "skip_guard_on_globals_unsafe",
+    "skip_guard_on_inbuilt_nn_modules_unsafe",
     "substitute_in_graph",
+    "wrap_numpy",
 ]
 
 
@@ -84,3 +107,51 @@ def cudagraph_mark_step_begin() -> None:
     tensor([2.])
     tensor([2.])
     """
+
+
+def nested_compile_region(
+    fn: Callable[..., Any] | None = None,
+    *,
+    options: Any = None,
+    max_reuse_entries: int = 8,
+    reuse_hash_fn: Callable[..., int] | None = None,
+) -> Any:
+    """Mark a function that a program calls often as one whose code a compiler may make once. The function is as it was.
+
+    Graphs here hold each of its calls; `max_reuse_entries` and `reuse_hash_fn` say when code is made again, which this does not
+    need. Without `fn` it is a decorator. RuntimeError for `options`, as in PyTorch, where they are for tests only.
+
+    >>> @torch.compiler.nested_compile_region
+    ... def layer(x):
+    ...     return x.relu() + 1
+    >>> torch.compile(lambda x: layer(layer(x)), backend="eager")(torch.tensor([-1.0]))
+    tensor([2.])
+    """
+    if options is not None:
+        raise RuntimeError("nested_compile_region config is an experimental feature for testing only.")
+    return mark_compile_region(fn)
+
+
+def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy's arrays as one of tensors: it is given arrays on the tensors' memory, and its arrays become tensors.
+
+    Nested arguments and results are looked into. Tensors on the CPU only, and none that requires a gradient: RuntimeError.
+
+    >>> import numpy
+    >>> @torch.compiler.wrap_numpy
+    ... def total(a):
+    ...     return numpy.sum(a * a, keepdims=True)
+    >>> total(torch.arange(3.0))
+    tensor([5.])
+    """
+    import numpy
+
+    import mindtorch_v2 as torch
+    from mindtorch_v2.utils import _pytree
+
+    @functools.wraps(fn)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = _pytree.tree_map_only(torch.Tensor, lambda each: each.numpy(), (args, kwargs))
+        return _pytree.tree_map_only(numpy.ndarray, torch.as_tensor, fn(*args, **kwargs))
+
+    return wrapped

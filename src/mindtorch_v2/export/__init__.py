@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 
-from mindtorch_v2._core.unavailable import unavailable_class, unavailable_function
+from mindtorch_v2._core.unavailable import unavailable_function
 from mindtorch_v2.export._archive import load, save
 from mindtorch_v2.export._trace import export
 from mindtorch_v2.export import _decompose  # it registers `run_decompositions`
 from mindtorch_v2.export.decomp_utils import CustomDecompTable
-from mindtorch_v2.export.dynamic_shapes import Dim, ShapesCollection, dims
+from mindtorch_v2.export.dynamic_shapes import AdditionalInputs, Dim, ShapesCollection, dims
 from mindtorch_v2.export.exported_program import (
     ExportedProgram,
     ModuleCallEntry,
@@ -42,7 +42,6 @@ __all__ = [
     "unflatten",
 ]
 
-AdditionalInputs = unavailable_class("torch.export.AdditionalInputs")
 draft_export = unavailable_function("torch.export.draft_export")
 export_for_training = export
 

@@ -21,7 +21,7 @@ from mindtorch_v2._sizes.environment import GuardOnDataDependentSymNode
 from mindtorch_v2._sizes.inputs import Inputs, check_named, range_constraints
 from mindtorch_v2._subclasses.fake_tensor import DataDependentOutputException, FakeTensor
 from mindtorch_v2.export._notes import ModuleCalls
-from mindtorch_v2.export.dynamic_shapes import Dim, sizes_of_inputs
+from mindtorch_v2.export.dynamic_shapes import AdditionalInputs, Dim, sizes_of_inputs
 from mindtorch_v2.export.exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature
 from mindtorch_v2.export.graph_signature import (
     ConstantArgument,
@@ -99,6 +99,9 @@ def export(
         raise UserError(f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}")
     bound = inspect.signature(mod.forward).bind(*args, **(kwargs or {})).arguments
     kwargs = _in_order(kwargs or {}, bound)
+    more = dynamic_shapes if isinstance(dynamic_shapes, AdditionalInputs) else None
+    if more is not None:
+        dynamic_shapes = more.dynamic_shapes(mod, args, kwargs)
     sizes = sizes_of_inputs(bound, dynamic_shapes)
     if strict:
         try:
@@ -108,7 +111,10 @@ def export(
     example = _Example(mod, args, kwargs, bound, sizes)
     example.calls = ModuleCalls(mod, preserve_module_call_signature)
     with _control.exporting(), example.calls.noted():
-        return _with_equal_sizes(example)
+        program = _with_equal_sizes(example)
+    if more is not None:
+        more.verify(program)
+    return program
 
 
 def _in_order(kwargs, bound) -> dict:

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import collections
 from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core.errors import UserError
 from mindtorch_v2._sizes.dims import Dim, DimHint, dims
+from mindtorch_v2.export._additional_inputs import AdditionalInputs
+from mindtorch_v2.export._suggested_fixes import refine_dynamic_shapes_from_suggested_fixes
 from mindtorch_v2.utils import _pytree as pytree
 
-__all__ = ["Dim", "ShapesCollection", "dims", "sizes_of_inputs"]
+__all__ = [
+    "AdditionalInputs",
+    "Dim",
+    "ShapesCollection",
+    "dims",
+    "refine_dynamic_shapes_from_suggested_fixes",
+    "sizes_of_inputs",
+]
+
+SUPPORTED_NODES = pytree.SUPPORTED_NODES
+BUILTIN_TYPES = frozenset(
+    {tuple, list, dict, collections.OrderedDict, collections.defaultdict, collections.deque, collections.namedtuple}
+)
 
 
 class ShapesCollection:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import mindtorch_v2 as torch
 from mindtorch_v2._sizes import SymInt
 from mindtorch_v2.export.decomp_utils import CustomDecompTable, OutOf
-from mindtorch_v2.export.graph_signature import InputKind, OutputKind
+from mindtorch_v2.export.graph_signature import ArgumentSpec, InputKind, OutputKind
 from mindtorch_v2.fx import Graph, GraphModule
 from mindtorch_v2.fx._codegen import PyTreeCodeGen, PyTreeInfo
 from mindtorch_v2.fx.node import map_arg
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "ArgumentSpec",
     "CallSpec",
     "ExportedProgram",
     "ModuleCallEntry",

@@ -21,7 +21,7 @@ from mindtorch_v2.fx._codegen import PyTreeCodeGen, PyTreeInfo
 from mindtorch_v2.fx.node import map_arg
 from mindtorch_v2.utils import _pytree as pytree
 
-__all__ = ["FlatArgsAdapter", "InterpreterModule", "UnflattenedModule", "unflatten"]
+__all__ = ["FlatArgsAdapter", "InterpreterModule", "InterpreterModuleDispatcher", "UnflattenedModule", "unflatten"]
 
 
 @contextlib.contextmanager
@@ -104,6 +104,51 @@ class InterpreterModule(torch.nn.Module):
     def print_readable(self, print_output: bool = True, **options: Any) -> str:
         """The code of the graph, as `GraphModule.print_readable` shows it."""
         return self.graph_module.print_readable(print_output, **options)
+
+
+class InterpreterModuleDispatcher(torch.nn.Module):
+    """A module that was called several times and did something else each time: its calls go to one graph after another.
+
+    It has the submodules of the first of `call_modules`, and of its attributes those that `attrs` names. After the last graph, or
+    an error in one, the first is the next.
+
+    >>> graphs = [torch.fx.symbolic_trace(f).graph for f in (lambda x: x + 1, lambda x: x * 10)]
+    >>> both = InterpreterModuleDispatcher(set(), [InterpreterModule(graph) for graph in graphs])
+    >>> both(torch.ones(1)), both(torch.ones(1)), both(torch.ones(1))
+    (tensor([2.]), tensor([10.]), tensor([2.]))
+    """
+
+    def __init__(self, attrs: set[str], call_modules: list[InterpreterModule]) -> None:
+        super().__init__()
+        if not call_modules:
+            raise AssertionError("call_modules must not be empty")
+        first = call_modules[0]
+        self._modules = first._modules
+        for name in attrs:
+            setattr(self, name, getattr(first, name))
+        self._ty = first._ty
+        self.__dict__["_call_modules"] = call_modules
+        self._num_calls = 0
+
+    def type_name(self) -> str | None:
+        """The class of the module that it was, as a path."""
+        return self._ty
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        module = self._call_modules[self._num_calls]
+        following = (self._num_calls + 1) % len(self._call_modules)
+        self._num_calls = 0
+        result = module(*args, **kwargs)
+        self._num_calls = following
+        return result
+
+    def call_modules(self) -> list[InterpreterModule]:
+        """The modules of the calls, in order."""
+        return self._call_modules
+
+    def print_readable(self, print_output: bool = True, **options: Any) -> str:
+        """The codes of the graphs, as `GraphModule.print_readable` shows them."""
+        return "\n".join(each.print_readable(print_output, **options) for each in self._call_modules)
 
 
 def _relative(parent: str, path: str) -> str:

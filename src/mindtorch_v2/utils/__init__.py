@@ -27,6 +27,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"mindtorch_v2.utils.{name}")
     if name in ("generate_methods_for_privateuse1_backend", "rename_privateuse1_backend"):
         return getattr(importlib.import_module("mindtorch_v2.utils.backend_registration"), name)
+    if name == "ThroughputBenchmark":
+        return getattr(importlib.import_module("mindtorch_v2.utils.throughput_benchmark"), name)
     if name == "cmake_prefix_path":  # the files are made when somebody builds with them
         return str(importlib.import_module("mindtorch_v2.utils._cpp_headers").cmake_prefix_path())
     raise AttributeError(f"module 'mindtorch_v2.utils' has no attribute {name!r}")

@@ -23,7 +23,11 @@ flop_registry: dict[Any, Callable] = {}
 
 
 def get_shape(value: Any) -> Any:
-    """The shape of a tensor; anything else as it is."""
+    """The shape of a tensor; anything else as it is.
+
+    >>> torch.utils.flop_counter.get_shape(torch.ones(2, 3)), torch.utils.flop_counter.get_shape(4)
+    (torch.Size([2, 3]), 4)
+    """
     return value.shape if isinstance(value, torch.Tensor) else value
 
 
@@ -91,7 +95,11 @@ def _matmul(rows: int, inner: int, columns: int) -> int:
 
 @register_flop_formula(aten.mm)
 def mm_flop(a_shape: Sequence[int], b_shape: Sequence[int], *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
-    """Of `mm`: 2 m n k."""
+    """Of `mm`: 2 m n k.
+
+    >>> torch.utils.flop_counter.mm_flop((2, 3), (3, 4))
+    48
+    """
     (m, k), (k2, n) = a_shape, b_shape
     _expect(k == k2, f"matmul: inner dimensions must match (k == k2), got {k} and {k2}")
     return _matmul(m, k, n)
@@ -101,13 +109,21 @@ def mm_flop(a_shape: Sequence[int], b_shape: Sequence[int], *args: Any, out_shap
 def addmm_flop(
     self_shape: Sequence[int], a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = None, **kwargs: Any
 ) -> int:
-    """Of `addmm`: those of the product."""
+    """Of `addmm`: those of the product.
+
+    >>> torch.utils.flop_counter.addmm_flop((4,), (2, 3), (3, 4))
+    48
+    """
     return mm_flop(a_shape, b_shape)
 
 
 @register_flop_formula(aten.bmm)
 def bmm_flop(a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = None, **kwargs: Any) -> int:
-    """Of `bmm`: those of each product of the batch."""
+    """Of `bmm`: those of each product of the batch.
+
+    >>> torch.utils.flop_counter.bmm_flop((5, 2, 3), (5, 3, 4))
+    240
+    """
     (b, m, k), (b2, k2, n) = a_shape, b_shape
     _expect(b == b2, f"bmm: batch dimensions must match (b == b2), got {b} and {b2}")
     _expect(k == k2, f"bmm: inner dimensions must match (k == k2), got {k} and {k2}")
@@ -118,7 +134,11 @@ def bmm_flop(a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = No
 def baddbmm_flop(
     self_shape: Sequence[int], a_shape: Sequence[int], b_shape: Sequence[int], out_shape: Any = None, **kwargs: Any
 ) -> int:
-    """Of `baddbmm`: those of the products."""
+    """Of `baddbmm`: those of the products.
+
+    >>> torch.utils.flop_counter.baddbmm_flop((4,), (5, 2, 3), (5, 3, 4))
+    240
+    """
     return bmm_flop(a_shape, b_shape)
 
 
@@ -148,7 +168,12 @@ def conv_flop(
     out_shape: Any = None,
     **kwargs: Any,
 ) -> int:
-    """Of `convolution`."""
+    """Of `convolution`.
+
+    >>> from torch.utils.flop_counter import conv_flop
+    >>> conv_flop((1, 2, 8), (3, 2, 4), None, [1], [0], [1], False, out_val=(1, 3, 5))
+    240
+    """
     return conv_flop_count(x_shape, w_shape, out_shape, transposed=transposed)
 
 
@@ -157,7 +182,13 @@ def conv_backward_flop(
     grad_out_shape: Sequence[int], x_shape: Sequence[int], w_shape: Sequence[int], _bias: Any, _stride: Any, _padding: Any, _dilation: Any, transposed: bool, _output_padding: Any, _groups: Any,
     output_mask: Any, out_shape: Any,
 ) -> int:  # fmt: skip
-    """Of the gradients of a convolution that `output_mask` asks for, each itself a convolution."""
+    """Of the gradients of a convolution that `output_mask` asks for, each itself a convolution.
+
+    >>> from torch.utils.flop_counter import conv_backward_flop
+    >>> shapes = (1, 3, 5), (1, 2, 8), (3, 2, 4)
+    >>> conv_backward_flop(*shapes, None, [1], [0], [1], False, [0], 1, [True, False, False], out_val=[(1, 2, 8)])
+    240
+    """
 
     def swapped(shape: Sequence[int]) -> list:
         return [shape[1], shape[0], *shape[2:]]

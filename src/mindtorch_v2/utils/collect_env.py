@@ -7,11 +7,31 @@ import platform
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import NamedTuple
 
 import mindtorch_v2 as torch
 
-__all__ = ["SystemEnv", "get_env_info", "get_pretty_env_info", "main", "pretty_str", "run"]
+__all__ = [
+    "SystemEnv",
+    "get_clang_version",
+    "get_cmake_version",
+    "get_cpu_info",
+    "get_env_info",
+    "get_gcc_version",
+    "get_libc_version",
+    "get_os",
+    "get_platform",
+    "get_pretty_env_info",
+    "get_python_platform",
+    "is_xnnpack_available",
+    "main",
+    "pretty_str",
+    "run",
+    "run_and_parse_first_match",
+    "run_and_read_all",
+    "run_and_return_first_line",
+]
 
 _PACKAGES = re.compile(
     r"^(torch|numpy|mypy|flake8|triton|optree|onnx|mindtorch)|transformers|safetensors|onednn|openblas"
@@ -54,6 +74,133 @@ def run(command: list[str] | str) -> tuple[int, str, str]:
     except FileNotFoundError as error:
         return 127, "", str(error)
     return done.returncode, done.stdout.strip(), done.stderr.strip()
+
+
+Runner = Callable[[str], tuple[int, str, str]]
+
+
+def run_and_read_all(run_lambda: Runner, command: str) -> str | None:
+    """The output of a command, which `run_lambda` runs; None where it failed.
+
+    >>> from torch.utils.collect_env import run, run_and_read_all
+    >>> run_and_read_all(run, "echo one"), run_and_read_all(run, "exit 1")
+    ('one', None)
+    """
+    status, output, _ = run_lambda(command)
+    return output if status == 0 else None
+
+
+def run_and_parse_first_match(run_lambda: Runner, command: str, regex: str) -> str | None:
+    """The first group of the first match of a pattern in the output of a command; None where it failed or nothing matches.
+
+    >>> from torch.utils.collect_env import run, run_and_parse_first_match
+    >>> run_and_parse_first_match(run, "echo version 1.2", r"version (.*)")
+    '1.2'
+    """
+    match = re.search(regex, run_and_read_all(run_lambda, command) or "")
+    return match.group(1) if match else None
+
+
+def run_and_return_first_line(run_lambda: Runner, command: str) -> str | None:
+    """The first line of the output of a command; None where it failed.
+
+    >>> from torch.utils.collect_env import run, run_and_return_first_line
+    >>> run_and_return_first_line(run, "echo one; echo two")
+    'one'
+    """
+    output = run_and_read_all(run_lambda, command)
+    return None if output is None else output.split("\n")[0]
+
+
+def get_gcc_version(run_lambda: Runner) -> str | None:
+    """The version of gcc, None where there is none.
+
+    >>> torch.utils.collect_env.get_gcc_version(lambda command: (0, "gcc (Debian 12) 12.2.0", ""))
+    '(Debian 12) 12.2.0'
+    """
+    return run_and_parse_first_match(run_lambda, "gcc --version", r"gcc (.*)")
+
+
+def get_clang_version(run_lambda: Runner) -> str | None:
+    """The version of clang, None where there is none.
+
+    >>> torch.utils.collect_env.get_clang_version(lambda command: (0, "clang version 14.0.6", ""))
+    '14.0.6'
+    """
+    return run_and_parse_first_match(run_lambda, "clang --version", r"clang version (.*)")
+
+
+def get_cmake_version(run_lambda: Runner) -> str | None:
+    """The version of CMake, None where there is none.
+
+    >>> torch.utils.collect_env.get_cmake_version(lambda command: (0, "cmake version 3.25.1", ""))
+    'version 3.25.1'
+    """
+    return run_and_parse_first_match(run_lambda, "cmake --version", r"cmake (.*)")
+
+
+def get_platform() -> str:
+    """The kind of system: "linux", "win32", "cygwin", "darwin", or as `sys.platform` has it.
+
+    >>> torch.utils.collect_env.get_platform() == torch.utils.collect_env.get_platform().lower()
+    True
+    """
+    return next(
+        (name for name in ("linux", "win32", "cygwin", "darwin") if sys.platform.startswith(name)), sys.platform
+    )
+
+
+def get_os(run_lambda: Runner) -> str:
+    """The system and its version, with the kind of processor.
+
+    >>> import platform
+    >>> platform.machine() in torch.utils.collect_env.get_os(lambda command: (1, "", ""))
+    True
+    """
+    if get_platform() == "linux":
+        named = run_and_parse_first_match(
+            run_lambda, "lsb_release -a", r"Description:\t(.*)"
+        ) or run_and_parse_first_match(run_lambda, "cat /etc/*-release", r'PRETTY_NAME="(.*)"')
+        return f"{named or 'linux'} ({platform.machine()})"
+    return f"{platform.system()} {platform.release()} ({platform.machine()})"
+
+
+def get_libc_version() -> str:
+    """The C library with its version, on Linux; "N/A" elsewhere.
+
+    >>> torch.utils.collect_env.get_libc_version().count("-") <= 1
+    True
+    """
+    return "-".join(platform.libc_ver()) if get_platform() == "linux" else "N/A"
+
+
+def get_python_platform() -> str:
+    """The system as Python names it.
+
+    >>> import platform
+    >>> torch.utils.collect_env.get_python_platform() == platform.platform()
+    True
+    """
+    return platform.platform()
+
+
+def get_cpu_info(run_lambda: Runner) -> str:
+    """The processors as the system's own program describes them, "" where it failed.
+
+    >>> torch.utils.collect_env.get_cpu_info(lambda command: (0, "x86_64", ""))
+    'x86_64'
+    """
+    command = "lscpu" if get_platform() == "linux" else "sysctl -n machdep.cpu.brand_string"
+    return run_and_read_all(run_lambda, command) or ""
+
+
+def is_xnnpack_available() -> bool:
+    """Whether XNNPACK is part of this library; it is not.
+
+    >>> torch.utils.collect_env.is_xnnpack_available()
+    False
+    """
+    return False
 
 
 def _version_of(*command: str) -> str | None:

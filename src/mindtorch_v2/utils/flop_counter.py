@@ -28,18 +28,51 @@ __all__ = [
     "sdpa_flop_count",
 ]
 
-_SUFFIXES = ["", "K", "M", "B", "T"]
+suffixes = ["", "K", "M", "B", "T"]
 
 
-def _suffix_of(number: int) -> int:
-    """The power of 1000 to show numbers of this size by: 1001 million rather than 1.001 billion."""
-    return max(0, min(len(_SUFFIXES) - 1, (len(str(number)) - 2) // 3))
+def get_suffix_str(number: int) -> str:
+    """The suffix to show numbers of this size with: 1001 million rather than 1.001 billion.
+
+    >>> from torch.utils.flop_counter import get_suffix_str
+    >>> get_suffix_str(1001), get_suffix_str(1_010_000_000)
+    ('', 'M')
+    """
+    return suffixes[max(0, min(len(suffixes) - 1, (len(str(number)) - 2) // 3))]
 
 
-def _shown(number: int, suffix: int) -> str:
-    if suffix == 0:  # whole numbers, and large ones in six digits
-        return f"{number:g}"
-    return f"{number / 1000**suffix:.3f}{_SUFFIXES[suffix]}"
+def convert_num_with_suffix(number: float, suffix: str) -> str:
+    """A number in thousands, millions and so on, as `suffix` says, with three places.
+
+    >>> from torch.utils.flop_counter import convert_num_with_suffix
+    >>> convert_num_with_suffix(1_500_000, "M")
+    '1.500M'
+    """
+    return f"{number / 1000 ** suffixes.index(suffix):.3f}{suffix}"
+
+
+def convert_to_percent_str(num: float, denom: float) -> str:
+    """A share of a whole in percent; "0%" of nothing.
+
+    >>> from torch.utils.flop_counter import convert_to_percent_str
+    >>> convert_to_percent_str(1, 4), convert_to_percent_str(1, 0)
+    ('25.00%', '0%')
+    """
+    return "0%" if denom == 0 else f"{num / denom:.2%}"
+
+
+def normalize_tuple(x: Any) -> Any:
+    """A tuple as it is, anything else as a tuple of one.
+
+    >>> from torch.utils.flop_counter import normalize_tuple
+    >>> normalize_tuple((1, 2)), normalize_tuple(3)
+    ((1, 2), (3,))
+    """
+    return x if isinstance(x, tuple) else (x,)
+
+
+def _shown(number: int, suffix: str) -> str:
+    return f"{number:g}" if not suffix else convert_num_with_suffix(number, suffix)  # large ones in six digits
 
 
 def _table(rows: list[list[str]], header: list[str]) -> str:
@@ -92,7 +125,7 @@ class FlopCounterMode:
         """The counts as a table, modules down to `depth` (the counter's own by default; if that is None, all)."""
         depth = self.depth if depth is None else depth
         total = self.get_total_flops()
-        suffix = _suffix_of(total)
+        suffix = get_suffix_str(total)
 
         def lines_of(name: str, indent: int) -> list[list[str]]:
             counts = self.flop_counts[name]

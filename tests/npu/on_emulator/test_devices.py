@@ -103,3 +103,62 @@ def test_a_file_is_loaded_to_where_it_was_and_to_elsewhere(tmp_path: pathlib.Pat
         found = torch.load(tmp_path / "file.pt", map_location=map_location)
         assert {str(each.device) for each in found.values()} == {device}
         assert torch.equal(found["whole"].cpu(), x.cpu()) and torch.equal(found["part"].cpu(), x.cpu()[:, 1:])
+
+
+def test_a_module_is_called_on_both_devices() -> None:
+    torch.manual_seed(0)
+    layers = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 2)).npu().eval()
+    x = torch.randn(5, 3, device="npu", requires_grad=True)
+    devices = []
+    layers[2].register_forward_hook(lambda module, inputs, output: devices.append(output.device.index))
+    outputs = torch.nn.DataParallel(layers)(x)
+    assert sorted(devices) == [0, 1] and outputs.device.index == 0
+    found = torch.autograd.grad(outputs.pow(2).sum(), [x, *layers.parameters()])
+    alone = layers(x)
+    wanted = torch.autograd.grad(alone.pow(2).sum(), [x, *layers.parameters()])
+    torch.testing.assert_close(outputs, alone)
+    torch.testing.assert_close(found, wanted)
+    with torch.no_grad():
+        torch.testing.assert_close(torch.nn.parallel.data_parallel(layers, x, output_device=1).npu(0), alone)
+
+
+def test_replicas_of_recurrent_layers_and_of_one_device() -> None:
+    layer = torch.nn.LSTM(3, 4).npu()
+    x = torch.randn(2, 4, 3, device="npu")
+    alone, _ = layer(x)
+    torch.testing.assert_close(torch.nn.DataParallel(layer, dim=1)(x)[0], alone)
+    torch.testing.assert_close(torch.nn.DataParallel(layer, [0])(x)[0], alone)
+    (replica,) = torch.nn.parallel.replicate(layer, [0], detach=True)
+    assert not replica.weight_ih_l0.requires_grad and list(replica.parameters()) == []
+
+
+def test_an_error_of_a_replica_is_raised() -> None:
+    layer = torch.nn.DataParallel(torch.nn.Linear(3, 2).npu())
+    with pytest.raises(RuntimeError, match="Caught RuntimeError in replica 0 on device 0"):
+        layer(torch.ones(4, 5, device="npu"))
+    with pytest.raises(RuntimeError, match="found one of them on device: npu:1"):
+        torch.nn.DataParallel(torch.nn.Linear(3, 2).npu(), [0, 1]).npu(1)(torch.ones(4, 3, device="npu"))
+
+
+def test_sums_copies_and_joins_between_devices() -> None:
+    comm = torch.nn.parallel.comm
+    first, second = torch.ones(2, device="npu:0"), torch.full((2,), 2.0, device="npu:1")
+    total = comm.reduce_add([first, second], 1)
+    assert total.device.index == 1 and total.tolist() == [3, 3] and first.tolist() == [1, 1]
+    sums = comm.reduce_add_coalesced([[first, first.half()], [second, second.half()]], 0)
+    assert [(each.dtype, each.tolist()) for each in sums] == [(torch.float32, [3, 3]), (torch.float16, [3, 3])]
+    assert comm.gather([first, second], destination="cpu").tolist() == [1, 1, 2, 2]
+    assert [each.device.index for each in comm.broadcast(first, [0, 1])] == [0, 1]
+    assert [each.tolist() for each in comm.scatter(torch.arange(3), [0, 1], [1, 2])] == [[0], [1, 2]]
+    with pytest.raises(ValueError, match="input 1 has invalid size: got 3, but expected 2"):
+        comm.reduce_add([first, torch.ones(3, device="npu:1")], 0)
+    with pytest.raises(RuntimeError, match="expects destination to be on the same GPU with one of the tensors"):
+        comm.reduce_add([second], 0)
+
+
+def test_numbers_of_devices_are_stacked() -> None:
+    parts = [torch.tensor(1.0, device="npu:0", requires_grad=True), torch.tensor(2.0, device="npu:1")]
+    joined = torch.nn.parallel.gather(parts, 0)
+    assert joined.tolist() == [1, 2] and joined.device.index == 0
+    joined.sum().backward()
+    assert parts[0].grad.tolist() == 1

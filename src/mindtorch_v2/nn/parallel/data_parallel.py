@@ -1,54 +1,55 @@
-"""`DataParallel`: one process, several devices; here at most one of them."""
+"""`DataParallel`: one process, several devices."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2._utils import _get_device_index
 
 from ..modules.module import Module
-
-if TYPE_CHECKING:
-    from mindtorch_v2.types import Device
-
+from .parallel_apply import parallel_apply
+from .replicate import replicate
+from .scatter_gather import gather, scatter_kwargs
 
 __all__ = ["DataParallel", "data_parallel"]
 
 
 def _devices(device_ids):
-    """The accelerators that a module would be replicated on. NotImplementedError for more than one."""
+    """The accelerator's devices that a module is replicated on; none without an accelerator."""
     kind = torch.accelerator.current_accelerator(check_available=True)
     if kind is None:
         return []
     if device_ids is None:
         device_ids = range(torch.accelerator.device_count())
-    devices = [torch.device(kind.type, each) if isinstance(each, int) else torch.device(each) for each in device_ids]
-    if len(devices) > 1:
-        raise NotImplementedError(
-            f"nn.DataParallel on {len(devices)} devices is not implemented: give one of them by device_ids=[0]"
-        )
-    return devices
+    return [torch.device(kind.type, _get_device_index(each, True)) for each in device_ids]
 
 
-def moved(value: Any, device: Device) -> Any:
-    """The arguments that `forward` gets, with its tensors on the device."""
-    if isinstance(value, torch.Tensor):
-        return value.to(device)
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(moved(item, device) for item in value))
-    if isinstance(value, (list, tuple)):
-        return type(value)(moved(item, device) for item in value)
-    if isinstance(value, dict):
-        return type(value)((name, moved(item, device)) for name, item in value.items())
-    return value
+def _call(module, inputs, module_kwargs, devices, output_device, dim):
+    """The module's outputs on its first device: of replicas, each with a part of the inputs, if there are several."""
+    indices = [device.index for device in devices]
+    for tensor in (*module.parameters(), *module.buffers()):
+        if tensor.device != devices[0]:
+            raise RuntimeError(
+                f"module must have its parameters and buffers on device {devices[0]} (device_ids[0]) but found "
+                f"one of them on device: {tensor.device}"
+            )
+    parts, kwargs = scatter_kwargs(inputs, module_kwargs, indices, dim)
+    if not parts and not kwargs:  # a module without inputs is called once
+        parts, kwargs = ((),), ({},)
+    if len(indices) == 1:
+        return module(*parts[0], **kwargs[0])
+    used = indices[: len(parts)]
+    replicas = replicate(module, used, not torch.is_grad_enabled())
+    return gather(parallel_apply(replicas, parts, kwargs, used), output_device, dim)
 
 
 class DataParallel(Module):
-    """A module whose inputs are brought to its device.
+    """A module called on parts of its inputs, each on a device of its own.
 
-    Without an accelerator it calls `module` as it is, as PyTorch's does; on one device it moves the inputs there. Several
-    devices raise NotImplementedError.
+    Without an accelerator it calls `module` as it is, as PyTorch's does. On one device it moves the inputs there; on several it
+    cuts them along `dim`, calls a replica on each device and joins the outputs on `output_device`, the first by default.
 
     >>> torch.nn.DataParallel(torch.nn.Linear(2, 3))(torch.ones(4, 2)).shape
     torch.Size([4, 3])
@@ -75,13 +76,8 @@ class DataParallel(Module):
     def forward(self, *inputs: torch.Tensor, **kwargs: Any) -> torch.Tensor:
         if not self.device_ids:
             return self.module(*inputs, **kwargs)
-        for tensor in (*self.module.parameters(), *self.module.buffers()):
-            if tensor.device != self.src_device_obj:
-                raise RuntimeError(
-                    f"module must have its parameters and buffers on device {self.src_device_obj} (device_ids[0]) but found "
-                    f"one of them on device: {tensor.device}"
-                )
-        return self.module(*moved(inputs, self.src_device_obj), **moved(kwargs, self.src_device_obj))
+        devices = [torch.device(self.src_device_obj.type, each) for each in self.device_ids]
+        return _call(self.module, inputs, kwargs, devices, self.output_device, self.dim)
 
 
 def data_parallel(
@@ -101,6 +97,6 @@ def data_parallel(
     if not isinstance(inputs, tuple):
         inputs = () if inputs is None else (inputs,)
     devices = _devices(device_ids)
-    if devices:
-        inputs, module_kwargs = moved(inputs, devices[0]), moved(module_kwargs, devices[0])
-    return module(*inputs, **(module_kwargs or {}))
+    if not devices:
+        return module(*inputs, **(module_kwargs or {}))
+    return _call(module, inputs, module_kwargs, devices, devices[0] if output_device is None else output_device, dim)

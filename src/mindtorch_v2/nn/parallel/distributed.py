@@ -11,8 +11,8 @@ import mindtorch_v2 as torch
 
 from ..modules.module import Module
 from ._join import Join, Joinable, JoinHook
+from ._moving import moved
 from ._reducer import BuiltinCommHookType, GradBucket, Reducer
-from .data_parallel import moved
 
 if TYPE_CHECKING:
     from mindtorch_v2.distributed._group import ProcessGroup
