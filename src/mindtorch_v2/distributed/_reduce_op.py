@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-__all__ = ["ReduceOp"]
+__all__ = ["ReduceOp", "supports_complex"]
 
 
 class RedOpType(enum.Enum):
@@ -74,3 +74,13 @@ def reduce_type(op: Any) -> RedOpType:
     if type(op) is ReduceOp:
         return op.op
     raise TypeError(f"op must be a torch.distributed.ReduceOp, got {type(op).__name__}: {op!r}")
+
+
+def supports_complex(reduceOp: ReduceOp | RedOpType) -> bool:
+    """Whether complex numbers can be combined so: sums and averages can, an order or bits they have not.
+
+    >>> from torch.distributed.distributed_c10d import supports_complex
+    >>> supports_complex(torch.distributed.ReduceOp.SUM), supports_complex(torch.distributed.ReduceOp.MAX)
+    (True, False)
+    """
+    return not any(reduceOp == getattr(RedOpType, name) for name in ("MAX", "MIN", "PRODUCT", "BAND", "BOR", "BXOR"))

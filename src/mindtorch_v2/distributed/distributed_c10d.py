@@ -26,7 +26,7 @@ from mindtorch_v2.distributed._operations import (
     reduce_scatter_tensor as _reduce_scatter_base,
 )
 from mindtorch_v2.distributed._options import *  # noqa: F403  (all names of their __all__)
-from mindtorch_v2.distributed._reduce_op import ReduceOp
+from mindtorch_v2.distributed._reduce_op import ReduceOp, supports_complex
 from mindtorch_v2.distributed._stores import FileStore, HashStore, PrefixStore, Store
 from mindtorch_v2.distributed._tcp_store import TCPStore
 from mindtorch_v2.distributed._work import Work
@@ -63,6 +63,7 @@ __all__ = [
     "get_debug_level",
     "register_rendezvous_handler",
     "rendezvous",
+    "supports_complex",
 ]
 
 

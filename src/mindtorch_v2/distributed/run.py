@@ -29,11 +29,28 @@ from typing import Any
 
 from mindtorch_v2._as_torch import is_torch
 from mindtorch_v2.distributed._elastic import ElasticJob, Interrupted, Settings
+from mindtorch_v2.distributed._run_options import (
+    determine_local_world_size,
+    get_rdzv_endpoint,
+    get_use_env,
+    parse_min_max_nnodes,
+    run_script_path,
+)
 from mindtorch_v2.distributed._store_messages import TOKEN_VARIABLE
 from mindtorch_v2.distributed._tcp_store import TCPStore
 from mindtorch_v2.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
 
-__all__ = ["get_args_parser", "main", "parse_args", "run"]
+__all__ = [
+    "determine_local_world_size",
+    "get_args_parser",
+    "get_rdzv_endpoint",
+    "get_use_env",
+    "main",
+    "parse_args",
+    "parse_min_max_nnodes",
+    "run",
+    "run_script_path",
+]
 
 _GRACE = 10  # seconds between asking the others to end and making them
 
@@ -89,27 +106,6 @@ def parse_args(args: Any) -> argparse.Namespace:
     return get_args_parser().parse_args(args)
 
 
-def _processes(text):
-    """How many processes `--nproc_per_node` means."""
-    if text in ("auto", "cpu", "gpu"):
-        import mindtorch_v2 as torch  # the rest of the launcher does without
-
-        devices = 0 if text == "cpu" else torch.npu.device_count() if torch.npu.is_available() else 0
-        if text == "gpu" and not devices:
-            raise ValueError("--nproc_per_node=gpu: there is no accelerator")
-        return devices or os.cpu_count()
-    try:
-        return int(text)
-    except ValueError:
-        raise ValueError(f"Unsupported nproc_per_node value: {text}") from None
-
-
-def _machines(text) -> tuple[int, int]:
-    """The least and the largest number of machines."""
-    least, _, most = str(text).partition(":")
-    return int(least), int(most or least)
-
-
 def _command(args) -> list:
     if args.no_python:
         return [args.training_script, *args.training_script_args]
@@ -129,7 +125,7 @@ def run(args: Any, start: Callable[..., Any] = start_command) -> None:
         args: the options.
         start: makes a process of (command, environment, stdout, stderr): a `subprocess.Popen`, or something like one.
     """
-    (least, nodes), local = _machines(args.nnodes), _processes(str(args.nproc_per_node))
+    (least, nodes), local = parse_min_max_nnodes(args.nnodes), determine_local_world_size(str(args.nproc_per_node))
     address, port = args.master_addr, int(args.master_port)  # launchers of others set it to a text
     if args.rdzv_endpoint:
         endpoint = urllib.parse.urlsplit(f"//{args.rdzv_endpoint}")

@@ -29,6 +29,8 @@ from mindtorch_v2.distributed.checkpoint.planner_helpers import _create_read_ite
 __all__ = [
     "DefaultLoadPlanner",
     "DefaultSavePlanner",
+    "create_default_global_load_plan",
+    "create_default_global_save_plan",
     "create_default_local_load_plan",
     "create_default_local_save_plan",
 ]
@@ -92,33 +94,20 @@ class DefaultSavePlanner(SavePlanner):
 
     def create_global_plan(self, all_plans: list[SavePlan]) -> tuple[list[SavePlan], Metadata]:
         chosen = _once(all_plans, self.dedup_save_to_lowest_rank)
-        metadata: dict[str, Any] = {}
-        plans = []
-        for plan, items in zip(all_plans, chosen, strict=True):
-            numbered = []
-            for item in items:
-                if item.tensor_data is None:
-                    metadata[item.index.fqn] = BytesStorageMetadata()
-                    numbered.append(item)
-                    continue
-                data = item.tensor_data
-                entry = metadata.setdefault(item.index.fqn, TensorStorageMetadata(data.properties, data.size, []))
-                if entry.size != data.size:
-                    raise ValueError(f"{item.index.fqn} is of size {entry.size} on one rank and {data.size} on another")
-                index = dataclasses.replace(item.index)
-                object.__setattr__(index, "index", len(entry.chunks))
-                entry.chunks.append(data.chunk)
-                numbered.append(dataclasses.replace(item, index=index))
-            plans.append(dataclasses.replace(plan, items=numbered))
-        for name, entry in metadata.items():
+        plans, metadata = create_default_global_save_plan(
+            [dataclasses.replace(plan, items=items) for plan, items in zip(all_plans, chosen, strict=True)]
+        )
+        for name, entry in metadata.state_dict_metadata.items():
             if isinstance(entry, TensorStorageMetadata):
                 covered = sum(each.sizes.numel() for each in entry.chunks)
                 if covered != entry.size.numel():
                     raise ValueError(f"{name}: the ranks' pieces hold {covered} of {entry.size.numel()} elements")
-        merged: dict[str, Any] = {}
-        for plan in all_plans:
-            merged.update(plan.planner_data or {})
-        return plans, Metadata(metadata, planner_data=merged if self.flatten_state_dict else None, version=_VERSION)
+        if self.flatten_state_dict:
+            merged: dict[str, Any] = {}
+            for plan in all_plans:
+                merged.update(plan.planner_data or {})
+            metadata = dataclasses.replace(metadata, planner_data=merged)
+        return plans, dataclasses.replace(metadata, version=_VERSION)
 
     def finish_plan(self, new_plan: SavePlan) -> SavePlan:
         self.plan = new_plan
@@ -155,6 +144,53 @@ def _once(plans: list[SavePlan], lowest: bool) -> list[list[WriteItem]]:
         chosen[index] = rank
         load[rank] += sizes[index]
     return [[item for item in plan.items if chosen[item.index] == rank] for rank, plan in enumerate(plans)]
+
+
+def create_default_global_save_plan(
+    all_plans: list[SavePlan], rewrite_index_hints: bool = True
+) -> tuple[list[SavePlan], Metadata]:
+    """The plans of all ranks, and the description of a checkpoint that they make together.
+
+    With `rewrite_index_hints` the items say how many pieces of their tensor stand before them. ValueError where ranks give a tensor
+    different sizes.
+
+    >>> from mindtorch_v2.distributed.checkpoint import default_planner
+    >>> plan = default_planner.create_default_local_save_plan({"weight": torch.ones(2)}, is_coordinator=True)
+    >>> _, metadata = default_planner.create_default_global_save_plan([plan])
+    >>> metadata.state_dict_metadata["weight"].size
+    torch.Size([2])
+    """
+    metadata: dict[str, Any] = {}
+    plans = []
+    for plan in all_plans:
+        numbered = []
+        for item in plan.items:
+            data = item.tensor_data
+            if data is None:
+                metadata[item.index.fqn] = BytesStorageMetadata()
+                numbered.append(item)
+                continue
+            entry = metadata.setdefault(item.index.fqn, TensorStorageMetadata(data.properties, data.size, []))
+            if entry.size != data.size:
+                raise ValueError(f"{item.index.fqn} is of size {entry.size} on one rank and {data.size} on another")
+            if rewrite_index_hints:
+                index = dataclasses.replace(item.index)
+                object.__setattr__(index, "index", len(entry.chunks))
+                item = dataclasses.replace(item, index=index)
+            entry.chunks.append(data.chunk)
+            numbered.append(item)
+        plans.append(dataclasses.replace(plan, items=numbered))
+    return plans, Metadata(metadata)
+
+
+def create_default_global_load_plan(all_plans: list[LoadPlan]) -> list[LoadPlan]:
+    """The plans of all ranks as they are: each reads what it needs.
+
+    >>> from mindtorch_v2.distributed.checkpoint.default_planner import create_default_global_load_plan
+    >>> create_default_global_load_plan([])
+    []
+    """
+    return all_plans
 
 
 def create_default_local_load_plan(state_dict: dict[str, Any], metadata: Metadata, strict: bool = True) -> LoadPlan:

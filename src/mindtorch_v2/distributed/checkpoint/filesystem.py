@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import mindtorch_v2 as torch
+from mindtorch_v2.distributed.checkpoint._file_systems import FileSystem, FileSystemBase
 from mindtorch_v2.distributed.checkpoint.metadata import (
     _MEM_FORMAT_ENCODING,
     BytesStorageMetadata,
@@ -47,7 +48,7 @@ from mindtorch_v2.serialization import _get_layout
 from mindtorch_v2.serialization._pickler import Pickler
 from mindtorch_v2.serialization._replacing import replacing
 
-__all__ = ["FileSystemReader", "FileSystemWriter"]
+__all__ = ["FileSystem", "FileSystemBase", "FileSystemReader", "FileSystemWriter"]
 
 _METADATA = ".metadata"
 DEFAULT_SUFFIX = ".distcp"

@@ -14,6 +14,7 @@ __all__ = [
     "ChunkStorageMetadata",
     "Metadata",
     "MetadataIndex",
+    "STORAGE_TYPES",
     "StorageMeta",
     "TensorProperties",
     "TensorStorageMetadata",
@@ -105,6 +106,9 @@ class BytesStorageMetadata:
     >>> BytesStorageMetadata() == BytesStorageMetadata()
     True
     """
+
+
+STORAGE_TYPES = TensorStorageMetadata | BytesStorageMetadata
 
 
 @dataclasses.dataclass

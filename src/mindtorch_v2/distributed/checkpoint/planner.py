@@ -17,6 +17,7 @@ from mindtorch_v2.distributed.checkpoint.metadata import (
 )
 
 __all__ = [
+    "BytesIOWriteData",
     "LoadItemType",
     "LoadPlan",
     "LoadPlanner",
@@ -55,6 +56,18 @@ class LoadItemType(enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True)
+class BytesIOWriteData:
+    """The bytes that an object takes.
+
+    >>> from mindtorch_v2.distributed.checkpoint.planner import BytesIOWriteData
+    >>> BytesIOWriteData(nbytes=12)
+    BytesIOWriteData(nbytes=12)
+    """
+
+    nbytes: int
+
+
+@dataclasses.dataclass(frozen=True)
 class TensorWriteData:
     """The piece of a tensor that is written, what the tensor is like, and the size of the whole.
 
@@ -81,6 +94,7 @@ class WriteItem:
 
     index: MetadataIndex
     type: WriteItemType
+    bytes_io_data: BytesIOWriteData | None = None
     tensor_data: TensorWriteData | None = None
 
     def tensor_storage_size(self) -> int | None:

@@ -26,7 +26,7 @@ from mindtorch_v2.distributed.checkpoint.planner import (
 from mindtorch_v2.distributed.checkpoint.resharding import _shards_get_overlap_region_wrt_saved_tensor
 from mindtorch_v2.distributed.tensor._api import DTensor
 
-__all__: list[str] = []
+__all__ = ["create_read_items_for_chunk_list"]
 
 
 def _create_chunk_list(value: torch.Tensor) -> list[ChunkStorageMetadata]:
@@ -61,7 +61,9 @@ def _create_write_items(fqn: str, object: Any) -> list[WriteItem]:
     kind = WriteItemType.SHARD if isinstance(object, DTensor) else WriteItemType.TENSOR
     properties = TensorProperties.create_from_tensor(object)
     return [
-        WriteItem(MetadataIndex(fqn, chunk.offsets), kind, TensorWriteData(chunk, properties, object.size()))
+        WriteItem(
+            MetadataIndex(fqn, chunk.offsets), kind, tensor_data=TensorWriteData(chunk, properties, object.size())
+        )
         for chunk in _create_chunk_list(object)
         if chunk.sizes.numel() or not object.numel()
     ]
@@ -77,9 +79,29 @@ def _create_read_items(fqn: str, md: TensorStorageMetadata | BytesStorageMetadat
         return [ReadItem(LoadItemType.BYTE_IO, index, nothing, index, nothing, nothing)]
     if not isinstance(obj, torch.Tensor):
         raise ValueError(f"{fqn} is a tensor in the checkpoint, but {type(obj).__name__} where it is loaded")
+    return create_read_items_for_chunk_list(fqn, md, _create_chunk_list(obj))
+
+
+def create_read_items_for_chunk_list(
+    fqn: str, checkpoint_md: TensorStorageMetadata, local_chunks: list[ChunkStorageMetadata]
+) -> list[ReadItem]:
+    """The items that fill pieces of a tensor from the stored ones: one for each pair that overlaps.
+
+    ValueError for pieces with another number of dimensions than was saved.
+
+    >>> import tempfile
+    >>> import mindtorch_v2.distributed.checkpoint as dcp
+    >>> from mindtorch_v2.distributed.checkpoint.metadata import ChunkStorageMetadata
+    >>> from mindtorch_v2.distributed.checkpoint.planner_helpers import create_read_items_for_chunk_list
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     stored = dcp.save({"weight": torch.ones(4)}, checkpoint_id=folder).state_dict_metadata["weight"]
+    >>> piece = ChunkStorageMetadata(torch.Size([1]), torch.Size([2]))
+    >>> [item.storage_offsets for item in create_read_items_for_chunk_list("weight", stored, [piece])]
+    [torch.Size([1])]
+    """
     items = []
-    for mine in _create_chunk_list(obj):
-        for number, stored in enumerate(md.chunks):
+    for mine in local_chunks:
+        for number, stored in enumerate(checkpoint_md.chunks):
             if len(mine.sizes) != len(stored.sizes):
                 raise ValueError(f"{fqn} has {len(mine.sizes)} dimensions, but {len(stored.sizes)} in the checkpoint")
             regions = _shards_get_overlap_region_wrt_saved_tensor(stored, mine)

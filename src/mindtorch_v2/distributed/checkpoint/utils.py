@@ -6,12 +6,15 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
+import mindtorch_v2 as torch
 from mindtorch_v2.distributed import _groups as world
 from mindtorch_v2.distributed import _objects as objects
 from mindtorch_v2.distributed import _operations
 from mindtorch_v2.distributed.checkpoint.api import CheckpointException, wrapped
+from mindtorch_v2.distributed.checkpoint.metadata import MetadataIndex
+from mindtorch_v2.distributed.tensor._api import DTensor
 
-__all__: list[str] = []
+__all__ = ["find_state_dict_object", "find_tensor_shard"]
 
 
 class _Failed:
@@ -143,3 +146,42 @@ def _tried(step: Callable[[], Any]) -> Any:
 def _get_failure_dict(results: list[Any]) -> dict[int, Any]:
     """The errors among the ranks' results, each with its traceback, by rank."""
     return {rank: each.what for rank, each in enumerate(results) if isinstance(each, _Failed)}
+
+
+def find_tensor_shard(tensor: torch.Tensor, index: MetadataIndex) -> torch.Tensor:
+    """The piece of a tensor that an index names; ValueError for a piece of what is whole.
+
+    >>> from mindtorch_v2.distributed.checkpoint.metadata import MetadataIndex
+    >>> from mindtorch_v2.distributed.checkpoint.utils import find_tensor_shard
+    >>> find_tensor_shard(torch.ones(2), MetadataIndex("weight", torch.Size([0])))
+    tensor([1., 1.])
+    """
+    if hasattr(tensor, "__get_tensor_shard__"):
+        return tensor.__get_tensor_shard__(index)
+    if isinstance(tensor, DTensor):
+        return tensor._local_tensor
+    if index.offset is not None and index.offset != torch.Size([0] * tensor.dim()):
+        raise _no_pieces(index)
+    return tensor
+
+
+def find_state_dict_object(state_dict: dict[str, Any], index: MetadataIndex) -> Any:
+    """The object or the piece of a tensor that an index names; ValueError if there is none.
+
+    >>> from mindtorch_v2.distributed.checkpoint.metadata import MetadataIndex
+    >>> from mindtorch_v2.distributed.checkpoint.utils import find_state_dict_object
+    >>> find_state_dict_object({"step": 3}, MetadataIndex("step"))
+    3
+    """
+    if index.fqn not in state_dict:
+        raise ValueError(f"Could not find FQN: '{index.fqn}'")
+    found = state_dict[index.fqn]
+    if isinstance(found, torch.Tensor):
+        return find_tensor_shard(found, index)
+    if index.offset is not None:
+        raise _no_pieces(index)
+    return found
+
+
+def _no_pieces(index: MetadataIndex) -> ValueError:
+    return ValueError(f"FQN: '{index.fqn}' is not a ShardedTensor, can't find by offset: '{index.offset}'")
