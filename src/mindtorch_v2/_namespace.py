@@ -106,6 +106,8 @@ LAZY_NAMES: dict[str, str] = {
     "TensorType": "_dispatch.schema",
     "classes": "_ops",
     "vmap": "func",
+    "is_vulkan_available": "backends._vulkan",
+    "set_anomaly_enabled": "autograd.anomaly_mode",
 }
 """Names of the torch namespace that live in a submodule loaded on first use."""
 

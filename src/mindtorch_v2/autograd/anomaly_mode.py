@@ -54,3 +54,14 @@ class set_detect_anomaly:
 
     def __exit__(self, *exc: object) -> None:
         _C.set_anomaly_enabled(*self.prev)
+
+
+def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
+    """Switch anomaly mode on or off, with the search for NaN or without; `torch.autograd.set_detect_anomaly` does it for a block.
+
+    >>> torch.set_anomaly_enabled(True, check_nan=False)
+    >>> torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
+    (True, False)
+    >>> torch.set_anomaly_enabled(False)
+    """
+    _C.set_anomaly_enabled(mode, check_nan)

@@ -5,14 +5,22 @@ from __future__ import annotations
 import contextlib
 import enum
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from mindtorch_v2 import _C
 from mindtorch_v2._core import float32_products
 from mindtorch_v2._core.warn_once import warn_of_caller
 from mindtorch_v2.backends._settings import Settings
 
+if TYPE_CHECKING:
+    import mindtorch_v2 as torch
+
 __all__ = [
+    "SDPAParams",
     "allow_fp16_bf16_reduction_math_sdp",
+    "can_use_cudnn_attention",
+    "can_use_efficient_attention",
+    "can_use_flash_attention",
     "cudnn_sdp_enabled",
     "enable_cudnn_sdp",
     "enable_flash_sdp",
@@ -21,6 +29,7 @@ __all__ = [
     "flash_sdp_enabled",
     "fp16_bf16_reduction_math_sdp_allowed",
     "is_built",
+    "is_ck_sdpa_available",
     "is_flash_attention_available",
     "math_sdp_enabled",
     "matmul",
@@ -81,6 +90,68 @@ def is_flash_attention_available() -> bool:
     """Whether CUDA's flash attention can be used: False.
 
     >>> torch.backends.cuda.is_flash_attention_available()
+    False
+    """
+    return False
+
+
+class SDPAParams:
+    """The arguments of a call of attention, to ask which kernels could compute it.
+
+    >>> q = torch.ones(1, 2, 3, 8)
+    >>> params = torch.backends.cuda.SDPAParams(q, q, q, None, 0.0, True, False)
+    >>> params.is_causal
+    True
+    """
+
+    def __init__(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        attn_mask: torch.Tensor | None,
+        dropout: float,
+        is_causal: bool,
+        enable_gqa: bool,
+    ) -> None:
+        self.query, self.key, self.value, self.attn_mask = query, key, value, attn_mask
+        self.dropout, self.is_causal, self.enable_gqa = dropout, is_causal, enable_gqa
+
+
+def can_use_flash_attention(params: SDPAParams, debug: bool = False) -> bool:
+    """Whether CUDA's flash attention can compute a call: False.
+
+    >>> q = torch.ones(1, 2, 3, 8)
+    >>> torch.backends.cuda.can_use_flash_attention(torch.backends.cuda.SDPAParams(q, q, q, None, 0.0, False, False))
+    False
+    """
+    return False
+
+
+def can_use_efficient_attention(params: SDPAParams, debug: bool = False) -> bool:
+    """Whether CUDA's memory-efficient attention can compute a call: False.
+
+    >>> q = torch.ones(1, 2, 3, 8)
+    >>> torch.backends.cuda.can_use_efficient_attention(torch.backends.cuda.SDPAParams(q, q, q, None, 0.0, False, False))
+    False
+    """
+    return False
+
+
+def can_use_cudnn_attention(params: SDPAParams, debug: bool = False) -> bool:
+    """Whether cuDNN's attention can compute a call: False.
+
+    >>> q = torch.ones(1, 2, 3, 8)
+    >>> torch.backends.cuda.can_use_cudnn_attention(torch.backends.cuda.SDPAParams(q, q, q, None, 0.0, False, False))
+    False
+    """
+    return False
+
+
+def is_ck_sdpa_available() -> bool:
+    """Whether attention may come from ROCm's composable kernels: False.
+
+    >>> torch.backends.cuda.is_ck_sdpa_available()
     False
     """
     return False
