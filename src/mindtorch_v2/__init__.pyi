@@ -197,6 +197,7 @@ from ._C import is_inference_mode_enabled as is_inference_mode_enabled
 from ._namespace import is_neg as is_neg
 from ._namespace import is_storage as is_storage
 from ._namespace import is_tensor as is_tensor
+from .backends._vulkan import is_vulkan_available as is_vulkan_available
 from ._namespace import is_warn_always_enabled as is_warn_always_enabled
 from .functional import istft as istft
 from ._C import jagged as jagged
@@ -230,6 +231,7 @@ from ._quantized.recurrent import quantized_lstm as quantized_lstm
 from ._C import result_type as result_type
 from .serialization import save as save
 from .random import seed as seed
+from .autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
 from .amp._state import set_autocast_cache_enabled as set_autocast_cache_enabled
 from .amp._state import set_autocast_cpu_dtype as set_autocast_cpu_dtype
 from .amp._state import set_autocast_cpu_enabled as set_autocast_cpu_enabled

@@ -360,7 +360,16 @@ class KeyErrorMessage(str):
 
 
 class ExceptionWrapper:
-    """An exception with its traceback as text, to be raised again elsewhere."""
+    """An exception with its traceback as text, to be raised again elsewhere.
+
+    >>> from mindtorch_v2._utils import ExceptionWrapper
+    >>> try:
+    ...     [][1]
+    ... except IndexError:
+    ...     wrapped = ExceptionWrapper(where="in a thread")
+    >>> wrapped.exc_type.__name__, wrapped.where
+    ('IndexError', 'in a thread')
+    """
 
     def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
         if exc_info is None:

@@ -79,7 +79,7 @@ def reduce_type(op: Any) -> RedOpType:
 def supports_complex(reduceOp: ReduceOp | RedOpType) -> bool:
     """Whether complex numbers can be combined so: sums and averages can, an order or bits they have not.
 
-    >>> from torch.distributed.distributed_c10d import supports_complex
+    >>> from mindtorch_v2.distributed.distributed_c10d import supports_complex
     >>> supports_complex(torch.distributed.ReduceOp.SUM), supports_complex(torch.distributed.ReduceOp.MAX)
     (True, False)
     """

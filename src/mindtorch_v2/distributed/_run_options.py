@@ -22,7 +22,7 @@ def determine_local_world_size(nproc_per_node: str) -> int:
     ValueError for other texts, and for "gpu" without an accelerator.
 
     >>> import os
-    >>> from torch.distributed.run import determine_local_world_size
+    >>> from mindtorch_v2.distributed.run import determine_local_world_size
     >>> determine_local_world_size("2"), determine_local_world_size("cpu") == os.cpu_count()
     (2, True)
     """
@@ -42,7 +42,7 @@ def determine_local_world_size(nproc_per_node: str) -> int:
 def parse_min_max_nnodes(nnodes: str) -> tuple[int, int]:
     """The least and the largest number of machines that `--nnodes` means. RuntimeError for more than two numbers.
 
-    >>> from torch.distributed.run import parse_min_max_nnodes
+    >>> from mindtorch_v2.distributed.run import parse_min_max_nnodes
     >>> parse_min_max_nnodes("2"), parse_min_max_nnodes("1:4")
     ((2, 2), (1, 4))
     """
@@ -55,7 +55,7 @@ def parse_min_max_nnodes(nnodes: str) -> tuple[int, int]:
 def get_rdzv_endpoint(args: Any) -> str:
     """The place where the machines of a job meet: `--rdzv_endpoint`, or the address and port of machine 0.
 
-    >>> from torch.distributed.run import get_rdzv_endpoint, parse_args
+    >>> from mindtorch_v2.distributed.run import get_rdzv_endpoint, parse_args
     >>> get_rdzv_endpoint(parse_args(["--master-port=29500", "train.py"]))
     '127.0.0.1:29500'
     """
@@ -68,7 +68,7 @@ def get_use_env(args: Any) -> bool:
     """Whether programs find their local rank in the environment rather than among their arguments.
 
     >>> import argparse
-    >>> from torch.distributed.run import get_use_env
+    >>> from mindtorch_v2.distributed.run import get_use_env
     >>> get_use_env(argparse.Namespace()), get_use_env(argparse.Namespace(use_env=False))
     (True, False)
     """
@@ -80,7 +80,7 @@ def run_script_path(training_script: str, *training_script_args: str) -> None:
 
     >>> import pathlib, sys, tempfile
     >>> from unittest import mock
-    >>> from torch.distributed.run import run_script_path
+    >>> from mindtorch_v2.distributed.run import run_script_path
     >>> with tempfile.TemporaryDirectory() as folder, mock.patch.object(sys, "argv", ["this"]):
     ...     path = pathlib.Path(folder, "program.py")
     ...     _ = path.write_text("import sys; print(__name__, sys.argv[1:])")

@@ -15,7 +15,7 @@ class env(argparse.Action):
 
     >>> import argparse, os
     >>> from unittest import mock
-    >>> from torch.distributed.argparse_util import env
+    >>> from mindtorch_v2.distributed.argparse_util import env
     >>> parser = argparse.ArgumentParser()
     >>> with mock.patch.dict(os.environ, {"PET_NODES": "4"}):
     ...     _ = parser.add_argument("--nodes", action=env, type=int, default=1)
@@ -42,7 +42,7 @@ class check_env(argparse.Action):
 
     >>> import argparse, os
     >>> from unittest import mock
-    >>> from torch.distributed.argparse_util import check_env
+    >>> from mindtorch_v2.distributed.argparse_util import check_env
     >>> parser = argparse.ArgumentParser()
     >>> with mock.patch.dict(os.environ, {"PET_VERBOSE": "1"}):
     ...     _ = parser.add_argument("--verbose", action=check_env)
@@ -52,7 +52,9 @@ class check_env(argparse.Action):
 
     def __init__(self, dest: str, default: bool = False, **kwargs: Any) -> None:
         given = os.environ.get(f"PET_{dest.upper()}")
-        super().__init__(dest=dest, const=True, default=default if given is None else bool(int(given)), nargs=0, **kwargs)
+        super().__init__(
+            dest=dest, const=True, default=default if given is None else bool(int(given)), nargs=0, **kwargs
+        )
 
     def __call__(
         self,

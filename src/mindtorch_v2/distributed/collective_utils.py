@@ -18,7 +18,7 @@ T = TypeVar("T")
 class SyncPayload(Generic[T]):
     """Outcome of a step: what came of it, or the exception that it ended with.
 
-    >>> from torch.distributed.collective_utils import SyncPayload
+    >>> from mindtorch_v2.distributed.collective_utils import SyncPayload
     >>> SyncPayload(stage_name="read", success=True, payload=3).payload
     3
     """
@@ -50,7 +50,7 @@ def broadcast(
 
     Without a group it is this process alone. RuntimeError on all ranks if the function raises, or with `success=False`.
 
-    >>> from torch.distributed.collective_utils import broadcast
+    >>> from mindtorch_v2.distributed.collective_utils import broadcast
     >>> broadcast(lambda: 6 * 7)
     42
     """
@@ -60,7 +60,7 @@ def broadcast(
     found = [_outcome(data_or_fn, success, stage_name) if sends else SyncPayload(stage_name, success, None)]
     if pg is not None:
         _objects.broadcast_object_list(found, src=rank, group=pg)
-    (outcome,) = found
+    outcome: SyncPayload[Any] = found[0]
     if not outcome.success:
         text = f"Rank {rank} failed"
         if stage_name is not None:
@@ -78,7 +78,7 @@ def all_gather(
 
     Without a group it is this process alone. RuntimeError on all ranks if a function raises, or the ranks are at different stages.
 
-    >>> from torch.distributed.collective_utils import all_gather
+    >>> from mindtorch_v2.distributed.collective_utils import all_gather
     >>> all_gather(lambda: 6 * 7)
     [42]
     """
@@ -107,8 +107,8 @@ def all_gather_object_enforce_type(
 ) -> None:
     """The objects of all ranks in `object_list`. TypeError if they are not of one type, as `type_checker` sees it.
 
-    >>> import torch.distributed as dist
-    >>> from torch.distributed.collective_utils import all_gather_object_enforce_type
+    >>> import mindtorch_v2.distributed as dist
+    >>> from mindtorch_v2.distributed.collective_utils import all_gather_object_enforce_type
     >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     >>> found = [None]
     >>> all_gather_object_enforce_type(dist.group.WORLD, found, 3)

@@ -14,7 +14,7 @@ from mindtorch_v2.distributed._operations import *
 from mindtorch_v2.distributed._operations import all_gather_into_tensor as _all_gather_base
 from mindtorch_v2.distributed._operations import reduce_scatter_tensor as _reduce_scatter_base
 from mindtorch_v2.distributed._options import *
-from mindtorch_v2.distributed._reduce_op import ReduceOp as ReduceOp
+from mindtorch_v2.distributed._reduce_op import ReduceOp as ReduceOp, supports_complex as supports_complex
 from mindtorch_v2.distributed._stores import FileStore as FileStore, HashStore as HashStore, PrefixStore as PrefixStore, Store as Store
 from mindtorch_v2.distributed._tcp_store import TCPStore as TCPStore
 from mindtorch_v2.distributed._work import Work as Work

@@ -23,7 +23,7 @@ def refine_dynamic_shapes_from_suggested_fixes(
     A fix gives a `Dim` other bounds, makes it a number, or says how it follows from another (`dy = 2*dx + 1`). UserError if the
     text has none, AssertionError for names that nothing has.
 
-    >>> from torch.export.dynamic_shapes import refine_dynamic_shapes_from_suggested_fixes
+    >>> from mindtorch_v2.export.dynamic_shapes import refine_dynamic_shapes_from_suggested_fixes
     >>> rows, columns = torch.export.dims("rows", "columns")
     >>> text = "Suggested fixes:\\n  rows = Dim('rows', max=6)\\n  columns = 2*rows"
     >>> refine_dynamic_shapes_from_suggested_fixes(text, {"x": (rows, columns)})

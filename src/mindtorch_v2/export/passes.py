@@ -18,7 +18,7 @@ def move_to_device_pass(ep: ExportedProgram, location: torch.device | str | dict
 
     `location` is the new device, or a dict from devices to those that take their place; others stay.
 
-    >>> from torch.export.passes import move_to_device_pass
+    >>> from mindtorch_v2.export.passes import move_to_device_pass
     >>> program = torch.export.export(torch.nn.Linear(2, 1), (torch.ones(3, 2),))
     >>> move_to_device_pass(program, "meta").state_dict["weight"].device
     device(type='meta')

@@ -15,7 +15,7 @@ __all__ = ["Pool", "clean_worker"]
 def clean_worker(*args: Any, **kwargs: Any) -> None:
     """Work as a worker of a pool does, and free at its end what only a collection frees: memory that is shared.
 
-    >>> from torch.multiprocessing.pool import clean_worker
+    >>> from mindtorch_v2.multiprocessing.pool import clean_worker
     >>> clean_worker.__module__.rpartition(".")[2]
     'pool'
     """
@@ -26,14 +26,18 @@ def clean_worker(*args: Any, **kwargs: Any) -> None:
 class Pool(multiprocessing.pool.Pool):
     """Python's pool, between whose processes tensors go as handles of shared memory.
 
-    >>> from torch.multiprocessing.pool import Pool
+    >>> from mindtorch_v2.multiprocessing.pool import Pool
     >>> with Pool(1) as pool:
     ...     pool.apply(abs, (torch.tensor([-1.0]),))
     tensor([1.])
     """
 
+    _ctx: Any
+    _inqueue: Any
+    _outqueue: Any
+
     def _setup_queues(self) -> None:
-        context = multiprocessing.get_context() if self._ctx is None else self._ctx  # type: ignore[has-type]  # (made by the base)
+        context = multiprocessing.get_context() if self._ctx is None else self._ctx
         self._inqueue, self._outqueue = SimpleQueue(ctx=context), SimpleQueue(ctx=context)
         self._quick_put = self._inqueue._writer.send
         self._quick_get = self._outqueue._reader.recv

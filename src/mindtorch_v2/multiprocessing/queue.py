@@ -15,7 +15,7 @@ class ConnectionWrapper:
     """A connection whose objects go through the pickler that knows tensors; all else is the connection's.
 
     >>> import multiprocessing
-    >>> from torch.multiprocessing.queue import ConnectionWrapper
+    >>> from mindtorch_v2.multiprocessing.queue import ConnectionWrapper
     >>> receiving, sending = multiprocessing.Pipe(duplex=False)
     >>> ConnectionWrapper(sending).send({"x": 3})
     >>> ConnectionWrapper(receiving).recv()
@@ -45,7 +45,7 @@ class Queue(multiprocessing.queues.Queue):
     """Python's queue, whose `_reader` and `_writer` are such connections.
 
     >>> import multiprocessing
-    >>> from torch.multiprocessing.queue import Queue
+    >>> from mindtorch_v2.multiprocessing.queue import Queue
     >>> queue = Queue(ctx=multiprocessing.get_context())
     >>> queue.put(torch.ones(2))
     >>> queue.get()
@@ -64,7 +64,7 @@ class SimpleQueue(multiprocessing.queues.SimpleQueue):
     """Python's simple queue, by the name that programs have for it here.
 
     >>> import multiprocessing
-    >>> from torch.multiprocessing.queue import SimpleQueue
+    >>> from mindtorch_v2.multiprocessing.queue import SimpleQueue
     >>> queue = SimpleQueue(ctx=multiprocessing.get_context())
     >>> queue.put(torch.ones(2))
     >>> queue.get()

@@ -170,7 +170,7 @@ def conv_flop(
 ) -> int:
     """Of `convolution`.
 
-    >>> from torch.utils.flop_counter import conv_flop
+    >>> from mindtorch_v2.utils.flop_counter import conv_flop
     >>> conv_flop((1, 2, 8), (3, 2, 4), None, [1], [0], [1], False, out_val=(1, 3, 5))
     240
     """
@@ -184,7 +184,7 @@ def conv_backward_flop(
 ) -> int:  # fmt: skip
     """Of the gradients of a convolution that `output_mask` asks for, each itself a convolution.
 
-    >>> from torch.utils.flop_counter import conv_backward_flop
+    >>> from mindtorch_v2.utils.flop_counter import conv_backward_flop
     >>> shapes = (1, 3, 5), (1, 2, 8), (3, 2, 4)
     >>> conv_backward_flop(*shapes, None, [1], [0], [1], False, [0], 1, [True, False, False], out_val=[(1, 2, 8)])
     240

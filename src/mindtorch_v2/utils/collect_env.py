@@ -82,7 +82,7 @@ Runner = Callable[[str], tuple[int, str, str]]
 def run_and_read_all(run_lambda: Runner, command: str) -> str | None:
     """The output of a command, which `run_lambda` runs; None where it failed.
 
-    >>> from torch.utils.collect_env import run, run_and_read_all
+    >>> from mindtorch_v2.utils.collect_env import run, run_and_read_all
     >>> run_and_read_all(run, "echo one"), run_and_read_all(run, "exit 1")
     ('one', None)
     """
@@ -93,7 +93,7 @@ def run_and_read_all(run_lambda: Runner, command: str) -> str | None:
 def run_and_parse_first_match(run_lambda: Runner, command: str, regex: str) -> str | None:
     """The first group of the first match of a pattern in the output of a command; None where it failed or nothing matches.
 
-    >>> from torch.utils.collect_env import run, run_and_parse_first_match
+    >>> from mindtorch_v2.utils.collect_env import run, run_and_parse_first_match
     >>> run_and_parse_first_match(run, "echo version 1.2", r"version (.*)")
     '1.2'
     """
@@ -104,7 +104,7 @@ def run_and_parse_first_match(run_lambda: Runner, command: str, regex: str) -> s
 def run_and_return_first_line(run_lambda: Runner, command: str) -> str | None:
     """The first line of the output of a command; None where it failed.
 
-    >>> from torch.utils.collect_env import run, run_and_return_first_line
+    >>> from mindtorch_v2.utils.collect_env import run, run_and_return_first_line
     >>> run_and_return_first_line(run, "echo one; echo two")
     'one'
     """

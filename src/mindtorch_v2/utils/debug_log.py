@@ -12,12 +12,12 @@ _log = logging.getLogger("torch.utils.debug_log")
 
 
 def debug_grad_log(*tensors: torch.Tensor) -> None:
-    """Log the norms of the gradients of `tensors` once backward has computed all of them, at the level INFO.
+    """Tell the log the norms of the gradients of `tensors` once backward has computed all of them, at the level INFO.
 
     The line has the rank of the process and "t0_grad_norm=..." and so on, in the order of those that require a gradient.
 
     >>> import logging
-    >>> from torch.utils.debug_log import debug_grad_log
+    >>> from mindtorch_v2.utils.debug_log import debug_grad_log
     >>> x = torch.ones(4, requires_grad=True)
     >>> y = x * 2
     >>> debug_grad_log(y)

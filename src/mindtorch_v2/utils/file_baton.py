@@ -15,7 +15,7 @@ class FileBaton:
     `wait_seconds` is how long a waiting process sleeps between two looks; after `warn_after_seconds` it warns once.
 
     >>> import os, tempfile
-    >>> from torch.utils.file_baton import FileBaton
+    >>> from mindtorch_v2.utils.file_baton import FileBaton
     >>> baton = FileBaton(os.path.join(tempfile.mkdtemp(), "lock"))
     >>> baton.try_acquire(), baton.try_acquire()
     (True, False)

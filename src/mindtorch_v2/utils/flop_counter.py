@@ -8,8 +8,15 @@ from typing import Any
 
 from ._flop_formulas import (
     FUSED,
+    addmm_flop,
+    baddbmm_flop,
+    bmm_flop,
+    conv_backward_flop,
+    conv_flop,
     conv_flop_count,
     flop_registry,
+    get_shape,
+    mm_flop,
     register_flop_formula,
     sdpa_backward_flop_count,
     sdpa_flop_count,
@@ -21,8 +28,19 @@ from .module_tracker import ModuleTracker
 
 __all__ = [
     "FlopCounterMode",
+    "addmm_flop",
+    "baddbmm_flop",
+    "bmm_flop",
+    "conv_backward_flop",
+    "conv_flop",
     "conv_flop_count",
+    "convert_num_with_suffix",
+    "convert_to_percent_str",
     "flop_registry",
+    "get_shape",
+    "get_suffix_str",
+    "mm_flop",
+    "normalize_tuple",
     "register_flop_formula",
     "sdpa_backward_flop_count",
     "sdpa_flop_count",
@@ -34,7 +52,7 @@ suffixes = ["", "K", "M", "B", "T"]
 def get_suffix_str(number: int) -> str:
     """The suffix to show numbers of this size with: 1001 million rather than 1.001 billion.
 
-    >>> from torch.utils.flop_counter import get_suffix_str
+    >>> from mindtorch_v2.utils.flop_counter import get_suffix_str
     >>> get_suffix_str(1001), get_suffix_str(1_010_000_000)
     ('', 'M')
     """
@@ -44,7 +62,7 @@ def get_suffix_str(number: int) -> str:
 def convert_num_with_suffix(number: float, suffix: str) -> str:
     """A number in thousands, millions and so on, as `suffix` says, with three places.
 
-    >>> from torch.utils.flop_counter import convert_num_with_suffix
+    >>> from mindtorch_v2.utils.flop_counter import convert_num_with_suffix
     >>> convert_num_with_suffix(1_500_000, "M")
     '1.500M'
     """
@@ -54,7 +72,7 @@ def convert_num_with_suffix(number: float, suffix: str) -> str:
 def convert_to_percent_str(num: float, denom: float) -> str:
     """A share of a whole in percent; "0%" of nothing.
 
-    >>> from torch.utils.flop_counter import convert_to_percent_str
+    >>> from mindtorch_v2.utils.flop_counter import convert_to_percent_str
     >>> convert_to_percent_str(1, 4), convert_to_percent_str(1, 0)
     ('25.00%', '0%')
     """
@@ -64,7 +82,7 @@ def convert_to_percent_str(num: float, denom: float) -> str:
 def normalize_tuple(x: Any) -> Any:
     """A tuple as it is, anything else as a tuple of one.
 
-    >>> from torch.utils.flop_counter import normalize_tuple
+    >>> from mindtorch_v2.utils.flop_counter import normalize_tuple
     >>> normalize_tuple((1, 2)), normalize_tuple(3)
     ((1, 2), (3,))
     """

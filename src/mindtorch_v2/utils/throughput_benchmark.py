@@ -10,7 +10,6 @@ import time
 from typing import Any
 
 import mindtorch_v2 as torch
-from mindtorch_v2.nn import Module
 
 __all__ = ["ExecutionStats", "ThroughputBenchmark", "format_time"]
 
@@ -18,7 +17,7 @@ __all__ = ["ExecutionStats", "ThroughputBenchmark", "format_time"]
 def format_time(time_us: float | None = None, time_ms: float | None = None, time_s: float | None = None) -> str:
     """A time in microseconds, milliseconds or seconds as text; AssertionError unless one of them is given.
 
-    >>> from torch.utils.throughput_benchmark import format_time
+    >>> from mindtorch_v2.utils.throughput_benchmark import format_time
     >>> format_time(time_us=1500), format_time(time_s=2), format_time(time_ms=0.5)
     ('1.500ms', '2.000s', '500.000us')
     """
@@ -50,7 +49,7 @@ class _Measured:
 class ExecutionStats:
     """Outcome of a measurement: how long one example took on average, and how many were handled.
 
-    >>> from torch.utils import ThroughputBenchmark
+    >>> from mindtorch_v2.utils import ThroughputBenchmark
     >>> bench = ThroughputBenchmark(torch.nn.ReLU())
     >>> bench.add_input(torch.ones(2))
     >>> stats = bench.benchmark(num_calling_threads=1, num_warmup_iters=1, num_iters=5)
@@ -98,15 +97,15 @@ class ThroughputBenchmark:
 
     Calls run without gradients, on inputs that are drawn at random from the added ones.
 
-    >>> from torch.utils import ThroughputBenchmark
+    >>> from mindtorch_v2.utils import ThroughputBenchmark
     >>> bench = ThroughputBenchmark(torch.nn.Linear(2, 3))
     >>> bench.add_input(torch.ones(4, 2))
     >>> bench.run_once(torch.ones(4, 2)).shape
     torch.Size([4, 3])
     """
 
-    def __init__(self, module: Module) -> None:
-        if not isinstance(module, Module):
+    def __init__(self, module: torch.nn.Module) -> None:
+        if not isinstance(module, torch.nn.Module):
             raise TypeError(f"ThroughputBenchmark(): expected a Module, but got {type(module).__name__}")
         self._module = module
         self._inputs: list[tuple[tuple[Any, ...], dict[str, Any]]] = []

@@ -18,7 +18,7 @@ Path = str | os.PathLike[str]
 class FileSystemBase(abc.ABC):
     """The operations; a class that has them all can be made.
 
-    >>> from torch.distributed.checkpoint.filesystem import FileSystem, FileSystemBase
+    >>> from mindtorch_v2.distributed.checkpoint.filesystem import FileSystem, FileSystemBase
     >>> issubclass(FileSystem, FileSystemBase)
     True
     """
@@ -61,7 +61,7 @@ class FileSystem(FileSystemBase):
     """The files of this machine.
 
     >>> import tempfile
-    >>> from torch.distributed.checkpoint.filesystem import FileSystem
+    >>> from mindtorch_v2.distributed.checkpoint.filesystem import FileSystem
     >>> files = FileSystem()
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = files.concat_path(folder, "note")

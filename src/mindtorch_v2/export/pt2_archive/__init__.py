@@ -23,7 +23,7 @@ class PT2ArchiveWriter:
     """A context in which records are written to such an archive, at a path or into a file object that stays open.
 
     >>> import io
-    >>> from torch.export.pt2_archive import PT2ArchiveReader, PT2ArchiveWriter
+    >>> from mindtorch_v2.export.pt2_archive import PT2ArchiveReader, PT2ArchiveWriter
     >>> file = io.BytesIO()
     >>> with PT2ArchiveWriter(file) as archive:
     ...     archive.write_string("extra/notes", "two words")
@@ -96,7 +96,7 @@ class PT2ArchiveReader:
     """The records of such an archive, at a path or in a file object. RuntimeError for what is none.
 
     >>> import io
-    >>> from torch.export.pt2_archive import PT2ArchiveReader, PT2ArchiveWriter
+    >>> from mindtorch_v2.export.pt2_archive import PT2ArchiveReader, PT2ArchiveWriter
     >>> file = io.BytesIO()
     >>> with PT2ArchiveWriter(file) as archive:
     ...     archive.write_bytes("data", b"1")
@@ -136,7 +136,7 @@ class PT2ArchiveReader:
 def is_pt2_package(serialized_model: bytes | Place) -> bool:
     """Whether a file, or its contents, is an archive of this format.
 
-    >>> from torch.export.pt2_archive import is_pt2_package
+    >>> from mindtorch_v2.export.pt2_archive import is_pt2_package
     >>> is_pt2_package(b"something else")
     False
     """

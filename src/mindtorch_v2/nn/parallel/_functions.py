@@ -7,14 +7,13 @@ from typing import Any
 
 import mindtorch_v2 as torch
 from mindtorch_v2._utils import _get_device_index
-from mindtorch_v2.autograd.function import Function
 
 from . import comm
 
 __all__ = ["Broadcast", "Gather", "ReduceAddCoalesced", "Scatter"]
 
 
-class Broadcast(Function):
+class Broadcast(torch.autograd.Function):
     """Copies of tensors for each device, those of one device after those of another; backward adds the copies' gradients."""
 
     @staticmethod
@@ -36,7 +35,7 @@ class Broadcast(Function):
         return None, *ReduceAddCoalesced.apply(ctx.input_device, ctx.num_inputs, *grad_outputs)
 
 
-class ReduceAddCoalesced(Function):
+class ReduceAddCoalesced(torch.autograd.Function):
     """Sums of tensors of several devices on one, `num_inputs` of them; backward copies to each device."""
 
     @staticmethod
@@ -50,8 +49,13 @@ class ReduceAddCoalesced(Function):
         return None, None, *Broadcast.apply(ctx.target_gpus, *grad_outputs)
 
 
-class Gather(Function):
-    """Tensors of several devices joined on one along a dimension; backward gives each device its piece."""
+class Gather(torch.autograd.Function):
+    """Tensors of several devices joined on one along a dimension; backward gives each device its piece.
+
+    >>> torch.nn.parallel.scatter_gather.Gather.apply(0, 0, torch.ones(2))
+    Traceback (most recent call last):
+    AssertionError: Gather function not implemented for CPU tensors
+    """
 
     @staticmethod
     def forward(ctx: Any, target_device: Any, dim: int, *inputs: torch.Tensor) -> torch.Tensor:
@@ -73,8 +77,13 @@ class Gather(Function):
         return None, None, *pieces
 
 
-class Scatter(Function):
-    """A tensor cut along a dimension, a piece for each device; backward joins the gradients where the tensor was."""
+class Scatter(torch.autograd.Function):
+    """A tensor cut along a dimension, a piece for each device; backward joins the gradients where the tensor was.
+
+    >>> torch.nn.parallel.scatter_gather.Scatter.apply(["cpu"], None, 0, torch.ones(2))
+    Traceback (most recent call last):
+    ValueError: Expected a non cpu device, but got: cpu
+    """
 
     @staticmethod
     def forward(

@@ -38,7 +38,7 @@ def broadcast(
 
     RuntimeError unless one of `devices` and `out` is given.
 
-    >>> from torch.nn.parallel import comm
+    >>> from mindtorch_v2.nn.parallel import comm
     >>> comm.broadcast(torch.arange(2), out=[torch.zeros(2, dtype=torch.int64)])
     (tensor([0, 1]),)
     """
@@ -58,7 +58,7 @@ def broadcast_coalesced(
 
     The device of the tensors gets their own memory. No copy has a gradient.
 
-    >>> from torch.nn.parallel import comm
+    >>> from mindtorch_v2.nn.parallel import comm
     >>> comm.broadcast_coalesced([torch.ones(2)], [])
     []
     """
@@ -81,7 +81,7 @@ def reduce_add(inputs: Sequence[torch.Tensor], destination: int | torch.device |
     AssertionError for a tensor in the host's memory, ValueError for unequal shapes, RuntimeError if none of the tensors is on
     that device.
 
-    >>> from torch.nn.parallel import comm
+    >>> from mindtorch_v2.nn.parallel import comm
     >>> comm.reduce_add([torch.ones(2)])
     Traceback (most recent call last):
     AssertionError: reduce_add expects all inputs to be on GPUs, but input 0 is on CPU
@@ -121,7 +121,7 @@ def reduce_add_coalesced(
 
     `inputs` has the tensors of a device in each of its lists, in the same order.
 
-    >>> from torch.nn.parallel import comm
+    >>> from mindtorch_v2.nn.parallel import comm
     >>> comm.reduce_add_coalesced([[torch.ones(2)]])
     Traceback (most recent call last):
     AssertionError: reduce_add expects all inputs to be on GPUs, but input 0 is on CPU
@@ -150,7 +150,7 @@ def scatter(
 
     RuntimeError if `devices` or `chunk_sizes` are given beside `out`.
 
-    >>> from torch.nn.parallel import comm
+    >>> from mindtorch_v2.nn.parallel import comm
     >>> comm.scatter(torch.arange(3), out=[torch.zeros(2, dtype=torch.int64), torch.zeros(1, dtype=torch.int64)])
     (tensor([0, 1]), tensor([2]))
     """
@@ -178,7 +178,7 @@ def gather(
 
     The destination may be the CPU, as a device or a name. RuntimeError if it is given beside `out`.
 
-    >>> from torch.nn.parallel import comm
+    >>> from mindtorch_v2.nn.parallel import comm
     >>> comm.gather([torch.arange(2), torch.arange(1)], destination="cpu")
     tensor([0, 1, 0])
     """

@@ -18,7 +18,7 @@ __all__ = ["get_a_var", "parallel_apply"]
 def get_a_var(obj: torch.Tensor | list[Any] | tuple[Any, ...] | dict[Any, Any]) -> torch.Tensor | None:
     """The first tensor in nested lists, tuples and dicts, or None.
 
-    >>> from torch.nn.parallel.parallel_apply import get_a_var
+    >>> from mindtorch_v2.nn.parallel.parallel_apply import get_a_var
     >>> get_a_var([3, {"a": torch.ones(1)}])
     tensor([1.])
     """

@@ -17,6 +17,6 @@ def worker_init_fn(worker_id: int) -> None:
 
     >>> import warnings
     >>> warnings.simplefilter("ignore")
-    >>> from torch.utils.data.backward_compatibility import worker_init_fn
+    >>> from mindtorch_v2.utils.data.backward_compatibility import worker_init_fn
     >>> worker_init_fn(0)
     """

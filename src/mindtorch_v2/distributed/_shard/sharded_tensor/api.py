@@ -101,7 +101,11 @@ class ShardedTensor(torch.Tensor):
     def __create_write_items__(self, fqn: str, object: Any) -> list[WriteItem]:
         properties, size = self._metadata.tensor_properties, self._metadata.size
         return [
-            WriteItem(MetadataIndex(fqn, chunk.offsets), WriteItemType.SHARD, tensor_data=TensorWriteData(chunk, properties, size))
+            WriteItem(
+                MetadataIndex(fqn, chunk.offsets),
+                WriteItemType.SHARD,
+                tensor_data=TensorWriteData(chunk, properties, size),
+            )
             for chunk in self.__create_chunk_list__()
         ]
 

@@ -21,7 +21,7 @@ class RoutedDecoderIterDataPipe(IterDataPipe):
 
     >>> import warnings
     >>> warnings.simplefilter("ignore")
-    >>> from torch.utils.data.datapipes.iter.routeddecoder import RoutedDecoderIterDataPipe
+    >>> from mindtorch_v2.utils.data.datapipes.iter.routeddecoder import RoutedDecoderIterDataPipe
     >>> list(RoutedDecoderIterDataPipe([("a.txt", b"one"), ("b.cls", b"2")]))
     [('a.txt', 'one'), ('b.cls', 2)]
     """

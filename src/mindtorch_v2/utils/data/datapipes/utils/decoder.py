@@ -42,7 +42,7 @@ def basichandlers(extension: str, data: bytes) -> Any:
 
     Pickles run code: only decode those of a source that you trust.
 
-    >>> from torch.utils.data.datapipes.utils.decoder import basichandlers
+    >>> from mindtorch_v2.utils.data.datapipes.utils.decoder import basichandlers
     >>> basichandlers("txt", b"two words"), basichandlers("cls", b"3"), basichandlers("json", b"[1]")
     ('two words', 3, [1])
     """
@@ -67,7 +67,7 @@ def handle_extension(extensions: str, f: Callable[[Any], Any]) -> Handler:
 
     Endings may have dots, and may be written in capitals or not.
 
-    >>> from torch.utils.data.datapipes.utils.decoder import handle_extension
+    >>> from mindtorch_v2.utils.data.datapipes.utils.decoder import handle_extension
     >>> count = handle_extension("bin seg.raw", len)
     >>> count("a.BIN", b"123"), count("a.seg.raw", b"12"), count("a.raw", b"1")
     (3, 2, None)
@@ -86,7 +86,7 @@ class ImageHandler:
 
     Numbers are bytes with "8", and else floats from 0 to 1; tensors have the colours in front. It needs Pillow.
 
-    >>> from torch.utils.data.datapipes.utils.decoder import ImageHandler
+    >>> from mindtorch_v2.utils.data.datapipes.utils.decoder import ImageHandler
     >>> ImageHandler("torchrgb")("txt", b"no image") is None
     True
     """
@@ -116,7 +116,7 @@ class ImageHandler:
 def imagehandler(imagespec: str) -> ImageHandler:
     """An `ImageHandler`.
 
-    >>> from torch.utils.data.datapipes.utils.decoder import imagehandler
+    >>> from mindtorch_v2.utils.data.datapipes.utils.decoder import imagehandler
     >>> imagehandler("rgb8").imagespec
     'rgb8'
     """
@@ -126,7 +126,7 @@ def imagehandler(imagespec: str) -> ImageHandler:
 class MatHandler:
     """A handler of MATLAB's matrices; it needs SciPy, whose `loadmat` gets the arguments.
 
-    >>> from torch.utils.data.datapipes.utils.decoder import mathandler
+    >>> from mindtorch_v2.utils.data.datapipes.utils.decoder import mathandler
     >>> mathandler.__name__
     'mathandler'
     """
@@ -151,7 +151,7 @@ class MatHandler:
 def mathandler(**loadmat_kwargs: Any) -> MatHandler:
     """A `MatHandler`.
 
-    >>> from torch.utils.data.datapipes.utils.decoder import mathandler
+    >>> from mindtorch_v2.utils.data.datapipes.utils.decoder import mathandler
     >>> mathandler.__name__
     'mathandler'
     """
@@ -161,7 +161,7 @@ def mathandler(**loadmat_kwargs: Any) -> MatHandler:
 def extension_extract_fn(pathname: str) -> str:
     """The ending of a name, without its dot.
 
-    >>> from torch.utils.data.datapipes.utils.decoder import extension_extract_fn
+    >>> from mindtorch_v2.utils.data.datapipes.utils.decoder import extension_extract_fn
     >>> extension_extract_fn("folder/a.txt")
     'txt'
     """
@@ -173,7 +173,7 @@ class Decoder:
 
     `key_fn` gives the ending of a name.
 
-    >>> from torch.utils.data.datapipes.utils.decoder import Decoder, basichandlers
+    >>> from mindtorch_v2.utils.data.datapipes.utils.decoder import Decoder, basichandlers
     >>> Decoder(basichandlers)([("a.txt", b"one"), ("b.bin", b"1")])
     {'a.txt': 'one', 'b.bin': b'1'}
     """
