@@ -16,6 +16,7 @@ using aclFloat16 = uint16_t;
 struct aclrtExceptionInfo;  // about a task that failed
 using aclrtExceptionInfoCallback = void (*)(aclrtExceptionInfo*);
 using aclrtCallback = void (*)(void*);
+using aclrtHostFunc = void (*)(void*);
 
 struct aclrtUtilizationInfo {  // per cent; -1 where it is not told
     int32_t cubeUtilization, vectorUtilization, aicpuUtilization, memoryUtilization;
@@ -28,6 +29,7 @@ enum aclrtMemAttr : int {};
 enum aclrtRunMode : int {};
 enum aclSysParamOpt : int {};
 enum aclDeviceInfo : int {};
+enum aclrtDevAttr : int {};
 enum aclrtStreamStatus : int {};
 enum aclrtEventRecordedStatus : int {};
 enum aclrtHostRegisterType : int {};

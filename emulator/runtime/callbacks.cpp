@@ -100,6 +100,22 @@ EMU_API aclError aclrtLaunchCallback(aclrtCallback fn, void* userData, aclrtCall
     return push(q, std::move(w));
 }
 
+// On a thread of the device's, which the stream waits for.
+EMU_API aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void* args) {
+    EMU_ENTER("aclrtLaunchHostFunc");
+    if (!fn) return failed(kParamInvalid, "aclrtLaunchHostFunc: no function");
+    int code = 0;
+    Queue* q = queue_of(stream, "aclrtLaunchHostFunc", &code);
+    if (!q) return code;
+    Work w;
+    w.name = "aclrtLaunchHostFunc";
+    w.run = [fn, args]() -> std::string {
+        fn(args);
+        return {};
+    };
+    return push(q, std::move(w));
+}
+
 EMU_API aclError aclrtProcessReport(int32_t timeout) {
     EMU_ENTER("aclrtProcessReport");
     State& s = state();

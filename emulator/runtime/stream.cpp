@@ -297,6 +297,19 @@ EMU_API aclError aclGetDeviceCapability(uint32_t device, aclDeviceInfo what, int
     *value = values[what];
     return kSuccess;
 }
+EMU_API aclError aclrtGetDeviceInfo(uint32_t device, aclrtDevAttr attr, int64_t* value) {
+    EMU_ENTER("aclrtGetDeviceInfo");
+    if (device >= static_cast<uint32_t>(settings().devices))
+        return failed(kInvalidDevice, "aclrtGetDeviceInfo: no such device");
+    constexpr int kAiCores = 101, kCubeCores = 102, kVectorCores = 201;
+    if (attr == kAiCores || attr == kCubeCores)
+        *value = 8;
+    else if (attr == kVectorCores)
+        *value = 16;
+    else
+        return failed(kFeatureNotSupported, text("aclrtGetDeviceInfo: the emulator does not know attribute ", int(attr)));
+    return kSuccess;
+}
 // The share of time in which units worked: of an emulated device all of it or none, as it works now or not.
 namespace {
 bool works(int32_t device) {

@@ -139,7 +139,7 @@ struct Recorded {
             torch::autograd::variable_list given;
             for (int32_t i = 0; i < ngrads; i++) given.push_back(at::Tensor::share(grads[i]));
             r->context.set_node(node);
-            torch::autograd::variable_list back = T::backward(&r->context, std::move(given));
+            torch::autograd::variable_list back = T::backward(&r->context, given);  // some take a reference
             r->context.set_node(nullptr);
             while (back.size() > static_cast<size_t>(nresults) && !back.back().defined()) back.pop_back();
             TORCH_CHECK(back.size() == static_cast<size_t>(nresults), "function ", name(),

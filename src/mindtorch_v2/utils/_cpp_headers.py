@@ -184,11 +184,15 @@ _FORWARDS = {
     "c10/util/Deprecated.h",
     "mindtorch/logging.h": "c10/util/Logging.h",
     # Of torch_npu and CANN, for plug-ins that call Ascend's operators.
-    "mindtorch/npu/acl.h": "acl/acl.h acl/acl_base.h acl/acl_rt.h acl/acl_op.h aclnn/acl_meta.h aclnn/aclnn_base.h "
-    "third_party/acl/inc/acl/acl.h third_party/acl/inc/acl/acl_base.h third_party/acl/inc/acl/acl_rt.h",
-    "mindtorch/npu/stream.h": "torch_npu/csrc/core/npu/NPUStream.h torch_npu/csrc/core/npu/NPUGuard.h "
-    "torch_npu/csrc/core/npu/NPUFunctions.h torch_npu/csrc/core/npu/DeviceUtils.h torch_npu/csrc/npu/Module.h "
-    "torch_npu/csrc/core/npu/NPUFormat.h",
+    "mindtorch/npu/acl.h": "acl/acl_base.h aclnn/acl_meta.h aclnn/aclnn_base.h third_party/acl/inc/acl/acl_base.h",
+    "mindtorch/npu/runtime.h": "acl/acl.h acl/acl_rt.h acl/acl_op.h third_party/acl/inc/acl/acl.h third_party/acl/inc/acl/acl_rt.h",
+    "mindtorch/npu/stream.h": "torch_npu/csrc/core/npu/NPUStream.h torch_npu/csrc/core/npu/NPUFunctions.h "
+    "torch_npu/csrc/core/npu/DeviceUtils.h torch_npu/csrc/npu/Module.h",
+    "mindtorch/npu/guard.h": "torch_npu/csrc/core/npu/NPUGuard.h torch_npu/csrc/core/npu/SecondaryStreamGuard.h",
+    "mindtorch/npu/event.h": "torch_npu/csrc/core/npu/NPUEvent.h",
+    "mindtorch/npu/exception.h": "torch_npu/csrc/core/npu/NPUException.h torch_npu/csrc/core/npu/NPUMacros.h",
+    "mindtorch/npu/generator.h": "torch_npu/csrc/aten/NPUGeneratorImpl.h",
+    "mindtorch/npu/memory.h": "torch_npu/csrc/core/npu/NPUFormat.h torch_npu/csrc/aten/common/from_blob.h",
     "mindtorch/npu/command.h": "torch_npu/csrc/framework/OpCommand.h torch_npu/csrc/framework/utils/OpAdapter.h "
     "torch_npu/csrc/framework/utils/OpPreparation.h torch_npu/csrc/framework/utils/CalcuOpUtil.h "
     "torch_npu/csrc/framework/interface/EnvVariables.h torch_npu/csrc/aten/NPUNativeFunctions.h "

@@ -44,6 +44,10 @@ typedef enum {
     ACL_FLOAT8_E5M2 = 35,
     ACL_FLOAT8_E4M3FN = 36,
     ACL_FLOAT8_E8M0 = 37,
+    ACL_FLOAT6_E3M2 = 38,
+    ACL_FLOAT6_E2M3 = 39,
+    ACL_FLOAT4_E2M1 = 40,
+    ACL_FLOAT4_E1M2 = 41,
 } aclDataType;
 
 typedef enum {
@@ -62,6 +66,12 @@ typedef enum {
     ACL_FORMAT_NDC1HWC0 = 32,
     ACL_FRACTAL_Z_3D = 33,
 } aclFormat;
+
+// What an event is for.
+#define ACL_EVENT_TIME_LINE 0x00000008U
+#define ACL_EVENT_SYNC 0x00000001U
+#define ACL_EVENT_CAPTURE_STREAM_PROGRESS 0x00000002U
+#define ACL_EVENT_EXTERNAL 0x00000020U
 
 // What a stream does once a task of it has failed.
 #define ACL_CONTINUE_ON_FAILURE 0x00000000U

@@ -1,6 +1,9 @@
 // `OpCommand` and `OpPreparation` of torch_npu: work that a plug-in enqueues itself, and tensors for its results.
 #pragma once
 
+#include <mindtorch/npu/exception.h>
+#include <mindtorch/npu/generator.h>
+#include <mindtorch/npu/memory.h>
 #include <mindtorch/npu/stream.h>
 
 #include <functional>
@@ -97,13 +100,6 @@ class OpPreparation {
         return at::empty({static_cast<int64_t>(bytes)}, options.device(c10_npu::getCurrentNPUStream().device()));
     }
 };
-
-// A copy that lies in memory in another of CANN's formats, by its number.
-inline at::Tensor npu_format_cast(const at::Tensor& self, int64_t format) {
-    using Cast = at::Tensor(const at::Tensor&, int64_t, std::optional<int64_t>, std::optional<int64_t>);
-    const std::optional<int64_t> as_it_is;
-    return mindtorch::npu::ask<Cast>("npu::npu_format_cast", self, format, as_it_is, as_it_is);
-}
 
 }  // namespace native
 }  // namespace at_npu

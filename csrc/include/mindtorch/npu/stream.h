@@ -3,31 +3,8 @@
 #pragma once
 
 #include <acl/acl.h>
-#include <mindtorch/functions.h>
-#include <mindtorch/library.h>
-
-#include <string>
-
-namespace mindtorch {
-namespace npu MINDTORCH_HIDDEN {
-
-template <class F, class... A>
-auto ask(const char* name, A... arguments) {
-    return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<F>().call(arguments...);
-}
-// The current stream of a device (of the current one for -1), which is made this thread's device.
-inline int64_t stream(int64_t device) { return ask<int64_t(int64_t)>("mindtorch_npu::stream", device); }
-// The address of a function of CANN or of an operator package; 0 if nobody has it.
-inline void* symbol(const std::string& name) {
-    return reinterpret_cast<void*>(ask<int64_t(std::string)>("mindtorch_npu::symbol", name));
-}
-// Tells the back end of work that was enqueued, or raises its error for what came of it.
-inline void enqueued(const std::string& name, int64_t device, int64_t code) {
-    ask<int64_t(std::string, int64_t, int64_t)>("mindtorch_npu::enqueued", name, device, code);
-}
-
-}  // namespace npu MINDTORCH_HIDDEN
-}  // namespace mindtorch
+#include <mindtorch/npu/ask.h>
+#include <mindtorch/own_device.h>
 
 namespace c10_npu {
 
@@ -40,17 +17,29 @@ inline c10::DeviceIndex device_count() {
 inline void set_device(c10::DeviceIndex device) {
     mindtorch::npu::ask<int64_t(int64_t)>("mindtorch_npu::set_device", static_cast<int64_t>(device));
 }
+inline aclError GetDevice(int32_t* device) {
+    *device = current_device();
+    return ACL_SUCCESS;
+}
+inline aclError SetDevice(c10::DeviceIndex device) {
+    set_device(device);
+    return ACL_SUCCESS;
+}
 
-// A queue of work on a device: the current one, as programs can only ask for that.
+// A queue of work on a device. Its number is the address of the `aclrtStream`.
 class NPUStream {
   public:
     NPUStream(c10::DeviceIndex device, aclrtStream stream) : device_(device), stream_(stream) {}
+    explicit NPUStream(const c10::Stream& stream)
+        : NPUStream(stream.device_index(), reinterpret_cast<aclrtStream>(stream.id())) {}
     // Work is handed to the device by the thread that asks for it, so there is no queue to wait for.
     aclrtStream stream(bool need_empty = true) const {
         (void)need_empty;
         return stream_;
     }
     operator aclrtStream() const { return stream_; }
+    operator c10::Stream() const { return unwrap(); }
+    c10::Stream unwrap() const { return c10::Stream(c10::Stream::UNSAFE, device(), id()); }
     c10::DeviceIndex device_index() const { return device_; }
     c10::DeviceType device_type() const { return c10::DeviceType::PrivateUse1; }
     c10::Device device() const { return c10::Device(device_type(), device_); }
@@ -74,30 +63,24 @@ inline NPUStream getCurrentNPUStream(c10::DeviceIndex device = -1) {
 inline NPUStream getDefaultNPUStream(c10::DeviceIndex device = -1) {
     return NPUStream(device < 0 ? current_device() : device, nullptr);
 }
-
-// The current device for the life of this object.
-class NPUGuard {
-  public:
-    explicit NPUGuard(c10::DeviceIndex device) : before_(current_device()) { set_device(device); }
-    explicit NPUGuard(c10::Device device) : NPUGuard(device.index()) {}
-    NPUGuard(const NPUGuard&) = delete;
-    NPUGuard& operator=(const NPUGuard&) = delete;
-    ~NPUGuard() { set_device(before_); }
-
-  private:
-    c10::DeviceIndex before_;
-};
-class OptionalNPUGuard {
-  public:
-    OptionalNPUGuard() = default;
-    explicit OptionalNPUGuard(c10::Device device) { guard_.emplace(device); }
-    explicit OptionalNPUGuard(std::optional<c10::Device> device) {
-        if (device) guard_.emplace(*device);
-    }
-
-  private:
-    std::optional<NPUGuard> guard_;
-};
+// One of the device's pool, of those that go first or of the others.
+inline NPUStream getNPUStreamFromPool(c10::DeviceIndex device = -1, bool high_priority = false) {
+    if (device < 0) device = current_device();
+    const int64_t made = mindtorch::npu::ask<int64_t(int64_t, bool)>("mindtorch_npu::pooled_stream",
+                                                                      static_cast<int64_t>(device), high_priority);
+    return NPUStream(device, reinterpret_cast<aclrtStream>(made));
+}
+inline NPUStream getStreamFromPool(bool high_priority = false, c10::DeviceIndex device = -1) {
+    return getNPUStreamFromPool(device, high_priority);
+}
+// This thread's work on the stream's device goes there from here on.
+inline void setCurrentNPUStream(NPUStream stream) {
+    mindtorch::npu::ask<int64_t(int64_t, int64_t)>("mindtorch_npu::set_stream",
+                                                   static_cast<int64_t>(stream.device_index()), stream.id());
+}
+inline void npuSynchronizeDevice(bool = true) {
+    mindtorch::npu::ask<int64_t(int64_t)>("mindtorch_npu::synchronize_device", static_cast<int64_t>(current_device()));
+}
 
 }  // namespace c10_npu
 
@@ -107,3 +90,5 @@ inline c10::DeviceType get_npu_device_type() { return c10::DeviceType::PrivateUs
 inline bool is_npu(const at::Tensor& tensor) { return tensor.device().is_privateuseone(); }
 }  // namespace utils
 }  // namespace torch_npu
+
+#include <mindtorch/npu/guard.h>

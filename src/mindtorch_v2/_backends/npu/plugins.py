@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
 from typing import Any
 
 from ...library import Library
+from ..common.draws import signed_state
 from . import state
+from .stream import Stream
 
 _SCHEMAS = (
     "current_device() -> int",
+    "define_own_operators() -> int",
     "device_count() -> int",
     "enqueued(str name, int device, int code) -> int",
+    "generator(int device, str ask, int number) -> int[]",
+    "pooled_stream(int device, bool urgent) -> int",
     "set_device(int device) -> int",
+    "set_stream(int device, int stream) -> int",
     "stream(int device) -> int",
     "symbol(str name) -> int",
     "synchronize(int device, int stream) -> int",
+    "synchronize_device(int device) -> int",
+    "used_on_stream(int device, int address, int stream) -> int",
 )
 
 
 def current_device() -> int:
     """The index of this thread's current device."""
     return state.get().runtime.thread.device
+
+
+def define_own_operators() -> int:
+    """Define torch_npu's own operators, if nobody asked for one so far."""
+    importlib.import_module(".rows", __package__)
+    return 0
 
 
 def device_count() -> int:
@@ -41,10 +56,31 @@ def enqueued(name: str, device: int, code: int) -> int:
     return 0
 
 
+def generator(device: int, ask: str, number: int) -> list[int]:
+    """[seed, offset] of a device's generator, which moves on by `number` ('draw'), or gets it for its seed or its offset."""
+    asked = state.get().generators[device]
+    if ask == "seed":
+        asked.manual_seed(number)
+    elif ask == "offset":
+        asked.set_offset(number)
+    return list(signed_state(asked, number if ask == "draw" else 0))
+
+
+def pooled_stream(device: int, urgent: bool) -> int:
+    """The handle of the next stream of a device's pool."""
+    return Stream(device, priority=-1 if urgent else 0).handle
+
+
 def set_device(device: int) -> int:
     """Make a device this thread's current one."""
     state.get().runtime.set_device(device)
     return device
+
+
+def set_stream(device: int, stream: int) -> int:
+    """Send this thread's work on a device to a stream, by its handle."""
+    state.get().runtime.set_stream(Stream(device, handle=stream))
+    return stream
 
 
 def stream(device: int) -> int:
@@ -68,6 +104,18 @@ def synchronize(device: int, stream: int) -> int:
     """Wait for a stream."""
     state.get().runtime.synchronize_stream(device, stream)
     return 0
+
+
+def synchronize_device(device: int) -> int:
+    """Wait until a device has nothing left to do."""
+    state.get().runtime.synchronize(device)
+    return device
+
+
+def used_on_stream(device: int, address: int, stream: int) -> int:
+    """Keep the block of memory at an address from being used anew before a stream has passed this place."""
+    state.get().memory[device].record_stream(address, stream)
+    return stream
 
 
 _LIBRARY = Library("mindtorch_npu", "DEF")
