@@ -20,6 +20,7 @@ struct Problem {
     Ends ends;
     int64_t mode, before, after;
     double scale, keep;
+    bool shifted_after_scale = false;  // scale * q k + shift; else scale * (q k + shift)
 
     Problem(T query, T key, T value, T real_shift, T drop_mask, T padding, T atten_mask, IA given_prefix, IA q_ends,
             IA k_ends, f64 s, f64 keep_prob, i64 pre, i64 next, i64 heads, str input_layout, i64 sparse)
@@ -92,6 +93,14 @@ struct Problem {
         if (drop.given) allow(drop.view, "dropMask", {ACL_UINT8});
         if (keep < 1 && !drop.given) reject("dropMask is left out, and keepProb is ", keep);
     }
+    // What the second versions are told of the shift.
+    Problem& of_type(i64 type) {
+        if (type != 0 && type != 1)
+            reject("pseType is ", type, ", allowed: 0, 1 (the emulator makes no slopes of 2 and 3)");
+        shifted_after_scale = type == 0;
+        return *this;
+    }
+    double of_shift() const { return shifted_after_scale ? 1 : scale; }
     static void check_ends(const std::vector<int64_t>& e, const char* what, int64_t tokens) {
         int64_t last = 0;
         for (int64_t n : e) {
@@ -117,7 +126,7 @@ struct Problem {
         return ((r.batch * qr.heads + h) * qr.tokens + i) * 8;
     }
     attention::Call call() const {
-        attention::Call c{qr.heads, kr.heads, qr.width, vr.width, scale, keep, true, {}, {}, {}};
+        attention::Call c{qr.heads, kr.heads, qr.width, vr.width, scale, keep, !shifted_after_scale, {}, {}, {}};
         c.mask = {mask.given, {}, mask_shape, mode, before, after, prefix};
         if (mask.given && mode != kCausalTop && mode != kCausalBottom && mode != kBand && mode != kPrefixSmall)
             c.mask.values = load<int64_t>(mask.view);
@@ -213,6 +222,22 @@ Plan FlashAttentionVarLenScore(T q, T k, T v, T shift, T drop, T padding, T mask
         {q, k, v, shift, drop, padding, mask, prefix, q_ends, k_ends, scale, keep, pre, next, heads, layout, mode}, max,
         sum, reserved, out);
 }
+Plan FlashAttentionScoreV2(T q, T k, T v, T shift, T drop, T padding, T mask, IA prefix, IA, IA, f64 scale, f64 keep,
+                           i64 pre, i64 next, i64 heads, str layout, i64 precise, i64 mode, i64 type, O max, O sum,
+                           O reserved, O out) {
+    if (text_or(layout, "") == "TND")
+        reject("inputLayout is 'TND', allowed: BSH, SBH, BSND, BNSD; FlashAttentionVarLenScoreV2 takes TND");
+    Problem p{q,       k,     v,    shift, drop, padding, mask,   prefix, nullptr,
+              nullptr, scale, keep, pre,   next, heads,   layout, mode};
+    return forward(p.of_type(type), max, sum, reserved, out);
+}
+Plan FlashAttentionVarLenScoreV2(T q, T k, T v, T shift, T drop, T padding, T mask, IA prefix, IA q_ends, IA k_ends, IA,
+                                 IA, f64 scale, f64 keep, i64 pre, i64 next, i64 heads, str layout, i64 precise,
+                                 i64 mode, i64 type, O max, O sum, O reserved, O out) {
+    if (text_or(layout, "") != "TND") reject("inputLayout is '", layout, "', allowed: TND");
+    Problem p{q, k, v, shift, drop, padding, mask, prefix, q_ends, k_ends, scale, keep, pre, next, heads, layout, mode};
+    return forward(p.of_type(type), max, sum, reserved, out);
+}
 
 Plan backward(const Problem& p, T grad, T max, T sum, T result, O dq, O dk, O dv, O dshift) {
     View g = need(grad, "dy"), m = need(max, "softmaxMax"), t = need(sum, "softmaxSum"),
@@ -255,7 +280,7 @@ Plan backward(const Problem& p, T grad, T max, T sum, T result, O dq, O dk, O dv
                             auto place = [&](int d, int64_t n) { return p.shift_shape[at(d)] == 1 ? 0 : n; };
                             const Shape& z = p.shift_shape;
                             by_shift[at(((place(0, r.batch) * z[1] + place(1, h)) * z[2] + place(2, i)) * z[3] +
-                                        place(3, j))] += by_score * p.scale;
+                                        place(3, j))] += by_score * p.of_shift();
                         }
                         const double* key = k.data() + r.key_row(of, j);
                         double* dkey = by_k.data() + r.key_row(of, j);
@@ -287,6 +312,23 @@ Plan FlashAttentionUnpaddingScoreGrad(T q, T k, T v, T dy, T shift, T drop, T pa
     return backward(
         {q, k, v, shift, drop, padding, mask, prefix, q_ends, k_ends, scale, keep, pre, next, heads, layout, mode}, dy,
         max, sum, out, dq, dk, dv, dshift);
+}
+Plan FlashAttentionScoreGradV2(T q, T k, T v, T dy, T shift, T drop, T padding, T mask, T max, T sum, T softmax, T out,
+                               IA prefix, IA, IA, f64 scale, f64 keep, i64 pre, i64 next, i64 heads, str layout,
+                               i64 precise, i64 mode, i64 type, O dq, O dk, O dv, O dshift) {
+    if (text_or(layout, "") == "TND")
+        reject("inputLayout is 'TND', allowed: BSH, SBH, BSND, BNSD; FlashAttentionUnpaddingScoreGradV2 takes TND");
+    Problem p{q,       k,     v,    shift, drop, padding, mask,   prefix, nullptr,
+              nullptr, scale, keep, pre,   next, heads,   layout, mode};
+    return backward(p.of_type(type), dy, max, sum, out, dq, dk, dv, dshift);
+}
+Plan FlashAttentionUnpaddingScoreGradV2(T q, T k, T v, T dy, T shift, T drop, T padding, T mask, T max, T sum,
+                                        T softmax, T out, IA prefix, IA q_ends, IA k_ends, IA, IA, f64 scale, f64 keep,
+                                        i64 pre, i64 next, i64 heads, str layout, i64 precise, i64 mode, i64 type, O dq,
+                                        O dk, O dv, O dshift) {
+    if (text_or(layout, "") != "TND") reject("inputLayout is '", layout, "', allowed: TND");
+    Problem p{q, k, v, shift, drop, padding, mask, prefix, q_ends, k_ends, scale, keep, pre, next, heads, layout, mode};
+    return backward(p.of_type(type), dy, max, sum, out, dq, dk, dv, dshift);
 }
 
 // Statistics are (B, N, S, 8) beside results (S, B, N D), or (T, N, 8) beside (T, N, D).
@@ -337,4 +379,11 @@ ACLNN(FlashAttentionScoreGrad, T, T, T, T, T, T, T, T, T, T, T, T, IA, f64, f64,
       O)
 ACLNN(FlashAttentionUnpaddingScoreGrad, T, T, T, T, T, T, T, T, T, T, T, T, IA, IA, IA, f64, f64, i64, i64, i64, str,
       i64, i64, O, O, O, O)
+ACLNN(FlashAttentionScoreV2, T, T, T, T, T, T, T, IA, IA, IA, f64, f64, i64, i64, i64, str, i64, i64, i64, O, O, O, O)
+ACLNN(FlashAttentionVarLenScoreV2, T, T, T, T, T, T, T, IA, IA, IA, IA, IA, f64, f64, i64, i64, i64, str, i64, i64, i64,
+      O, O, O, O)
+ACLNN(FlashAttentionScoreGradV2, T, T, T, T, T, T, T, T, T, T, T, T, IA, IA, IA, f64, f64, i64, i64, i64, str, i64, i64,
+      i64, O, O, O, O)
+ACLNN(FlashAttentionUnpaddingScoreGradV2, T, T, T, T, T, T, T, T, T, T, T, T, IA, IA, IA, IA, IA, f64, f64, i64, i64,
+      i64, str, i64, i64, i64, O, O, O, O)
 ACLNN(RingAttentionUpdate, T, T, T, T, T, T, T, str, O, O, O)

@@ -307,7 +307,8 @@ EMU_API aclError aclrtGetDeviceInfo(uint32_t device, aclrtDevAttr attr, int64_t*
     else if (attr == kVectorCores)
         *value = 16;
     else
-        return failed(kFeatureNotSupported, text("aclrtGetDeviceInfo: the emulator does not know attribute ", int(attr)));
+        return failed(kFeatureNotSupported,
+                      text("aclrtGetDeviceInfo: the emulator does not know attribute ", int(attr)));
     return kSuccess;
 }
 // The share of time in which units worked: of an emulated device all of it or none, as it works now or not.

@@ -38,6 +38,11 @@ def test_on_emulator(name: str) -> None:
 
 
 @needs_emulator
+def test_libraries_that_are_linked_against_canns_find_the_emulators() -> None:
+    done = _emulate("-c", "import ctypes; print(ctypes.CDLL('libascendcl.so')._name)")
+    assert done.returncode == 0 and done.stdout == "libascendcl.so\n", done.stderr
+
+
 def test_on_two_emulated_devices() -> None:
     files = [str(_HERE / "on_emulator" / f"{name}.py") for name in ("test_devices", "test_mixed_devices")]
     # One tensor elsewhere is the same with two devices.

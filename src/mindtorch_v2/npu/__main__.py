@@ -90,6 +90,9 @@ def environment(options: Any) -> dict[str, str]:
     made = {"ASCEND_HOME_PATH": str(libraries.EMULATOR), "ASCEND_TOOLKIT_HOME": "", "ASCEND_OPP_PATH": ""}
     if "precision" in options:
         made[precision.VARIABLE] = options.pop("precision")
+    # As CANN's set_env.sh does, for libraries that are linked against CANN's.
+    further = os.environ.get("LD_LIBRARY_PATH")
+    made["LD_LIBRARY_PATH"] = os.pathsep.join([str(libraries.EMULATOR / "lib64"), *([further] if further else [])])
     made.update({f"ASCEND_EMULATOR_{name.upper()}": str(value) for name, value in options.items()})
     return made
 

@@ -104,6 +104,23 @@ at::Tensor in_blocks(at::IntArrayRef sizes, const at::Tensor& like) {
     TORCH_CHECK(at_npu::native::get_npu_format(out) == ACL_FORMAT_FRACTAL_NZ);
     return at_npu::native::npu_format_cast(out, ACL_FORMAT_ND);
 }
+// [result, gradients of query, key, value and shift], as MindSpeed calls the second version of attention.
+std::vector<at::Tensor> attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& shift,
+                                  const at::Tensor& by, int64_t type) {
+    const int64_t heads = q.size(1), all = 65536, none = 0;
+    const at::Tensor absent;
+    const std::vector<int64_t> prefix, first{0};
+    const std::string layout = "BNSD";
+    const auto statistics = q.options().dtype(at::kFloat);
+    at::Tensor top = at::empty({q.size(0), heads, q.size(2), 8}, statistics), sum = at::empty_like(top);
+    at::Tensor reserved = at::empty({0}, q.options()), out = at::empty_like(q), dq = at::empty_like(q),
+               dk = at::empty_like(k), dv = at::empty_like(v), dshift = at::empty_like(shift);
+    EXEC_NPU_CMD(aclnnFlashAttentionScoreV2, q, k, v, shift, absent, absent, absent, prefix, first, first, 0.5, 1.0, all,
+                 all, heads, layout, none, none, type, top, sum, reserved, out);
+    EXEC_NPU_CMD(aclnnFlashAttentionScoreGradV2, q, k, v, by, shift, absent, absent, absent, top, sum, absent, out,
+                 prefix, first, first, 0.5, 1.0, all, all, heads, layout, none, none, type, dq, dk, dv, dshift);
+    return {out, dq, dk, dv, dshift};
+}
 struct Doubled : torch::autograd::Function<Doubled> {
     static at::Tensor forward(torch::autograd::AutogradContext*, const at::Tensor& a) { return a * 2; }
     static torch::autograd::variable_list backward(torch::autograd::AutogradContext*,
@@ -124,6 +141,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     m.def("in_turn", &in_turn);
     m.def("same_memory", &same_memory);
     m.def("in_blocks", [](std::vector<int64_t> sizes, const at::Tensor& like) { return in_blocks(sizes, like); });
+    m.def("attention", &attention);
     m.def("doubled", [](const at::Tensor& a) { return Doubled::apply(a); });
 }
 """
@@ -187,3 +205,25 @@ def test_a_backward_may_take_its_gradients_by_reference(plugin: types.ModuleType
     a = torch.ones(3, requires_grad=True)
     plugin.doubled(a).sum().backward()
     assert torch.equal(a.grad, torch.full((3,), 2.0))
+
+
+@pytest.mark.parametrize("shifted", [0, 1])  # after the scale, before it
+def test_the_second_version_of_attention_adds_its_shift_where_it_is_told(
+    plugin: types.ModuleType, shifted: int
+) -> None:
+    torch.manual_seed(3)
+    given = [torch.randn(2, 3, 5, 16), torch.randn(2, 3, 7, 16), torch.randn(2, 3, 7, 16), torch.randn(2, 3, 5, 7)]
+    by = torch.randn(2, 3, 5, 16)
+    q, k, v, shift = (each.double().requires_grad_() for each in given)
+    scores = (q @ k.mT) * 0.5 + shift if shifted == 0 else (q @ k.mT + shift) * 0.5
+    wanted = scores.softmax(-1) @ v
+    wanted.backward(by.double())
+    made = plugin.attention(*(each.npu() for each in given), by.npu(), shifted)
+    for one, other in zip(made, [wanted.detach(), q.grad, k.grad, v.grad, shift.grad], strict=True):
+        torch.testing.assert_close(one.cpu().double(), other, rtol=1e-5, atol=1e-5)
+
+
+def test_types_of_shift_that_make_slopes_are_refused(plugin: types.ModuleType) -> None:
+    q = torch.ones(1, 1, 2, 16).npu()
+    with pytest.raises(torch.npu.NPUError, match="pseType is 2, allowed: 0, 1"):
+        plugin.attention(q, q, q, torch.ones(1, 1, 2, 2).npu(), q, 2)

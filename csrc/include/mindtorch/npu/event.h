@@ -57,10 +57,11 @@ class NPUEvent {
         if (isCreated()) NPU_CHECK_ERROR(call<aclError(aclrtEvent)>("aclrtSynchronizeEvent")(event_));
     }
     float elapsed_time(const NPUEvent& later) const {
-        TORCH_CHECK(isCreated() && later.isCreated(), "NPUEvent: both events must be recorded before their time is asked");
+        TORCH_CHECK(isCreated() && later.isCreated(),
+                    "NPUEvent: both events must be recorded before their time is asked");
         float milliseconds = 0;
-        NPU_CHECK_ERROR(
-            call<aclError(float*, aclrtEvent, aclrtEvent)>("aclrtEventElapsedTime")(&milliseconds, event_, later.event_));
+        NPU_CHECK_ERROR(call<aclError(float*, aclrtEvent, aclrtEvent)>("aclrtEventElapsedTime")(&milliseconds, event_,
+                                                                                                later.event_));
         return milliseconds;
     }
 

@@ -41,14 +41,14 @@ inline std::string error_mark(SubModule module, ErrCode code) {
 #define PROF_ERROR(code) ::mindtorch::npu::error_mark(SubModule::PROF, code)
 
 // Raise torch.npu.NPUError where a call of CANN's gives a code.
-#define NPU_CHECK_ERROR(call, ...)                                                           \
-    do {                                                                                     \
-        if (const int64_t code = static_cast<int64_t>(call))                                 \
-            ::mindtorch::npu::enqueued(#call, c10_npu::current_device(), code);              \
+#define NPU_CHECK_ERROR(call, ...)                                              \
+    do {                                                                        \
+        if (const int64_t code = static_cast<int64_t>(call))                    \
+            ::mindtorch::npu::enqueued(#call, c10_npu::current_device(), code); \
     } while (0)
 #define NPU_CHECK_ERROR_WITHOUT_UCE(call, ...) NPU_CHECK_ERROR(call)
-#define NPU_CHECK_WARN(call)                                                                 \
-    do {                                                                                     \
+#define NPU_CHECK_WARN(call)                                                                        \
+    do {                                                                                            \
         if (const int64_t code = static_cast<int64_t>(call)) TORCH_WARN(#call, " returned ", code); \
     } while (0)
 #define NPU_CHECK_SUPPORTED_OR_ERROR(call, ...) NPU_CHECK_ERROR(call)

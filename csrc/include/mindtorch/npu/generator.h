@@ -1,4 +1,5 @@
-// `NPUGeneratorImpl`: the generator of an NPU, of which plug-ins take seeds and offsets for kernels that draw themselves.
+// `NPUGeneratorImpl`: the generator of an NPU, of which plug-ins take seeds and offsets for kernels that draw
+// themselves.
 #pragma once
 
 #include <mindtorch/npu/stream.h>

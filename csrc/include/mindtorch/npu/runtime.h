@@ -1,5 +1,5 @@
-// Functions of CANN's runtime that plug-ins call by their names, found where the back end found CANN: nothing is linked.
-// One that the CANN at hand lacks gives the code of what is not supported.
+// Functions of CANN's runtime that plug-ins call by their names, found where the back end found CANN: nothing is
+// linked. One that the CANN at hand lacks gives the code of what is not supported.
 #pragma once
 
 #include <mindtorch/npu/acl.h>
@@ -27,10 +27,10 @@ typedef enum {
     ACL_MEMCPY_DEFAULT = 4,
 } aclrtMemcpyKind;
 
-#define MINDTORCH_RUNTIME(name, parameters, ...)                                                           \
-    inline aclError name parameters {                                                                      \
+#define MINDTORCH_RUNTIME(name, parameters, ...)                                                            \
+    inline aclError name parameters {                                                                       \
         static auto* const found = reinterpret_cast<aclError(*) parameters>(mindtorch::npu::symbol(#name)); \
-        return found != nullptr ? found(__VA_ARGS__) : 207000;                                             \
+        return found != nullptr ? found(__VA_ARGS__) : 207000;                                              \
     }
 MINDTORCH_RUNTIME(aclGetDeviceCapability, (uint32_t device, aclDeviceInfo what, int64_t* value), device, what, value)
 MINDTORCH_RUNTIME(aclrtGetDeviceInfo, (uint32_t device, aclrtDevAttr what, int64_t* value), device, what, value)

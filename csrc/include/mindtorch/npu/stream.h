@@ -67,7 +67,7 @@ inline NPUStream getDefaultNPUStream(c10::DeviceIndex device = -1) {
 inline NPUStream getNPUStreamFromPool(c10::DeviceIndex device = -1, bool high_priority = false) {
     if (device < 0) device = current_device();
     const int64_t made = mindtorch::npu::ask<int64_t(int64_t, bool)>("mindtorch_npu::pooled_stream",
-                                                                      static_cast<int64_t>(device), high_priority);
+                                                                     static_cast<int64_t>(device), high_priority);
     return NPUStream(device, reinterpret_cast<aclrtStream>(made));
 }
 inline NPUStream getStreamFromPool(bool high_priority = false, c10::DeviceIndex device = -1) {
