@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...._operators.table import S, T, aten, composite, namespace
-from .checks import HALF_AND_FLOAT, no_gradient, require, require_choice, require_dtype, wide
+from ...._operators.table import S, T, aten, namespace
+from .checks import HALF_AND_FLOAT, composite, no_gradient, require, require_choice, require_dtype, wide
 
 npu = namespace("npu")
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .... import _C
 from ...._core.dtype import DTYPES
-from ...._operators.table import S, T, aten, composite, namespace
+from ...._operators.table import S, T, aten, namespace
 from .. import state
 from ..table import is_capturing, signed_state
 from . import operations
 from .attention_dropout import Kept
 from .attention_masks import Masking
-from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
+from .checks import HALF_AND_FLOAT, composite, no_gradient, require, require_absent, require_choice, require_dtype, wide
 
 if TYPE_CHECKING:
     from ...._tensor import Tensor
@@ -88,6 +88,7 @@ def _key_heads(query: Any, key: Any, call: Call) -> int:
 def check(call: Call, query: Any, key: Any, value: Any) -> int:
     """Hold the tensors to what the operator's documents allow; returns the keys' number of heads."""
     require_choice(call.operator, "input_layout", call.layout, _LAYOUTS)
+    require(call.heads > 0, call.operator, f"head_num must be 1 or more, but it is {call.heads}")
     require(0 < call.keep <= 1, call.operator, f"keep_prob must be above 0 and at most 1, but it is {call.keep}")
     rank = {"BSH": 3, "SBH": 3, "TND": 3}.get(call.layout, 4)
     for name, x in (("query", query), ("key", key), ("value", value)):
@@ -331,6 +332,7 @@ def _numbers(query: Any, key: Any, call: Call) -> int:
         return sum(
             call.heads * (q1 - q0) * (k1 - k0) for q0, q1, k0, k1 in call.masking.packed(query.shape[0], key.shape[0])
         )
+    require_choice(call.operator, "input_layout", call.layout, _LAYOUTS)
     places = {"BSH": (0, 1), "SBH": (1, 0), "BSND": (0, 1), "BNSD": (0, 2)}[call.layout]
     return query.shape[places[0]] * call.heads * query.shape[places[1]] * key.shape[places[1]]
 

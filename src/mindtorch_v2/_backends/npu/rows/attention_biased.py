@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...._operators.table import aten, composite
+from ...._operators.table import aten
 from .attention import Call, Sequence, attend
 from .attention_masks import WITHOUT_END, Masking
 from .attention_packed import no_workspace
 from .cache import paged_rows
-from .checks import require, require_choice, wide
+from .checks import composite, require, require_choice, wide
 
 _BY_SLOPES, _BY_SLOPES_AND_ROOTS = 4, 5  # kinds of masks that say the shift of one head with slope 1, by distance
 

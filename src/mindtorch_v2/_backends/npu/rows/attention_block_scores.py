@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import aten, composite
+from ...._operators.table import aten
 from .attention import _softmax
 from .cache import paged_rows
-from .checks import no_gradient, require, require_choice, require_dtype, until_a_library_defines, wide
+from .checks import composite, no_gradient, require, require_choice, require_dtype, until_a_library_defines, wide
 from .numbers import numbers_of
 
 _INT64 = DTYPES["int64"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import aten, composite
+from ...._operators.table import aten
 from .attention import _softmax
 from .cache import paged_rows
-from .checks import require, require_choice, require_dtype, wide
+from .checks import composite, require, require_choice, require_dtype, wide
 from .numbers import numbers_of
 
 _TYPES = {1: DTYPES["float16"], 27: DTYPES["bfloat16"]}

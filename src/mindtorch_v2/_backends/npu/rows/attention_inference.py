@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import S, T, aten, composite, namespace
+from ...._operators.table import S, T, aten, namespace
 from . import operations
 from .attention import Call, Sequence, attend, from_bnsd, to_bnsd
 from .attention_masks import WITHOUT_END, Masking
 from .cache import paged_rows
-from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
+from .checks import HALF_AND_FLOAT, composite, no_gradient, require, require_absent, require_choice, require_dtype, wide
 from .numbers import numbers_of
 
 if TYPE_CHECKING:

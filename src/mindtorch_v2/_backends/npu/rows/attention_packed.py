@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import aten, composite, namespace
+from ...._operators.table import aten, namespace
 from . import operations
 from .attention import Call, Sequence, attend
 from .attention_masks import WITHOUT_END, Masking
 from .cache import paged_rows
-from .checks import no_gradient, require, require_choice
+from .checks import composite, no_gradient, require, require_choice
 from .numbers import numbers_of
 from .other_libraries import add_product
 

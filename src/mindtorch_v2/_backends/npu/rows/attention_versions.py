@@ -6,13 +6,13 @@ from typing import Any
 
 from ...._C import TensorBase as Tensor
 from ...._core.dtype import DTYPES
-from ...._operators.table import S, T, aten, composite, namespace
+from ...._operators.table import S, T, aten, namespace
 from ..table import is_capturing
 from . import operations
 from .attention import Call, _drawn, _numbers, backward, drawn_tensors, forward
 from .attention_dropout import drawn_below
 from .attention_masks import Masking
-from .checks import no_gradient, require, require_absent, require_choice
+from .checks import composite, no_gradient, require, require_absent, require_choice
 from .numbers import numbers_of
 
 npu = namespace("npu")

@@ -9,8 +9,8 @@ import math
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import S, T, aten, composite, namespace
-from .checks import no_gradient, require, require_choice, wide
+from ...._operators.table import S, T, aten, namespace
+from .checks import composite, no_gradient, require, require_choice, wide
 
 npu = namespace("npu")
 _TINY = 1e-9  # keeps quotients finite where boxes are empty

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...._operators.table import aten, composite
+from ...._operators.table import aten
 from .cache import paged_rows
-from .checks import require
+from .checks import composite, require
 from .numbers import has_numbers, numbers_of
 
 _OPERATOR = "npu_paged_cache_load"

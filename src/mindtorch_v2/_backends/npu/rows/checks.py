@@ -2,14 +2,59 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import re
+from collections.abc import Callable
 from typing import Any
 
 from ...._core.dtype import DTYPES
 from ...._library.names import handle_named
+from ...._operators import table
 
 _FLOAT32 = DTYPES["float32"]
 _WIDE = (_FLOAT32, DTYPES["float64"])
 HALF_AND_FLOAT = ("float16", "bfloat16", "float32", "float64")
+
+
+_SAYS_WHOSE = re.compile(r"\b_?npu_\w+")
+
+
+def composite(schema: str, doc: str, **words: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """State an operator by a body of other operators, whose errors tell of the arguments of this one.
+
+    The caller knows nothing of the operators within: where one of them refuses what it is given, RuntimeError has this
+    operator's name before the sentence, and after it what came.
+    """
+    stated = table.composite(schema, doc, **words)
+    name = schema.partition("(")[0].partition("::")[2].partition(".")[0]
+
+    def decorate(body: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(body)
+        def telling(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return body(*args, **kwargs)
+            except RuntimeError as error:
+                if type(error) is not RuntimeError or _SAYS_WHOSE.search(str(error)):
+                    raise
+                raise RuntimeError(f"{name}(): {error}\nIts arguments are {_came(body, args, kwargs)}") from error
+
+        return stated(telling)
+
+    return decorate
+
+
+def _came(body: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> str:
+    given = inspect.signature(body).bind(*args, **kwargs).arguments
+    return ", ".join(f"{name} {_shown(value)}" for name, value in given.items() if value is not None)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_shown, value))}]"
+    if not hasattr(value, "dtype"):
+        return repr(value)
+    return f"({str(value.dtype).rpartition('.')[2]} {list(value.shape)})"
 
 
 def require(condition: bool, operator: str, sentence: str) -> None:

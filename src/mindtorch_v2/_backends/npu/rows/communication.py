@@ -6,10 +6,10 @@ from typing import Any
 
 from .... import _C
 from ...._core.dtype import DTYPES
-from ...._operators.table import aten, composite
+from ...._operators.table import aten
 from .. import groups
 from . import operations
-from .checks import no_gradient, require, require_absent, require_choice, wide
+from .checks import composite, no_gradient, require, require_absent, require_choice, wide
 from .quantization import dtype_named, scale_of
 
 _SIZES = (2, 4, 8, 16, 32)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import S, T, aten, composite, namespace
-from .checks import HALF_AND_FLOAT, require, require_dtype, wide
+from ...._operators.table import S, T, aten, namespace
+from .checks import HALF_AND_FLOAT, composite, require, require_dtype, wide
 from .numbers import numbers_of
 
 npu = namespace("npu")

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import aten, composite
-from .checks import HALF_AND_FLOAT, require, require_dtype
+from ...._operators.table import aten
+from .checks import HALF_AND_FLOAT, composite, require, require_dtype
 from .numbers import has_numbers
 
 _UINT8 = DTYPES["uint8"]

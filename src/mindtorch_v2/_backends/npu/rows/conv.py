@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...._operators.table import S, T, aten, composite
+from ...._operators.table import S, T, aten
+from .checks import composite
 
 _NOTHING = [0, 0, 0]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import aten, composite
-from .checks import HALF_AND_FLOAT, no_gradient, require, require_dtype, wide
+from ...._operators.table import aten
+from .checks import HALF_AND_FLOAT, composite, no_gradient, require, require_dtype, wide
 from .numbers import numbers_of
 
 _CHUNK = 64

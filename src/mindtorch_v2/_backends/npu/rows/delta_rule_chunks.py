@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import S, T, aten, composite
+from ...._operators.table import S, T, aten
 from .checks import (
     HALF_AND_FLOAT,
+    composite,
     no_gradient,
     require,
     require_absent,

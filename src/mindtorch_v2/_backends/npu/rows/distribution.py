@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from .... import _C
 from ...._core.dtype import DTYPES
-from ...._operators.table import aten, composite, namespace
+from ...._operators.table import aten, namespace
 from .. import groups
-from .checks import no_gradient, require, require_absent, require_choice, wide
+from .checks import composite, no_gradient, require, require_absent, require_choice, wide
 from .communication import _exchanged
 from .norm import normalized
 from .quantization import quantized_by_row

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import S, T, aten, composite, namespace
+from ...._operators.table import S, T, aten, namespace
 from . import runs
-from .checks import no_gradient, require, require_absent, require_choice, wide
+from .checks import composite, no_gradient, require, require_absent, require_choice, wide
 from .numbers import has_numbers
 from .quantization import quantized, quantized_by_row
 
@@ -105,7 +105,14 @@ def npu_moe_token_unpermute(
     permuted_tokens: Any, sorted_indices: Any, probs: Any = None, padded_mode: bool = False,
     restore_shape: Any = None,
 ) -> Any:  # fmt: skip
-    _unpermute_check("npu_moe_token_unpermute", padded_mode, restore_shape)
+    operator = "npu_moe_token_unpermute"
+    _unpermute_check(operator, padded_mode, restore_shape)
+    require(
+        sorted_indices.dim() == 1 and permuted_tokens.shape[0] <= sorted_indices.shape[0],
+        operator,
+        "sorted_indices must be a row of as many numbers as permuted_tokens has rows, or more, but their sizes are "
+        f"{list(sorted_indices.shape)} and {list(permuted_tokens.shape)}",
+    )
     choices = 1 if probs is None else probs.shape[1]
     rows = _rows_or_zero(permuted_tokens, sorted_indices)
     if probs is None:

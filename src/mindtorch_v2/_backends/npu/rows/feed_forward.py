@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import S, T, aten, composite
+from ...._operators.table import S, T, aten
 from . import operations
-from .checks import no_gradient, require, require_absent, require_choice, wide
+from .checks import composite, no_gradient, require, require_absent, require_choice, wide
 from .quantization import scale_of
 
 _HALF = DTYPES["float16"]

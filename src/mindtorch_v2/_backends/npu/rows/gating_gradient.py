@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import aten, composite
-from .checks import require_choice, wide
+from ...._operators.table import aten
+from .checks import composite, require_choice, wide
 
 
 @composite(

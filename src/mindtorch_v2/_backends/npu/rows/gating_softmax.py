@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import S, T, aten, composite
-from .checks import HALF_AND_FLOAT, no_gradient, require, require_choice, require_dtype, wide
+from ...._operators.table import S, T, aten
+from .checks import HALF_AND_FLOAT, composite, no_gradient, require, require_choice, require_dtype, wide
 from .experts import _best
 
 _INT32 = DTYPES["int32"]

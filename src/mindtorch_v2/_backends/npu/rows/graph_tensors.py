@@ -9,10 +9,11 @@ from collections import defaultdict
 from typing import Any
 
 from ...._core.above import above
-from ...._operators.table import aten, composite
+from ...._operators.table import aten
 from .. import host_functions, state
 from ..runtime import D2H
 from ..stream import current_stream
+from .checks import composite
 
 _saved: defaultdict[str, itertools.count] = defaultdict(itertools.count)  # path without a number -> the next number
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import S, T, aten, composite, namespace
-from .checks import require, require_dtype
+from ...._operators.table import S, T, aten, namespace
+from .checks import composite, require, require_dtype
 from .numbers import has_numbers
 
 npu = namespace("npu")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import aten, composite
-from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
+from ...._operators.table import aten
+from .checks import HALF_AND_FLOAT, composite, no_gradient, require, require_absent, require_choice, require_dtype, wide
 from .norm import normalized
 from .places import of_each
 from .position import _turned, halved

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...._operators.table import aten, composite, namespace
+from ...._operators.table import aten, namespace
 from .attention import Call, Sequence, attend
 from .attention_masks import WITHOUT_END, Masking
 from .attention_packed import no_workspace
 from .cache import paged_rows
-from .checks import no_gradient, require, require_absent
+from .checks import composite, no_gradient, require, require_absent
 
 atb = namespace("atb")
 _OPERATOR = "npu_multi_head_latent_attention"

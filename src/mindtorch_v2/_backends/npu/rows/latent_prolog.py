@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import aten, composite, namespace
-from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
+from ...._operators.table import aten, namespace
+from .checks import HALF_AND_FLOAT, composite, no_gradient, require, require_absent, require_choice, require_dtype, wide
 from .latent import _eight_bits, _norm, _turned_pairs, _written
 from .quantization import quantized_by_row
 from .quantized_product import _exact

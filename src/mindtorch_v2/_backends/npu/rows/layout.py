@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import S, T, aten, composite, namespace
+from ...._operators.table import S, T, aten, namespace
 from .. import casts
-from .checks import require, require_absent
+from .checks import composite, require, require_absent
 
 npu = namespace("npu")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import S, T, aten, composite, namespace
-from .checks import require, require_choice, wide
+from ...._operators.table import S, T, aten, namespace
+from .checks import composite, require, require_choice, wide
 
 npu = namespace("npu")
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}

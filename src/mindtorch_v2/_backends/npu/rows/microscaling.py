@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import S, T, aten, composite
-from .checks import HALF_AND_FLOAT, no_gradient, require, require_choice, require_dtype, wide
+from ...._operators.table import S, T, aten
+from .checks import HALF_AND_FLOAT, composite, no_gradient, require, require_choice, require_dtype, wide
 from .norm import _add_norm, normalized
 from .numbers import numbers_of
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from .... import _C
 from ...._core.dtype import DTYPES
-from ...._operators.table import S, T, aten, composite, namespace
-from .checks import HALF_AND_FLOAT, no_gradient, require, require_dtype, wide
+from ...._operators.table import S, T, aten, namespace
+from .checks import HALF_AND_FLOAT, composite, no_gradient, require, require_dtype, wide
 from .quantization import quantized, quantized_by_row
 
 npu = namespace("npu")
@@ -29,6 +29,7 @@ def _dims(operator, x, gamma) -> list:
 def normalized(operator: str, x: Any, gamma: Any, epsilon: float, shift: float = 0.0) -> tuple:
     """x / rms(x) * (gamma + shift) in the wide type, and the reciprocal of the root."""
     dims = _dims(operator, x, gamma)
+    require_dtype(operator, "gamma", gamma, HALF_AND_FLOAT)
     gain = wide(gamma).to(x.dtype)
     gain = gain + shift if shift else gain
     if x.device.type == "cpu":  # elsewhere that is the operator that this defines

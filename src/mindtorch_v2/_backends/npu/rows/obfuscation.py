@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from ...._operators.table import composite
+from .checks import composite
 
 
 def _secret(operator: str) -> NoReturn:

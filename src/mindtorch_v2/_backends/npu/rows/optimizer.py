@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import S, T, aten, composite
-from .checks import no_gradient, require, wide
+from ...._operators.table import S, T, aten
+from .checks import composite, no_gradient, require, wide
 
 
 @composite(

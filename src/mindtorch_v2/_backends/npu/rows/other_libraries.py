@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import S, T, aten, composite, namespace
+from ...._operators.table import S, T, aten, namespace
 from .. import casts
 from . import operations
-from .checks import no_gradient, require, require_choice, require_dtype, wide
+from .checks import composite, no_gradient, require, require_choice, require_dtype, wide
 from .quantization import dtype_named, unpacked_int4
 
 npu = namespace("npu")

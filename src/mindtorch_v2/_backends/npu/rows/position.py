@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...._operators.table import S, T, aten, composite, namespace
-from .checks import HALF_AND_FLOAT, no_gradient, require, require_choice, require_dtype, wide
+from ...._operators.table import S, T, aten, namespace
+from .checks import HALF_AND_FLOAT, composite, no_gradient, require, require_choice, require_dtype, wide
 
 npu = namespace("npu")
 
@@ -61,6 +61,13 @@ def npu_rotary_mul(input: Any, r1: Any, r2: Any, rotary_mode: str = "half", rota
     operator = "npu_rotary_mul"
     _check(operator, input, rotary_mode)
     require(input.dim() in (3, 4), operator, f"input must have 3 or 4 dimensions, but it has {input.dim()}")
+    for name, factor in (("r1", r1), ("r2", r2)):
+        sizes = list(factor.shape)
+        require(
+            len(sizes) == input.dim() and all(n in (1, m) for n, m in zip(sizes, input.shape, strict=True)),
+            operator,
+            f"{name} must have the sizes of input, {list(input.shape)}, or 1 in their places, but it has {sizes}",
+        )
     if rotate is None:
         return _rotated(input, r1, r2, rotary_mode)
     x = wide(input)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import S, T, aten, composite, namespace
+from ...._operators.table import S, T, aten, namespace
 from . import microscaled_product, operations, runs
-from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
+from .checks import HALF_AND_FLOAT, composite, no_gradient, require, require_absent, require_choice, require_dtype, wide
 from .numbers import has_numbers
 from .quantization import dtype_named, offset_of, scale_of, unpacked_int4
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import S, T, aten, composite
-from .checks import HALF_AND_FLOAT, no_gradient, require, require_choice, require_dtype, wide
+from ...._operators.table import S, T, aten
+from .checks import HALF_AND_FLOAT, composite, no_gradient, require, require_choice, require_dtype, wide
 
 # torch_npu numbers dtypes as PyTorch's C++ does, and those of its own from 290 on.
 _CODES = {1: "int8", 3: "int32", 5: "float16", 6: "float32", 15: "bfloat16", 16: "quint4x2", 23: "float8_e5m2",

@@ -6,10 +6,10 @@ import itertools
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import aten, composite
+from ...._operators.table import aten
 from .. import casts
 from . import microscaled_product, microscaling, operations, runs
-from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
+from .checks import HALF_AND_FLOAT, composite, no_gradient, require, require_absent, require_choice, require_dtype, wide
 from .numbers import numbers_of
 from .product import _ends, _permuted
 from .quantization import _stored, dtype_named, packed_int4, quantized_by_row, scale_of, unpacked_int4
@@ -268,6 +268,7 @@ def npu_dequant_swiglu_quant(
     clamp_limit: float = 7.0, glu_alpha: float = 1.702, glu_bias: float = 1.0,
 ) -> tuple:  # fmt: skip
     operator = "npu_dequant_swiglu_quant"
+    require(x.shape[-1] % 2 == 0, operator, f"the last size of x must be even, but x has {list(x.shape)}")
     require_choice(operator, "quant_mode", quant_mode, (0, 1))
     require_choice(operator, "dst_type", dst_type, (None, 1))
     require_choice(operator, "round_mode", round_mode, (None, 0))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import S, T, aten, composite
+from ...._operators.table import S, T, aten
+from .checks import composite
 
 _INT = DTYPES["int32"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import S, T, aten, composite
+from ...._operators.table import S, T, aten
 from . import microscaled_product, microscaling
-from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
+from .checks import HALF_AND_FLOAT, composite, no_gradient, require, require_absent, require_choice, require_dtype, wide
 from .norm import _add_norm, normalized
 from .quantization import _factors, _stored, dtype_named, quantized_by_row
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import aten, composite
+from ...._operators.table import aten
 from . import operations
-from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
+from .checks import HALF_AND_FLOAT, composite, no_gradient, require, require_absent, require_choice, require_dtype, wide
 from .product import _whole_numbers
 from .quantization import _stored, quantized_by_row
 from .quantized_product import _exact

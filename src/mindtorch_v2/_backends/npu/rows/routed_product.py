@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import aten, composite
+from ...._operators.table import aten
 from . import operations
-from .checks import no_gradient, require, require_absent, require_choice, require_dtype, wide
+from .checks import composite, no_gradient, require, require_absent, require_choice, require_dtype, wide
 from .quantization import scale_of
 from .quantized_product import _by_rows, _groups, _scaled_product, _where
 

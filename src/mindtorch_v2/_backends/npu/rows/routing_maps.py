@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import aten, composite, namespace
-from .checks import require, wide
+from ...._operators.table import aten, namespace
+from .checks import composite, require, wide
 from .numbers import has_numbers
 
 npu = namespace("npu")

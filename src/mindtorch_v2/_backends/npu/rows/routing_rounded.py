@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import aten, composite, namespace
-from .checks import no_gradient, require_choice
+from ...._operators.table import aten, namespace
+from .checks import composite, no_gradient, require_choice
 
 npu = namespace("npu")
 _KINDS = {0: 1, 1: 0, 2: 1}  # none, ends or counts -> what npu_moe_init_routing_v2 calls ends and counts

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import S, T, aten, composite, namespace
+from ...._operators.table import S, T, aten, namespace
 from .attention import _softmax
-from .checks import HALF_AND_FLOAT, require, require_dtype, wide
+from .checks import HALF_AND_FLOAT, composite, require, require_dtype, wide
 from .numbers import numbers_of
 
 npu = namespace("npu")

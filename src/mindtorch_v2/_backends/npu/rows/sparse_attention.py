@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import S, T, aten, composite, namespace
+from ...._operators.table import S, T, aten, namespace
 from .attention import _of_heads, _softmax
 from .cache import paged_rows
-from .checks import HALF_AND_FLOAT, no_gradient, require, require_absent, require_choice, require_dtype, wide
+from .checks import HALF_AND_FLOAT, composite, no_gradient, require, require_absent, require_choice, require_dtype, wide
 from .numbers import numbers_of
 
 npu = namespace("npu")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import aten, composite
-from .checks import HALF_AND_FLOAT, require, require_choice, require_dtype, wide
+from ...._operators.table import aten
+from .checks import HALF_AND_FLOAT, composite, require, require_choice, require_dtype, wide
 from .sparse_attention import _chosen, _runs, _sees, _unbounded
 
 _INT64 = DTYPES["int64"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import aten, composite
+from ...._operators.table import aten
 from . import microscaled_product, microscaling
-from .checks import no_gradient, require, require_absent, require_dtype
+from .checks import composite, no_gradient, require, require_absent, require_dtype
 from .quantization import dtype_named
 
 _RUN = 512

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import S, T, aten, composite, namespace
-from .checks import no_gradient, require, wide
+from ...._operators.table import S, T, aten, namespace
+from .checks import composite, no_gradient, require, wide
 
 npu = namespace("npu")
 _INT64 = DTYPES["int64"]

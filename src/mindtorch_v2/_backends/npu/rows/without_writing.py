@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...._operators.table import aten, composite, namespace
+from ...._operators.table import aten, namespace
 from . import operations
+from .checks import composite
 
 npu = namespace("npu")
 

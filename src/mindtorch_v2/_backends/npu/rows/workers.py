@@ -11,10 +11,10 @@ import struct
 from typing import Any
 
 from ...._core.dtype import DTYPES
-from ...._operators.table import aten, composite
+from ...._operators.table import aten
 from .. import state
 from ..runtime import D2D
-from .checks import require, require_choice, require_dtype, wide
+from .checks import composite, require, require_choice, require_dtype, wide
 from .numbers import has_numbers
 
 _INT8, _INT32, _INT64, _FLOAT32 = DTYPES["int8"], DTYPES["int32"], DTYPES["int64"], DTYPES["float32"]
