@@ -410,6 +410,8 @@ CALLS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
     "npu::npu_transpose_batchmatmul": [
         ([_x(3, 2, 4), _x(2, 4, 5, seed=1)], {"perm_x1": [1, 0, 2], "perm_y": [1, 0, 2]}),
         ([_x(2, 3, 4), _x(2, 5, 4, seed=1)], {"perm_x2": [0, 2, 1], "perm_y": [2, 0, 1]}),
+        ([_x(2, 3, 4), _x(2, 4, 5, seed=1)], {"perm_y": [0, 1, 2]}),
+        ([_x(2, 3, 4), _x(2, 4, 5, seed=1)], {}),
     ],
     "npu::npu_transpose_quant_batchmatmul": [
         (

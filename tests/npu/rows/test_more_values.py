@@ -120,6 +120,15 @@ def test_batches_between_permutations(numbers: np.random.Generator) -> None:
     close(out, expected, 1e-5)
 
 
+def test_batches_and_rows_change_places_unless_told(numbers: np.random.Generator) -> None:
+    a, b = numbers.normal(size=(2, 3, 6)), numbers.normal(size=(2, 6, 5))
+    out = npu.npu_transpose_batchmatmul(tensor(a), tensor(b))
+    close(out, np.einsum("bmk,bkn->mbn", a, b), 1e-6)
+    x, y = numbers.integers(-9, 9, (3, 2, 6)), numbers.integers(-9, 9, (2, 6, 5))
+    out = npu.npu_transpose_quant_batchmatmul(tensor(x, torch.int8), tensor(y, torch.int8), 6)
+    close(out, np.einsum("mbk,bkn->mbn", x, y), 1e-5)
+
+
 def test_products_from_both_sides_in_four_bits(numbers: np.random.Generator) -> None:
     x, left, right = (numbers.normal(size=size) for size in ((2, 4, 8), (4, 4), (8, 8)))
     packed, scale = npu.npu_kronecker_quant(tensor(x), tensor(left), tensor(right), 0.9)

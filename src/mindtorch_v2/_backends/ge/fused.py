@@ -262,7 +262,7 @@ def _attributes(row: Row, values: dict[str, Any], metas: Sequence[Any]) -> dict[
     kinds = {a["name"]: _kind(a) for a in row.handle.arguments}
     for each in row.attributes:
         if each.source is None:
-            forms = {bool: attr.Bool, int: attr.Int, float: attr.Float, str: attr.Str}
+            forms = {bool: attr.Bool, int: attr.Int, float: attr.Float, str: attr.Str, list: attr.ListInt}
             made[each.name] = forms[type(each.constant)](each.constant)
             continue
         value = values[each.source]
@@ -362,7 +362,8 @@ def _stored(op: Message, name: str, kind: str) -> Any:
     if kind == "bool":
         return bool(stored.b)
     lists: dict[str, Any] = {"float[]": stored.list.f, "bool[]": stored.list.b, "int[]": stored.list.i}
-    return list(lists[kind]) if "[" in kind else stored.i
+    lists["list"] = lists["int[]"]  # a constant of several numbers
+    return list(lists[kind]) if "[" in kind or kind == "list" else stored.i
 
 
 def _value(argument: dict[str, Any], each: Input, given: dict[str, Any]) -> Any:

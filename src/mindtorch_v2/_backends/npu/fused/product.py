@@ -93,7 +93,7 @@ def transpose_batchmatmul(
 ) -> tuple | None:  # fmt: skip
     if bias is not None or scale is not None or input.dtype != weight.dtype or input.dim() != 3 or weight.dim() != 3:
         return None
-    orders = (perm_x1 or _AS_IT_IS, perm_x2 or _AS_IT_IS, perm_y or _AS_IT_IS)
+    orders = (perm_x1 or _AS_IT_IS, perm_x2 or _AS_IT_IS, perm_y or (1, 0, 2))
     return input, weight, None, None, *orders, settings.matmul.cube_math_type(), 1, OUT[0]
 
 

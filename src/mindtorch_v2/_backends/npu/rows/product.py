@@ -46,8 +46,8 @@ def _permuted(x, order):
 @composite(
     "npu::npu_transpose_batchmatmul(Tensor input, Tensor weight, *, Tensor? bias=None, Tensor? scale=None, "
     "int[]? perm_x1=None, int[]? perm_x2=None, int[]? perm_y=None, int? batch_split_factor=1) -> Tensor",
-    "The product of two permuted batches of matrices, permuted.",
-    samples=[S(T(3, 2, 4), T(2, 4, 5), perm_x1=[1, 0, 2], perm_y=[1, 0, 2])],
+    "The product of two permuted batches of matrices, permuted: batch and rows change places unless perm_y says otherwise.",
+    samples=[S(T(3, 2, 4), T(2, 4, 5), perm_x1=[1, 0, 2], perm_y=[0, 1, 2]), S(T(2, 3, 4), T(2, 4, 5))],
 )
 def npu_transpose_batchmatmul(
     input: Any, weight: Any, *, bias: Any = None, scale: Any = None, perm_x1: Any = None, perm_x2: Any = None,
@@ -59,7 +59,7 @@ def npu_transpose_batchmatmul(
     require_choice(operator, "batch_split_factor", batch_split_factor, (1, None))
     require_absent(operator, scale=scale)
     y = aten.bmm(_permuted(input, perm_x1), _permuted(weight, perm_x2))
-    return _permuted(y if bias is None else y + bias, perm_y)
+    return aten.permute(y if bias is None else y + bias, perm_y or [1, 0, 2])  # what the device does unless told
 
 
 # ---- grouped ----

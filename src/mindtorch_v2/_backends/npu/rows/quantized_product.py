@@ -378,13 +378,14 @@ def npu_transpose_quant_batchmatmul(
     for name, x in (("x1", x1), ("x2", x2)):
         require(x.dim() == 3, operator, f"{name} must have 3 dimensions, but it has {x.dim()}")
         require_dtype(operator, name, x, ("int8", "float8_e5m2", "float8_e4m3fn"))
-    y = _exact(_permuted(wide(x1), perm_x1), _permuted(wide(x2), perm_x2))
+    turned = [1, 0, 2]  # the order of x1 and of the result, unless told
+    y = _exact(_permuted(wide(x1), perm_x1 or turned), _permuted(wide(x2), perm_x2))
     if x1_scale is not None:
         y = y * wide(x1_scale).reshape(-1, 1)
     if x2_scale is not None:
         y = y * scale_of(x2_scale)
     name = dtype_named(operator, dtype, ("float16", "bfloat16", "float32"))
-    return aten.contiguous(_permuted(y, perm_y)).to(DTYPES[name])
+    return aten.contiguous(_permuted(y, perm_y or turned)).to(DTYPES[name])
 
 
 @composite(
