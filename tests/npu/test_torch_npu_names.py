@@ -141,6 +141,8 @@ with torch.device("cuda"):
 assert not torch.ones(2).is_cuda and torch.ones(2, device="cuda").new(3).is_cuda
 assert torch.UntypedStorage(4, device="cuda").device == x.device and torch.Stream("cuda").device == x.device
 assert torch.cuda.Stream(device="cuda:0").device == x.device and torch.cuda.DoubleTensor is torch.npu.FloatTensor
+assert torch.equal(torch.cuda.random.get_rng_state("cuda:0"), torch.npu.get_rng_state())
+assert torch.cuda.memory.memory_allocated("cuda") == torch.npu.memory_allocated()
 assert torch.cuda.get_arch_list() == [] and torch.jit.script(layer) is layer
 both = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
 with torch.profiler.profile(activities=both, with_stack=True) as profiled:

@@ -233,7 +233,8 @@ def _patch_cuda() -> None:
     """Give `torch.cuda` the names of `torch.npu`; what only CUDA has stays there, and raises as it did."""
     for name in torch.npu.__all__:
         setattr(torch.cuda, name, getattr(torch.npu, name))
-    _device_wrapper(torch.cuda, _OF_DEVICES)
+    for owner in (torch.cuda, torch.npu.memory, torch.npu.random):  # the modules are those of torch.cuda, too
+        _device_wrapper(owner, [name for name in _OF_DEVICES if name in vars(owner)])
     for name, value in {
         "CUDAGraph": torch.npu.NPUGraph,
         "DoubleTensor": torch.npu.FloatTensor,  # as torch_npu has it
