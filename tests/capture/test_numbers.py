@@ -77,7 +77,7 @@ def test_a_decision_holds_for_what_decides_the_same():
     assert len(_graphs(lambda x, n: x + 1 if n > 4 else x - 1, calls)) == 3
 
 
-def test_what_needs_to_know_the_number_takes_it_as_it_is():
+def test_an_autograd_function_takes_it_too():
     class Scaled(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x, n):
@@ -87,7 +87,11 @@ def test_what_needs_to_know_the_number_takes_it_as_it_is():
         def backward(ctx, gradient):
             return gradient, None
 
-    assert _graphs(Scaled.apply, [(X, n) for n in range(2, 5)]) == [T, T, T]
+    assert _graphs(Scaled.apply, [(X, n) for n in range(2, 5)]) == [T, TN]
+
+
+def test_what_needs_to_know_the_number_takes_it_as_it_is():
+    assert _graphs(lambda x, n: x * len("ab" * n), [(X, n) for n in range(2, 5)]) == [T, T, T]
 
 
 def test_with_dynamic_sizes_integers_are_inputs_from_the_first_call():

@@ -18,6 +18,7 @@ from mindtorch_v2._capture._guard_kinds import is_constant
 from mindtorch_v2._capture._methods import BoundSlot
 from mindtorch_v2._capture._sources import Attribute, Dictionary, Item, OfClass, absent, look_up
 from mindtorch_v2._capture._writes import instance_dict
+from mindtorch_v2._core.torch_dispatch import no_modes
 from mindtorch_v2._sizes.recorded import RecordedFloat, RecordedInt, RecordedSize
 
 if TYPE_CHECKING:
@@ -134,7 +135,8 @@ class Attributes:
                 raise AttributeError(f"property {name!r} has no getter")
             return self.trace.calls.call(attribute.fget, obj)
         if how in (types.MemberDescriptorType, types.GetSetDescriptorType):
-            value = attribute.__get__(obj)
+            with no_modes():  # what was saved for backward is unpacked
+                value = attribute.__get__(obj)
             return value if source is None else self.sources.wrap(value, self.sources.source(Attribute, source, name))
         getter = look_up(how, "__get__")
         if type(getter) is types.FunctionType:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -45,8 +46,6 @@ def apply(trace: Recorder, cls: type[Function], args: Any, kwargs: dict[str, Any
     A compiler may look into it once and keep what it saw: so whatever the user's forward and backward read is guarded, by
     running their instrumented copies. What those record is taken away again.
     """
-    if trace.graph.has_dynamic:
-        trace.refuse(f"the autograd function {cls.__name__} with dynamic sizes", "autograd_function")
     inputs, writes, versions = len(trace.graph.inputs), trace.writes.due(), _versions(args)
     with trace.graph.taken_back():
         _run(trace, cls, args, kwargs)
@@ -56,15 +55,24 @@ def apply(trace: Recorder, cls: type[Function], args: Any, kwargs: dict[str, Any
         )
     if trace.writes.due() != writes or _versions(args) != versions:
         trace.refuse(f"the autograd function {cls.__name__} writes to its arguments or outside", "autograd_function")
-    return trace.calls.leaf(_function(cls), args, kwargs)
+    held = tuple((place, each) for place, each in enumerate(args) if isinstance(each, enum.Enum))
+    for _, member in held:
+        source = trace.sources.source_of(member)
+        if source is not None:
+            trace.guards.note("identity", source, member)
+    left = [None if isinstance(each, enum.Enum) else each for each in args]
+    return trace.calls.leaf(_function(cls, held), left, kwargs)
 
 
 @functools.cache
-def _function(cls):
-    """`cls.apply` under a name that a graph's code can have."""
+def _function(cls, held):
+    """`cls.apply` under a name that a graph's code can have, with the arguments `held`, (place, value), of which it has no literals."""
 
     def apply(*args: Any, **kwargs: Any) -> Any:
-        return cls.apply(*args, **kwargs)
+        given = [*args]
+        for place, value in held:
+            given[place] = value
+        return cls.apply(*given, **kwargs)
 
     apply.__name__ = apply.__qualname__ = f"{cls.__name__}_apply"
     apply.__module__ = cls.__module__

@@ -80,6 +80,7 @@ class TracedGraph:
         self._numbers: set[Node] = set()  # nodes of numbers
         self._has_numbers = False  # among the inputs
         self._conditions: dict[Node, Any] = {}  # node -> value
+        self._for_conditions: set[Node] = set()  # nodes that no result needs
         self._input_of_real: dict[int, Input] = {}  # id of a real tensor
         self._input_of_fake: dict[int, Input] = {}  # id of a fake tensor
         self._input_names: dict[str, int] = {}
@@ -318,13 +319,18 @@ class TracedGraph:
 
     @contextlib.contextmanager
     def taken_back(self) -> Iterator[None]:
-        """Whatever is recorded in this block is taken away again, but for inputs."""
+        """Whatever is recorded in this block is taken away again, but for inputs.
+
+        What conditions on sizes follow from goes last, when they have been copied out.
+        """
         last = next(iter(reversed(self._fx.nodes)), None)
         yield
         for node in reversed(self._fx.nodes):
             if node is last:
                 break
-            if node.op != "placeholder":
+            if node in self._conditions or node.users:
+                self._for_conditions.add(node)
+            elif node.op != "placeholder":
                 self._fx.erase_node(node)
 
     # ---- functions that are graphs within this ----
@@ -392,7 +398,12 @@ class TracedGraph:
         for node in reversed(self._fx.nodes):
             if node.users:
                 continue
-            if node in self._numbers or node.op == "call_function" and node.target is operator.getitem:
+            if (
+                node in self._numbers
+                or node in self._for_conditions
+                or node.op == "call_function"
+                and node.target is operator.getitem
+            ):
                 self._fx.erase_node(node)
         needed = [each for each in self.inputs if each.node.users]
         for each in self.inputs:

@@ -24,10 +24,11 @@ class _ToFunctional(Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
         ctx.level = level_of(output)
+        ctx.set_materialize_grads(False)  # a gradient that is not there stays away
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> tuple:
-        return from_functional(grad, ctx.level), None
+        return None if grad is None else from_functional(grad, ctx.level), None
 
     @staticmethod
     def jvp(ctx: Any, tangent: Any, _: Any) -> Any:
@@ -46,10 +47,11 @@ class _FromFunctional(Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
         ctx.level = level_of(inputs[0])
+        ctx.set_materialize_grads(False)
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
-        return to_functional(grad, ctx.level)
+        return None if grad is None else to_functional(grad, ctx.level)
 
     @staticmethod
     def jvp(ctx: Any, tangent: Any) -> Any:
