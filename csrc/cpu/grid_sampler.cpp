@@ -219,14 +219,16 @@ void check(const Tensor& image, const Tensor& grid) {
     MT_CHECK(image.ndim == 0 || grid.ndim == 0 || image.size(0) == grid.size(0),
              "grid_sampler(): expected grid and input to have same batch size, but got input with sizes ",
              image.sizes(), " and grid with sizes ", grid.sizes());
+    MT_CHECK(grid.ndim == 0 || grid.size(grid.ndim - 1) == image.ndim - 2,
+             "grid_sampler(): expected grid to have size ", image.ndim - 2,
+             " in last dimension, but got grid with sizes ", grid.sizes());
     MT_CHECK(image.ndim == 4 && grid.ndim == 4,
              "grid_sampler(): expected 4D input and grid with same number of dimensions, but got input with sizes ",
              image.sizes(), " and grid with sizes ", grid.sizes());
-    MT_CHECK(grid.size(3) == 2,
-             "grid_sampler(): expected grid to have size 2 in last dimension, but got grid with sizes ", grid.sizes());
-    MT_CHECK(image.size(2) > 0 && image.size(3) > 0,
-             "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes ",
-             image.sizes());
+    for (int64_t d : {2, 3})
+        MT_CHECK(image.size(d) > 0,
+                 "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes ",
+                 image.sizes(), " with dimension ", d, " being empty");
     MT_CHECK(image.dtype == grid.dtype, "grid_sampler(): expected input and grid to have same dtype, but input has ",
              dtype_name(image.dtype), " and grid has ", dtype_name(grid.dtype));
 }

@@ -189,7 +189,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         try:
             if self.is_quantized:
                 new = self.clone()
-            elif _C._is_wrapper(self):
+            elif _C._is_wrapper(self) or (type(self) is not Tensor and self.is_meta):
                 new = self.clone()
                 if type(new) is not type(self):
                     raise RuntimeError(

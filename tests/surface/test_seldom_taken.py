@@ -24,6 +24,16 @@ torch.linalg.vector_norm(x(2, 3) * torch.tensor([[0.0], [1.0]]), 3, -1)
 torch.linalg.vector_norm(x(2, 3) * torch.tensor([0.0, 1.0, 1.0]), 0.5, -1)
 torch.trapezoid(x(2, 0), x(2, 0))
 torch.trapezoid(x(2, 0))
+torch.nonzero(torch.ones(2), as_tuple=True, out=torch.empty(0, dtype=torch.long))
+torch.nn.functional.grid_sample(torch.ones(1, 2, 2), torch.ones(1, 1, 1, 2), align_corners=False)
+torch.nn.functional.grid_sample(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2), align_corners=False)
+torch.nn.functional.grid_sample(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 1, 1, 1, 2), align_corners=False)
+torch.nn.functional.grid_sample(torch.ones(1, 1, 0, 2), torch.ones(1, 1, 1, 2), align_corners=False)
+torch.ones(2).__itruediv__(object()) is NotImplemented
+torch.ones(2).__idiv__(object()) is NotImplemented
+torch.ones(2).__div__(object()) is NotImplemented
+torch.ones(2).__rdiv__(object()) is NotImplemented
+torch.ones(2).__rdiv__(2.0)
 torch.trapezoid(torch.ones(0, 2, dtype=torch.int64), dim=0)
 torch.ones(2).map2_(torch.arange(2), torch.arange(2), lambda a, b, c: a)
 x(2, 3).detach().to_sparse(layout=torch.sparse_csr).layout

@@ -102,11 +102,17 @@ _REFLECTED = {
     "rrshift": _rrshift,
 }
 # Dunder names that exist as attributes beside the slots (x.__and__(y), operator overload lookups by name).
-_ATTRIBUTES = {"__div__": "div", "__rdiv__": None, "__idiv__": "div_", "__itruediv__": "div_"}
+_ATTRIBUTES = {"__div__": "div", "__rdiv__": None, "__idiv__": "div_"}
 
 
 def _as_method(operator: Callable) -> Callable:
-    return lambda self, other: operator(self, other)
+    def method(self: Any, other: Any) -> Any:
+        try:
+            return operator(self, other)
+        except TypeError:
+            return NotImplemented  # Python asks the other object then
+
+    return method
 
 
 def attach(tensor: type) -> None:
@@ -122,6 +128,6 @@ def attach(tensor: type) -> None:
         _C._set_number_slot(slot, function)
     for attribute, called in _ATTRIBUTES.items():
         if called is None:
-            setattr(tensor, attribute, _rtruediv)
+            setattr(tensor, attribute, _as_method(_rtruediv))
         elif hasattr(aten, called):
             setattr(tensor, attribute, _as_method(getattr(aten, called)))

@@ -109,6 +109,8 @@ def nonzero(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:
     tensor([[1],
             [2]])
     """
+    if as_tuple and out is not None:
+        raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
     if as_tuple:
         return aten.nonzero_numpy(input)
     if out is None:

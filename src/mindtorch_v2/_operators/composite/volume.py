@@ -55,6 +55,11 @@ def grid_sampler_3d(
             "grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
             f"{list(input.shape)} and grid with sizes {list(grid.shape)}"
         )
+    if grid.dim() and grid.size(-1) != input.dim() - 2:
+        raise RuntimeError(
+            f"grid_sampler(): expected grid to have size {input.dim() - 2} in last dimension, but got grid with sizes "
+            f"{list(grid.shape)}"
+        )
     if input.dim() != 5 or grid.dim() != 5:
         raise RuntimeError(
             "grid_sampler(): expected 5D input and grid with same number of dimensions, but got input with sizes "
@@ -62,10 +67,6 @@ def grid_sampler_3d(
         )
     if interpolation_mode == 2:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
-    if grid.size(-1) != 3:
-        raise RuntimeError(
-            f"grid_sampler(): expected grid to have size 3 in last dimension, but got grid with sizes {list(grid.shape)}"
-        )
     batch, channels, *sizes = input.shape
     at = [_source(grid[..., 2 - i], sizes[i], padding_mode, align_corners) for i in range(3)]
     flat = input.reshape(batch, channels, sizes[0] * sizes[1] * sizes[2])
