@@ -52,6 +52,14 @@ def _in_turn(single: Any, log: Any, most: int, cases: list[Any]) -> Iterator[Any
             yield case
 
 
+def _seeded(single: Any, choose: Any, cases: list[Any]) -> Iterator[Any]:
+    """The cases that `choose` gives, before each of which the tests' own random numbers begin anew, by its name."""
+    numbers = importlib.import_module(SHARED[0]).global_rng
+    for case in choose(cases):
+        numbers.seed(single.name_of(case))
+        yield case
+
+
 def _run(single: Any, side: str, file: str, out: pathlib.Path, timeout: int, most: int) -> None:
     """Run one file to its end, in as many forks as that takes."""
     log = out / side / (file.replace("/", ".") + ".jsonl")
@@ -71,6 +79,7 @@ def _run(single: Any, side: str, file: str, out: pathlib.Path, timeout: int, mos
                 choose = functools.partial(_in_turn, single, entries, most)
                 if wanted is not None:
                     choose = functools.partial(single.passed_by, wanted)
+                choose = functools.partial(_seeded, single, choose)
                 single.run(lambda: importlib.import_module(name), entries, timeout, choose)
             finally:
                 os._exit(0)
