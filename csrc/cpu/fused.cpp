@@ -57,10 +57,12 @@ struct Source {
         Dims steps = broadcast_strides(t, n);
         const int64_t item = t.itemsize();
         ndim = 0;
-        const int64_t skip = reach == Reach::Row ? p.row_dims : 0;
-        for (int64_t k = n - 1 - skip; k >= 0; k--) {
+        // Of an element for each row the dimensions before the row count: in the order, dimensions of size 1 come
+        // first, those of the row among them.
+        const int64_t counted = reach == Reach::Row ? n - p.row_dims : n;
+        for (int64_t k = n - 1; k >= 0; k--) {
             const int64_t d = p.order[k], size = p.sizes[d], step = steps[d] * item;
-            if (size == 1) continue;
+            if (size == 1 || d >= counted) continue;
             if (ndim > 0 && step == strides[ndim - 1] * sizes[ndim - 1]) {
                 sizes[ndim - 1] *= size;
                 continue;

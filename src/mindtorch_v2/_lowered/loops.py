@@ -189,6 +189,10 @@ def _row_call(node: Node, spec: Any, constants: tuple, nodes: tuple, results: tu
         row = tuple(first.shape[-dims:])
         if math.prod(row) > _LONGEST_ROW:
             return None
+        if (
+            math.prod(row) == 1
+        ):  # the dimensions before are 1 in a probe too: it could not tell over which the call goes
+            continue
         forms = tuple((each.meta["val"].dtype, _probe_shape(each.meta["val"], first, dims)) for each in nodes)
         if any(shape is None for _, shape in forms):
             continue
