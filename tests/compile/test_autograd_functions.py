@@ -12,7 +12,7 @@ BACKENDS = ["inductor", "aot_eager", "eager"]
 
 
 class Scaled(torch.autograd.Function):
-    """Times a number that the sizes decide."""
+    """A factor that the sizes decide."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:

@@ -286,7 +286,7 @@ def sdp_kernel(
     enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True
 ) -> Iterator[None]:
     """A context in which attention may take only the forms that are enabled."""
-    with torch.backends.cuda.sdp_kernel(enable_flash, enable_math, enable_mem_efficient):
+    with torch.backends.cuda._only(enable_flash, enable_math, enable_mem_efficient, True):
         yield
 
 
