@@ -22,7 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
 RECORD = ROOT / "tests" / "snapshots" / "neighbour_suite.json"
 PAGE = ROOT / "docs" / "transformers-tests.md"
-BEGIN, END = "<!-- made by python -m tests.neighbour_suite --record: -->", "<!-- end -->"
+BEGIN = "<!-- made by python -m tests.neighbour_suite --record: -->"
 RESTARTS = 20  # of a run, whose tests may end the process
 
 
@@ -115,8 +115,7 @@ def _record(library: str, share: results.Share) -> None:
     lines = ["| Library | passes on PyTorch | passes here | | seen last |", "|---|---:|---:|---:|---|"]
     for name, (expected, passed, day) in sorted(found.items()):
         lines.append(f"| {name} | {expected} | {passed} | {passed / max(expected, 1):.1%} | {day} |")
-    before, rest = PAGE.read_text("utf-8").split(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n" + "\n".join(lines) + f"\n{END}{rest.split(END, 1)[1]}", "utf-8")
+    PAGE.write_text(results.with_part(PAGE.read_text("utf-8"), BEGIN, "\n".join(lines)), "utf-8")
 
 
 if __name__ == "__main__":

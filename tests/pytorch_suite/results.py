@@ -179,8 +179,13 @@ def table(shares: Mapping[str, Sequence[int]]) -> str:
 
 def with_table(page: str, shares: Mapping[str, Sequence[int]]) -> str:
     """A page with the table between its marks made anew."""
-    before, rest = page.split(BEGIN)
-    return f"{before}{BEGIN}\n{table(shares)}\n{END}{rest.split(END)[1]}"
+    return with_part(page, BEGIN, table(shares))
+
+
+def with_part(page: str, begin: str, text: str) -> str:
+    """A page with what stands between the mark `begin` and the next end made anew."""
+    before, rest = page.split(begin)
+    return f"{before}{begin}\n{text}\n{END}{rest.split(END, 1)[1]}"
 
 
 def record(folder: pathlib.Path, before: Mapping[str, Sequence[Any]] | None = None) -> dict[str, list[Any]]:

@@ -24,7 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORKER = pathlib.Path(__file__).with_name("worker.py")
 RECORD = ROOT / "tests" / "snapshots" / "transformers_suite.json"
 PAGE = ROOT / "docs" / "transformers-tests.md"
-BEGIN, END = "<!-- made by python -m tests.transformers_suite --record: -->", "<!-- end -->"
+BEGIN = "<!-- made by python -m tests.transformers_suite --record: -->"
 PORTION = 24  # files of one process that forks
 
 
@@ -105,8 +105,7 @@ def main() -> int:
     print(_table(shares))
     if options.record:
         RECORD.write_text(json.dumps(dict(sorted(shares.items())), indent=0) + "\n", "utf-8")
-        before, rest = PAGE.read_text("utf-8").split(BEGIN)
-        PAGE.write_text(f"{before}{BEGIN}\n{_table(shares)}\n{END}{rest.split(END, 1)[1]}", "utf-8")
+        PAGE.write_text(results.with_part(PAGE.read_text("utf-8"), BEGIN, _table(shares)), "utf-8")
     return 0
 
 

@@ -77,10 +77,11 @@ class TracedGraph:
         self._net = CallNet(trace)
         self._nodes: dict[int, Node] = {}  # id of a fake tensor -> its node
         self._dynamic: set[int] = set()  # ids of fake tensors whose sizes may differ between calls
-        self._numbers: set[Node] = set()  # nodes of numbers
+        self._spare: set[Node] = (
+            set()
+        )  # nodes that go unless a result needs them: of numbers, and what only conditions need
         self._has_numbers = False  # among the inputs
         self._conditions: dict[Node, Any] = {}  # node -> value
-        self._for_conditions: set[Node] = set()  # nodes that no result needs
         self._input_of_real: dict[int, Input] = {}  # id of a real tensor
         self._input_of_fake: dict[int, Input] = {}  # id of a fake tensor
         self._input_names: dict[str, int] = {}
@@ -161,7 +162,7 @@ class TracedGraph:
         )
 
     def _number(self, node: Node) -> Node:
-        self._numbers.add(node)
+        self._spare.add(node)
         return node
 
     def condition(self, node: Node, value: Any) -> None:
@@ -329,7 +330,7 @@ class TracedGraph:
             if node is last:
                 break
             if node in self._conditions or node.users:
-                self._for_conditions.add(node)
+                self._spare.add(node)
             elif node.op != "placeholder":
                 self._fx.erase_node(node)
 
@@ -398,12 +399,7 @@ class TracedGraph:
         for node in reversed(self._fx.nodes):
             if node.users:
                 continue
-            if (
-                node in self._numbers
-                or node in self._for_conditions
-                or node.op == "call_function"
-                and node.target is operator.getitem
-            ):
+            if node in self._spare or node.op == "call_function" and node.target is operator.getitem:
                 self._fx.erase_node(node)
         needed = [each for each in self.inputs if each.node.users]
         for each in self.inputs:

@@ -186,19 +186,17 @@ def _row_call(node: Node, spec: Any, constants: tuple, nodes: tuple, results: tu
     if first.dim() == 0 or not first.numel():
         return None
     for dims in range(1, min(first.dim(), 2) + 1):
-        row = tuple(first.shape[-dims:])
-        if math.prod(row) > _LONGEST_ROW:
+        length = math.prod(first.shape[-dims:])
+        if length > _LONGEST_ROW:
             return None
-        if (
-            math.prod(row) == 1
-        ):  # the dimensions before are 1 in a probe too: it could not tell over which the call goes
+        if length == 1:  # as the dimensions before are in a probe: it could not tell over which the call goes
             continue
         forms = tuple((each.meta["val"].dtype, _probe_shape(each.meta["val"], first, dims)) for each in nodes)
         if any(shape is None for _, shape in forms):
             continue
         asked = (node.target, spec, constants, forms)
         loops = recorded(*asked)
-        if loops and _fits_rows(loops, nodes, results, first, dims, math.prod(row)):
+        if loops and _fits_rows(loops, nodes, results, first, dims, length):
             return Call(node, loops, nodes, results, dims, asked)
     return None
 

@@ -9,13 +9,12 @@ import functools
 import itertools
 import operator
 import string
-import warnings
 
 import mindtorch_v2 as torch
 from mindtorch_v2._core import tracer
 from mindtorch_v2._core.dimensions import wrap_dim
 from mindtorch_v2._core.overridable import overridable, overridable_as
-from mindtorch_v2._core.warn_once import is_due
+from mindtorch_v2._core.warn_once import warn_once
 from mindtorch_v2._lowrank import pca_lowrank, svd_lowrank
 from mindtorch_v2.functional import _einsum
 
@@ -296,12 +295,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[torch.Tensor, 
     """
     vectors = list(_sequence(tensors))
     if indexing is None:
-        if is_due("meshgrid"):
-            warnings.warn(
-                "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
-                UserWarning,
-                stacklevel=3,
-            )
+        warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
         indexing = "ij"
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from ... import _C
 from ..._core.dtype import DTYPES
 from ..._core.quantizer import PerChannel, PerTensor
-from ..._core.warn_once import is_due
+from ..._core.warn_once import warn_once
 from ..table import aten, class_name, composite, rows_of
 from .quantized import along, check_channels
 
@@ -32,14 +31,11 @@ _WANTED = "Creation of quantized tensor requires quantized dtype like torch.quin
 
 
 def _warn() -> None:
-    if is_due("quantized tensors are deprecated"):
-        warnings.warn(
-            "torch.quantize_per_tensor, torch.quantize_per_channel and other quantized tensor creation functions that "
-            "produce tensors with dtype torch.quint8, torch.qint8, and torch.qint32 are deprecated and will be removed "
-            "in a future PyTorch release. Please see https://github.com/pytorch/pytorch/issues/184982 for more information.",
-            UserWarning,
-            stacklevel=5,
-        )
+    warn_once(
+        "torch.quantize_per_tensor, torch.quantize_per_channel and other quantized tensor creation functions that "
+        "produce tensors with dtype torch.quint8, torch.qint8, and torch.qint32 are deprecated and will be removed "
+        "in a future PyTorch release. Please see https://github.com/pytorch/pytorch/issues/184982 for more information."
+    )
 
 
 def _packed(whole: Any, each: int) -> Any:
